@@ -171,9 +171,9 @@ class PostgresServer:
         """
         name = f"reelstate_{next(self._numbers)}"
         source = urlsplit(template).path.lstrip("/") if template else "template0"
-        self._administer(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(source))
-        )
+        # Copying files spares the write-ahead log, which takes several times as long.
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        self._administer(statement.format(sql.Identifier(name), sql.Identifier(source)))
         return self._url_of(name)
 
     def drop_database(self, url: str) -> None:
