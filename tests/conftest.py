@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.postgres import PostgresServer, PostgresUnavailable
+from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
 
 
 @pytest.fixture(scope="session")
@@ -15,7 +15,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     """One server for the whole process; each pytest-xdist worker has its own."""
     with contextlib.ExitStack() as stack:
         try:
-            server = stack.enter_context(PostgresServer())
+            server = stack.enter_context(PostgresServer(folder=memory_folder()))
         except PostgresUnavailable as error:
             _do_without(error)
         yield server
