@@ -1,0 +1,117 @@
+"""What the engine aims at, as data; every ratio of ours to another; whether an aim is met."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from bench.engine.contestants import CEILING, GRAPHILE, HUEY, OURS, OURS_ON_SQLITE, PGQUEUER, PROCRASTINATE
+from bench.engine.results import Results
+from bench.engine.scenarios import (
+    CLAIMERS_DRAIN,
+    HISTORY_DRAIN,
+    MEMORY_GROWTH,
+    PARTITIONED_DRAIN,
+    PARTITIONED_SUBMIT,
+    SIMPLE_DRAIN,
+    SIMPLE_SUBMIT,
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A measure of ours over a measure of another."""
+
+    system: str
+    measure: str
+    other_system: str
+    other_measure: str
+
+    @property
+    def subject(self) -> str:
+        return f"{self.system}, {self.measure}"
+
+    @property
+    def other(self) -> str:
+        if self.measure == self.other_measure:
+            return self.other_system
+        return f"{self.other_system}, {self.other_measure}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A ratio, and the aim for it where there is one."""
+
+    subject: str
+    other: str
+    ratio: float
+    aim: float | None
+    at_most: bool = False
+
+    @property
+    def wanted(self) -> str:
+        return "" if self.aim is None else f"{'≤' if self.at_most else '≥'} {self.aim:g}"
+
+    @property
+    def met(self) -> bool | None:
+        if self.aim is None:
+            return None
+        return self.ratio <= self.aim if self.at_most else self.ratio >= self.aim
+
+
+ON_POSTGRESQL: Final = (CEILING, PGQUEUER, GRAPHILE, PROCRASTINATE)
+
+PAIRS: Final = (
+    *(Pair(OURS, SIMPLE_SUBMIT, other, SIMPLE_SUBMIT) for other in ON_POSTGRESQL),
+    *(Pair(OURS, SIMPLE_DRAIN, other, SIMPLE_DRAIN) for other in ON_POSTGRESQL),
+    Pair(OURS, PARTITIONED_SUBMIT, CEILING, PARTITIONED_SUBMIT),
+    Pair(OURS, PARTITIONED_DRAIN, CEILING, PARTITIONED_DRAIN),
+    *(Pair(OURS, PARTITIONED_DRAIN, other, SIMPLE_DRAIN) for other in ON_POSTGRESQL[1:]),
+    Pair(OURS, HISTORY_DRAIN, OURS, PARTITIONED_DRAIN),
+    Pair(OURS, CLAIMERS_DRAIN, OURS, PARTITIONED_DRAIN),
+    Pair(OURS_ON_SQLITE, SIMPLE_SUBMIT, HUEY, SIMPLE_SUBMIT),
+    Pair(OURS_ON_SQLITE, SIMPLE_DRAIN, HUEY, SIMPLE_DRAIN),
+)
+
+AT_LEAST: Final = {
+    Pair(OURS, PARTITIONED_DRAIN, CEILING, PARTITIONED_DRAIN): 0.60,
+    Pair(OURS, PARTITIONED_DRAIN, GRAPHILE, SIMPLE_DRAIN): 1.0,
+    Pair(OURS, PARTITIONED_DRAIN, PGQUEUER, SIMPLE_DRAIN): 1.5,
+    Pair(OURS, SIMPLE_SUBMIT, CEILING, SIMPLE_SUBMIT): 0.60,
+    Pair(OURS, SIMPLE_SUBMIT, PGQUEUER, SIMPLE_SUBMIT): 0.7,
+    Pair(OURS, SIMPLE_DRAIN, CEILING, SIMPLE_DRAIN): 0.60,
+    Pair(OURS, SIMPLE_DRAIN, PGQUEUER, SIMPLE_DRAIN): 0.8,
+    Pair(OURS, SIMPLE_DRAIN, PROCRASTINATE, SIMPLE_DRAIN): 10.0,
+    Pair(OURS, HISTORY_DRAIN, OURS, PARTITIONED_DRAIN): 0.9,
+    Pair(OURS, CLAIMERS_DRAIN, OURS, PARTITIONED_DRAIN): 1.2,
+    Pair(OURS_ON_SQLITE, SIMPLE_SUBMIT, HUEY, SIMPLE_SUBMIT): 3.0,
+    Pair(OURS_ON_SQLITE, SIMPLE_DRAIN, HUEY, SIMPLE_DRAIN): 3.0,
+}
+
+MOST_MEMORY_GROWTH: Final = 1.10
+
+
+def judge(results: Results) -> list[Verdict]:
+    """A verdict on every pair of which both sides were measured, and on memory."""
+    return [*_judge_rates(results), *_judge_memory(results)]
+
+
+def _judge_rates(results: Results) -> Iterator[Verdict]:
+    for pair in PAIRS:
+        ratios = _ratios(pair, results)
+        if ratios:
+            yield Verdict(pair.subject, pair.other, statistics.median(ratios), AT_LEAST.get(pair))
+
+
+def _judge_memory(results: Results) -> Iterator[Verdict]:
+    growth = results.runs(OURS, MEMORY_GROWTH)
+    if growth:
+        ratio = statistics.median(growth.values())
+        yield Verdict(f"{OURS}, {MEMORY_GROWTH}", "itself", ratio, MOST_MEMORY_GROWTH, at_most=True)
+
+
+def _ratios(pair: Pair, results: Results) -> list[float]:
+    """One for each run that has both sides: the noise of a run falls on both sides of its ratio."""
+    ours = results.runs(pair.system, pair.measure)
+    others = results.runs(pair.other_system, pair.other_measure)
+    return [ours[run] / others[run] for run in ours.keys() & others.keys()]

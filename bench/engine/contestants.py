@@ -1,0 +1,48 @@
+"""Who is measured, on which database, in which scenarios."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Database = Literal["postgresql", "sqlite"]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A system under measure; `most` caps the jobs given to a slow one."""
+
+    name: str
+    module: str
+    database: Database
+    scenarios: tuple[str, ...]
+    most: int | None = None
+
+    @property
+    def note(self) -> str:
+        return "" if self.most is None else f"; given {self.most:,} jobs at most, because it is slow"
+
+    def count(self, asked: int) -> int:
+        return asked if self.most is None else min(asked, self.most)
+
+
+OURS: Final = "ours"
+OURS_ON_SQLITE: Final = "ours-sqlite"
+CEILING: Final = "ceiling"
+PGQUEUER: Final = "pgqueuer"
+GRAPHILE: Final = "graphile"
+PROCRASTINATE: Final = "procrastinate"
+HUEY: Final = "huey"
+
+CONTESTANTS: Final = (
+    Contestant(
+        OURS,
+        "bench.engine.ours",
+        "postgresql",
+        ("simple", "partitioned", "history", "claimers", "memory"),
+    ),
+    Contestant(CEILING, "bench.engine.ceiling", "postgresql", ("simple", "partitioned")),
+    Contestant(PGQUEUER, "bench.engine.peers.pgqueuer", "postgresql", ("simple",)),
+    Contestant(GRAPHILE, "bench.engine.peers.graphile", "postgresql", ("simple",)),
+    Contestant(PROCRASTINATE, "bench.engine.peers.procrastinate", "postgresql", ("simple",), most=2_000),
+    Contestant(OURS_ON_SQLITE, "bench.engine.ours", "sqlite", ("simple",)),
+    Contestant(HUEY, "bench.engine.peers.huey", "sqlite", ("simple",)),
+)

@@ -1,0 +1,1 @@
+"""Other job engines, each run as its own documentation recommends for throughput."""

@@ -1,0 +1,118 @@
+"""What is done to a contestant once, and the names of what that measures."""
+
+import statistics
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from bench.engine.system import HistorySystem, PartitionedSystem, System
+
+SIMPLE_SUBMIT: Final = "simple jobs: submit"
+SIMPLE_DRAIN: Final = "simple jobs: claim + complete"
+PARTITIONED_SUBMIT: Final = "one partitioned job: submit"
+PARTITIONED_DRAIN: Final = "one partitioned job: claim + complete"
+HISTORY_DRAIN: Final = "one partitioned job: claim + complete, long history"
+CLAIMERS_DRAIN: Final = "one partitioned job: claim + complete, 8 claimers"
+MEMORY_GROWTH: Final = "memory: last quarter of a long drain to the second"
+
+CLAIMERS: Final = 8
+WARM_UP: Final = 1_000
+SAMPLE_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Order:
+    """One scenario for one contestant, as handed to its process."""
+
+    module: str
+    scenario: str
+    url: str
+    count: int
+    history: int
+
+
+Measured = dict[str, float]
+Scenario = Callable[[System, Order], Awaitable[Measured]]
+
+
+async def simple(system: System, order: Order) -> Measured:
+    warm_up = min(WARM_UP, order.count)
+    await system.submit_simple(warm_up)
+    await system.drain_simple(warm_up)
+    submitted = await system.submit_simple(order.count)
+    return {SIMPLE_SUBMIT: submitted, SIMPLE_DRAIN: await system.drain_simple(order.count)}
+
+
+async def partitioned(system: System, order: Order) -> Measured:
+    submitted, drained = await _partitioned(system, order)
+    return {PARTITIONED_SUBMIT: submitted, PARTITIONED_DRAIN: drained}
+
+
+async def claimers(system: System, order: Order) -> Measured:
+    _, drained = await _partitioned(system, order, CLAIMERS)
+    return {CLAIMERS_DRAIN: drained}
+
+
+async def history(system: System, order: Order) -> Measured:
+    assert isinstance(system, HistorySystem)
+    await system.fill_history(order.history)
+    _, drained = await _partitioned(system, order)
+    return {HISTORY_DRAIN: drained}
+
+
+async def memory(system: System, order: Order) -> Measured:
+    assert isinstance(system, PartitionedSystem)
+    await system.submit_partitioned(order.count)
+    with ResidentMemory() as resident:
+        await system.drain_partitioned(order.count)
+    return {MEMORY_GROWTH: resident.growth()}
+
+
+async def _partitioned(system: System, order: Order, claimers: int = 1) -> tuple[float, float]:
+    assert isinstance(system, PartitionedSystem)
+    warm_up = min(WARM_UP, order.count)
+    await system.submit_partitioned(warm_up)
+    await system.drain_partitioned(warm_up, claimers)
+    submitted = await system.submit_partitioned(order.count)
+    return submitted, await system.drain_partitioned(order.count, claimers)
+
+
+SCENARIOS: Final[dict[str, Scenario]] = {
+    "simple": simple,
+    "partitioned": partitioned,
+    "history": history,
+    "claimers": claimers,
+    "memory": memory,
+}
+
+
+class ResidentMemory:
+    """Samples the resident memory of this process while it is entered."""
+
+    def __init__(self) -> None:
+        self.pages: list[int] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def growth(self) -> float:
+        """Median of the last quarter of the samples over the median of the second."""
+        quarter = len(self.pages) // 4
+        if quarter == 0:
+            raise RuntimeError("the drain was too short to sample its memory")
+        second, last = self.pages[quarter : 2 * quarter], self.pages[-quarter:]
+        return statistics.median(last) / statistics.median(second)
+
+    def _sample(self) -> None:
+        statistics_of_memory = Path("/proc/self/statm")
+        while not self._stop.wait(SAMPLE_SECONDS):
+            self.pages.append(int(statistics_of_memory.read_text().split()[1]))
