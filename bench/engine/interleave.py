@@ -25,6 +25,7 @@ SERVER_SETTINGS: Final = {
     "shared_buffers": "512MB",
     "max_wal_size": "4GB",
 }
+DISK: Final = Path("/var/tmp")  # noqa: S108 - only ever a parent; /tmp may be memory, where fsync costs nothing
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Databases:
     @contextmanager
     def open(self, scenario: str, contestant: Contestant) -> Iterator[str]:
         if contestant.database == "sqlite":
-            with tempfile.TemporaryDirectory(prefix="reelstate-bench-") as folder:
+            with tempfile.TemporaryDirectory(prefix="reelstate-bench-", dir=DISK) as folder:
                 yield f"sqlite:///{folder}/bench.db"
         elif scenario == "history":
             if contestant.name not in self.kept:
@@ -72,7 +73,7 @@ class Databases:
 
 
 def run(plan: Plan, tell: Callable[[str], None]) -> Results:
-    with PostgresServer(settings=SERVER_SETTINGS) as server:
+    with PostgresServer(settings=SERVER_SETTINGS, folder=DISK) as server:
         results = Results(machine(server))
         databases = Databases(server)
         for number, scenario, contestant in plan.turns():
