@@ -1,0 +1,50 @@
+"""The composition root: an address becomes a store, a store becomes an engine. Alone in importing every layer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from reelstate.core.document import Limits
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.pipeline import Graph
+from reelstate.services.doctor import check_at_open
+from reelstate.services.engine import Engine
+from reelstate.stores.postgres.store import PostgresStore
+from reelstate.stores.sqlite.store import SQLiteStore
+from reelstate.stores.store import Clock, Store
+
+
+def store_at(url: str, *, clock: Clock | None = None) -> Store:
+    """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`."""
+    scheme, separator, _ = url.partition("://")
+    if separator and scheme in {"postgresql", "postgres"}:
+        return PostgresStore(url, clock=clock)
+    if separator and scheme == "sqlite":
+        return SQLiteStore(url, clock=clock)
+    raise InvalidRequest(
+        "database_url", f"{scheme + separator!r} is no kind of store", hint="sqlite:///jobs.db or postgresql://user@host/name"
+    )
+
+
+@asynccontextmanager
+async def open_engine(
+    url: str,
+    *,
+    pipelines: Iterable[Graph] = (),
+    migrate: bool = True,
+    clock: Clock | None = None,
+    limits: Limits = Limits(),
+) -> AsyncIterator[Engine]:
+    """An engine on the store at this address, its schema brought up to date, its quick invariants checked."""
+    store = store_at(url, clock=clock)
+    if migrate:
+        await store.migrate()
+    await store.open()
+    try:
+        engine = Engine(store, limits=limits)
+        await check_at_open(store)
+        await engine.declare(*pipelines)
+        yield engine
+    finally:
+        await store.close()

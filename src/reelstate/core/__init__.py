@@ -1,0 +1,1 @@
+"""The pure core: machines, records, declarations and arithmetic. No I/O, no clock, no async."""

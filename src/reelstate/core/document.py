@@ -1,0 +1,78 @@
+"""Values from outside as JSON text that both databases can hold, checked on the way in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from reelstate.core.errors import InvalidRequest, TooLarge
+from reelstate.core.model import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest sizes that are accepted, in bytes (the key: in characters)."""
+
+    spec: int = 256 * 1024
+    checkpoint: int = 64 * 1024
+    result: int = 16 * 1024 * 1024
+    error: int = 4 * 1024
+    message: int = 4 * 1024
+    metadata: int = 10 * 1024
+    idempotency_key: int = 255
+
+
+def encode(field: str, value: Json, limit: int) -> str:
+    """The value as compact JSON; an error names the field when it is no JSON, too large, or holds a NUL."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        size = len(text) if text.isascii() else len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(
+            field, f"is not JSON: {error}", hint="use dicts with string keys, lists, strings, numbers, booleans, None"
+        ) from None
+    if size > limit:
+        raise TooLarge(field, size, limit)
+    if "\\u0000" in text:
+        _refuse_nul(field, value)
+    return text
+
+
+def encode_optional(field: str, value: Json, limit: int) -> str | None:
+    """The same, with nothing for None."""
+    return None if value is None else encode(field, value, limit)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Text for people, without what a database can't hold, cut in the middle when it is too long."""
+    clean = text.replace("\x00", "�").encode("utf-8", "replace").decode()
+    if len(clean) <= limit:
+        return clean
+    half = (limit - 5) // 2
+    return f"{clean[:half]} ... {clean[-half:]}"
+
+
+def plain_text(field: str, text: str, limit: int) -> str:
+    """A short text that must be kept as it is: refused when it is too long or can't be stored."""
+    if "\x00" in text:
+        raise InvalidRequest(field, "holds a NUL character", hint="remove it: databases can't store it in text")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidRequest(field, "is not valid Unicode", hint="it holds half of a surrogate pair") from None
+    if size > limit:
+        raise TooLarge(field, size, limit, hint="shorten it")
+    return text
+
+
+def _refuse_nul(field: str, value: Json) -> None:
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise InvalidRequest(field, "holds a NUL character", hint="remove it, or encode binary data as base64")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _refuse_nul(field, name)
+            _refuse_nul(f"{field}.{name}", item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            _refuse_nul(f"{field}[{number}]", item)

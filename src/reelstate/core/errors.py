@@ -1,0 +1,157 @@
+"""Every error the engine raises, as one tree by cause. Each carries its ids as fields and a hint for a person.
+
+ReelstateError
+├── InvalidRequest            the caller asked for something that can't be
+│   ├── InvalidPipeline       a declaration is wrong; `path` names the place
+│   ├── UnknownPipeline       no pipeline of that name is declared here
+│   ├── IdempotencyConflict   the key was used before for another request
+│   └── TooLarge              a value is over its limit
+├── NotFound                  no such job, task or worker
+├── InvalidTransition         the machine does not allow this change
+├── VersionConflict           somebody changed the row since it was read
+├── WorkerRefused             the worker's name is disabled, or it is not registered
+├── LeaseLost                 the token no longer holds the task
+└── StoreError                the database
+    ├── StoreUnavailable      it can't be reached, or went away and stayed away
+    ├── StoreFull             no room left on its disk
+    ├── StoreReadOnly         it can't be written to
+    ├── SchemaMismatch        its schema is older or newer than this code
+    ├── GuardRefused          a guard inside the database refused a change
+    └── CorruptState          stored state breaks an invariant, so writing is refused
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ReelstateError(Exception):
+    """Something went wrong in Reelstate."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class InvalidRequest(ReelstateError):
+    """The request names something that can't be; nothing was changed."""
+
+    def __init__(self, field: str, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{field}: {message}", hint=hint)
+        self.field = field
+
+
+class InvalidPipeline(InvalidRequest):
+    """A pipeline declaration is wrong; `field` is the path to the mistake."""
+
+
+class UnknownPipeline(InvalidRequest):
+    """No pipeline of that name is declared in this process."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        declared = ", ".join(sorted(known)) or "none"
+        super().__init__(
+            "pipeline", f"no pipeline is called {name!r}", hint=f"declared here: {declared}; check the spelling"
+        )
+        self.name = name
+
+
+class IdempotencyConflict(InvalidRequest):
+    """The same idempotency key came with a different request."""
+
+    def __init__(self, key: str, job_id: int) -> None:
+        super().__init__(
+            "idempotency_key",
+            f"{key!r} was already used for job {job_id} with another request",
+            hint="send the same request again, or use a new key",
+        )
+        self.key = key
+        self.job_id = job_id
+
+
+class TooLarge(InvalidRequest):
+    """A value is over its limit."""
+
+    def __init__(self, field: str, size: int, limit: int, *, hint: str = "") -> None:
+        super().__init__(
+            field,
+            f"is {size:,} bytes, the limit is {limit:,}",
+            hint=hint or "keep large data in storage and pass its address",
+        )
+        self.size = size
+        self.limit = limit
+
+
+class NotFound(ReelstateError):
+    """There is no such entity."""
+
+    def __init__(self, entity: str, key: object, *, hint: str = "") -> None:
+        super().__init__(f"there is no {entity} {key}", hint=hint or "list what there is, and check the id")
+        self.entity = entity
+        self.key = key
+
+
+class InvalidTransition(ReelstateError):
+    """The machine does not allow this change of state."""
+
+    def __init__(  # noqa: PLR0913 -- each part of the refused change is a field of its own
+        self, entity: str, origin: str, target: str, actor: str, *, key: object = "", who_may: Sequence[str] = ()
+    ) -> None:
+        hint = f"only {', '.join(who_may)} may do that" if who_may else f"a {entity} never goes that way"
+        super().__init__(f"{entity} {key}: {origin} → {target} is not open to {actor}".replace(" :", ":"), hint=hint)
+        self.entity, self.origin, self.target, self.actor, self.key = entity, origin, target, actor, key
+
+
+class VersionConflict(ReelstateError):
+    """Somebody changed the entity since it was read."""
+
+    def __init__(self, entity: str, key: object, expected: int, found: int) -> None:
+        super().__init__(
+            f"{entity} {key} is at version {found}, not {expected}",
+            hint="read it again and decide on what it says now",
+        )
+        self.entity, self.key, self.expected, self.found = entity, key, expected, found
+
+
+class WorkerRefused(ReelstateError):
+    """The worker may not take work."""
+
+
+class LeaseLost(ReelstateError):
+    """The token no longer holds the task; whatever was made under it does not count."""
+
+    def __init__(self, task: object, token: int) -> None:
+        super().__init__(f"task {task} is no longer held by token {token}", hint="stop this run; another may have it")
+        self.task, self.token = task, token
+
+
+class StoreError(ReelstateError):
+    """The database refused or could not do something."""
+
+
+class StoreUnavailable(StoreError):
+    """The database can't be reached."""
+
+
+class StoreFull(StoreError):
+    """The database has no room left."""
+
+
+class StoreReadOnly(StoreError):
+    """The database can't be written to."""
+
+
+class SchemaMismatch(StoreError):
+    """The database's schema is not the one this code knows."""
+
+
+class GuardRefused(StoreError):
+    """A guard inside the database refused a change that got past every check before it."""
+
+
+class CorruptState(StoreError):
+    """Stored state breaks an invariant, so what would make it worse is refused."""

@@ -1,0 +1,202 @@
+"""The three machines (job, task, worker) as data: which change of state is legal, and who may make it.
+
+This declaration is the only one. The Python check below, the guards inside both databases, the diagrams, the
+documentation table and the exhaustive tests are all generated from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from reelstate.core.errors import InvalidTransition
+
+
+class Actor(StrEnum):
+    """A role that changes state. On a row or an event it may be followed by a name: `operator:ada`."""
+
+    USER = "user"
+    ORCHESTRATOR = "orchestrator"
+    WORKER = "worker"
+    KEEPER = "keeper"
+    OPERATOR = "operator"
+    DOCTOR = "doctor"
+
+
+SQL_ACTOR = "sql"
+"""The actor on events of changes typed by hand in psql or sqlite3. It may make any legal change."""
+
+
+class JobStatus(StrEnum):
+    PENDING = "pending"
+    VALIDATING = "validating"
+    PLANNING = "planning"
+    DOWNLOADING_INPUTS = "downloading_inputs"
+    PROCESSING = "processing"
+    UPLOADING_OUTPUTS = "uploading_outputs"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    QUARANTINED = "quarantined"
+    CANCELLED = "cancelled"
+
+
+class TaskStatus(StrEnum):
+    NEW = "new"
+    READY = "ready"
+    RUNNING = "running"
+    DONE = "done"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+
+class WorkerStatus(StrEnum):
+    ACTIVE = "active"
+    DRAINING = "draining"
+    OFFLINE = "offline"
+
+
+PHASES = (
+    JobStatus.VALIDATING,
+    JobStatus.PLANNING,
+    JobStatus.DOWNLOADING_INPUTS,
+    JobStatus.PROCESSING,
+    JobStatus.UPLOADING_OUTPUTS,
+)
+"""The statuses of a job at work, in the only order it may pass through them."""
+
+ACTIVE_JOBS = (JobStatus.PENDING, *PHASES)
+RESTING_JOBS = (JobStatus.FAILED, JobStatus.QUARANTINED)
+ENDED_JOBS = (JobStatus.COMPLETED, JobStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    origin: str
+    target: str
+    actors: frozenset[Actor]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One entity's states, the states its rows are born in, and its legal transitions."""
+
+    entity: str
+    states: tuple[str, ...]
+    births: tuple[str, ...]
+    transitions: tuple[Transition, ...]
+
+    @cached_property
+    def _actors(self) -> dict[tuple[str, str], frozenset[Actor]]:
+        return {(transition.origin, transition.target): transition.actors for transition in self.transitions}
+
+    @cached_property
+    def terminal(self) -> tuple[str, ...]:
+        """States that nothing leaves."""
+        left = {transition.origin for transition in self.transitions}
+        return tuple(state for state in self.states if state not in left)
+
+    def who_may(self, origin: str, target: str) -> frozenset[Actor]:
+        """The actors that may move an entity from `origin` to `target`; empty when nobody may."""
+        return self._actors.get((origin, target), frozenset())
+
+    def allows(self, origin: str, target: str, actor: str) -> bool:
+        """Whether this actor may make this change. Staying in a known state is always allowed."""
+        if origin == target:
+            return origin in self.states
+        role = actor.partition(":")[0]
+        if role == SQL_ACTOR:
+            return bool(self.who_may(origin, target))
+        return role in self.who_may(origin, target)
+
+    def validate(self, origin: str, target: str, actor: str) -> bool:
+        """Whether anything changes; raises `InvalidTransition` for what the machine does not allow."""
+        if not self.allows(origin, target, actor):
+            raise InvalidTransition(self.entity, origin, target, actor, who_may=sorted(self.who_may(origin, target)))
+        return origin != target
+
+    def triples(self) -> Iterator[tuple[str, str, str]]:
+        """Every legal (origin, target, actor), in declaration order."""
+        for transition in self.transitions:
+            for actor in sorted(transition.actors):
+                yield transition.origin, transition.target, actor
+
+
+def _merged(entity: str, states: type[StrEnum], births: Iterable[str], rules: Iterable[_Rule]) -> Machine:
+    actors: dict[tuple[str, str], frozenset[Actor]] = {}
+    for origins, targets, who in rules:
+        for origin in origins:
+            for target in targets:
+                if origin != target:
+                    actors[origin, target] = actors.get((origin, target), frozenset()) | frozenset(who)
+    return Machine(
+        entity,
+        tuple(states),
+        tuple(births),
+        tuple(Transition(origin, target, who) for (origin, target), who in actors.items()),
+    )
+
+
+_Rule = tuple[Iterable[str], Iterable[str], Iterable[Actor]]
+
+
+def _job_machine() -> Machine:
+    at_work = [JobStatus.PENDING, *PHASES]
+    forceable = [*at_work, *RESTING_JOBS]
+    rules: list[_Rule] = [
+        ([JobStatus.PENDING], PHASES, [Actor.WORKER]),
+        # A job whose fan-outs are all empty has nothing to claim, so it never shows a phase.
+        (at_work, [JobStatus.COMPLETED], [Actor.ORCHESTRATOR]),
+    ]
+    rules += [([phase], PHASES[index + 1 :], [Actor.ORCHESTRATOR]) for index, phase in enumerate(PHASES)]
+    rules += [
+        (at_work, [JobStatus.FAILED], [Actor.ORCHESTRATOR, Actor.KEEPER]),
+        (at_work, [JobStatus.QUARANTINED], [Actor.KEEPER, Actor.DOCTOR, Actor.OPERATOR]),
+        ([JobStatus.FAILED], [JobStatus.QUARANTINED], [Actor.DOCTOR, Actor.OPERATOR]),
+        ([JobStatus.FAILED], [JobStatus.PENDING], [Actor.USER, Actor.OPERATOR]),
+        (forceable, [JobStatus.CANCELLED], [Actor.USER, Actor.OPERATOR]),
+        (forceable, [JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED], [Actor.OPERATOR]),
+    ]
+    return _merged("job", JobStatus, [JobStatus.PENDING], rules)
+
+
+def _task_machine() -> Machine:
+    new, ready, running = TaskStatus.NEW, TaskStatus.READY, TaskStatus.RUNNING
+    done, error, skipped, cancelled = TaskStatus.DONE, TaskStatus.ERROR, TaskStatus.SKIPPED, TaskStatus.CANCELLED
+    people = [Actor.USER, Actor.OPERATOR]
+    rules: list[_Rule] = [
+        ([new], [ready], [Actor.ORCHESTRATOR, *people]),
+        ([new], [skipped], [Actor.ORCHESTRATOR]),
+        ([ready], [running], [Actor.WORKER]),
+        ([ready], [new], [Actor.ORCHESTRATOR, Actor.KEEPER, Actor.DOCTOR, *people]),
+        ([running], [done, error, skipped], [Actor.WORKER]),
+        ([running], [error], [Actor.KEEPER]),
+        ([running], [ready], [Actor.WORKER, Actor.KEEPER, Actor.OPERATOR, Actor.DOCTOR]),
+        ([running], [new], [Actor.WORKER, Actor.KEEPER, Actor.OPERATOR, Actor.DOCTOR]),
+        ([error], [ready], [Actor.ORCHESTRATOR, *people]),
+        ([error], [new], [Actor.ORCHESTRATOR, Actor.KEEPER, Actor.DOCTOR, *people]),
+        # Running a stage again: its own parts become ready, what was made from them waits for it.
+        ([done, skipped], [ready, new], people),
+        ([new, ready, running, error], [cancelled], people),
+        ([running], [cancelled], [Actor.KEEPER]),
+    ]
+    return _merged("task", TaskStatus, [new, ready], rules)
+
+
+def _worker_machine() -> Machine:
+    active, draining, offline = WorkerStatus.ACTIVE, WorkerStatus.DRAINING, WorkerStatus.OFFLINE
+    rules: list[_Rule] = [
+        ([active], [draining], [Actor.WORKER, Actor.OPERATOR]),
+        ([draining], [active], [Actor.OPERATOR]),
+        ([active, draining], [offline], [Actor.WORKER, Actor.KEEPER]),
+        ([offline], [active], [Actor.WORKER]),
+    ]
+    return _merged("worker", WorkerStatus, [active], rules)
+
+
+JOB = _job_machine()
+TASK = _task_machine()
+WORKER = _worker_machine()
+MACHINES = {machine.entity: machine for machine in (JOB, TASK, WORKER)}

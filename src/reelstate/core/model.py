@@ -1,0 +1,327 @@
+"""The records that cross every layer. All of them are frozen; times are UTC and come from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.machine import ENDED_JOBS, JobStatus, TaskStatus, WorkerStatus
+
+T = TypeVar("T")
+
+Json = Any
+"""A value that JSON can say."""
+
+
+class TaskKey(NamedTuple):
+    """Which task: the job, the number of its stage in the pipeline, the part. Written `job/stage/part`."""
+
+    job_id: int
+    stage: int
+    part: int
+
+    def __str__(self) -> str:
+        return f"{self.job_id}/{self.stage}/{self.part}"
+
+    @classmethod
+    def parse(cls, text: str) -> TaskKey:
+        """Read a key back from the form `str()` gives it."""
+        pieces = text.split("/")
+        if len(pieces) != len(cls._fields) or not all(piece.isdecimal() for piece in pieces):
+            raise InvalidRequest("task", f"{text!r} is not a task id", hint="a task id looks like JOB/STAGE/PART")
+        return cls(*map(int, pieces))
+
+
+class Verdict(StrEnum):
+    """What became of one item of a batch."""
+
+    OK = "ok"
+    REPEATED = "repeated"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One job to be made."""
+
+    pipeline: str
+    spec: Json = field(default_factory=dict)
+    priority: int | str = 5
+    user_id: str = ""
+    delay: float = 0.0
+    """Seconds until its first tasks may run."""
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The answer to one submission: the job, and whether it was there already."""
+
+    job_id: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedTask:
+    """A task under lease, with everything a run of it needs."""
+
+    key: TaskKey
+    token: int
+    attempt: int
+    max_attempts: int
+    lost: int
+    lease: float
+    """Seconds; a duration, because only the store's clock may say when it ends."""
+    input: Json
+    checkpoint: Json
+    pipeline: str
+    stage_name: str
+    spec: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a worker got, and whether tasks wait that must be run on an otherwise empty worker."""
+
+    tasks: list[ClaimedTask]
+    suspects_waiting: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    message: str
+    level: str = "info"
+    metadata: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """A worker's word on a task that it runs. Every field left out stays as it was."""
+
+    key: TaskKey
+    token: int
+    percent: float | None = None
+    message: str | None = None
+    step: str | None = None
+    checkpoint: Json = None
+    logs: tuple[LogLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The answer to a report: a verdict per item in the order given, and whether the worker should drain."""
+
+    verdicts: list[Verdict]
+    drain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    key: TaskKey
+    token: int
+    result: Json = None
+    skipped: bool = False
+    """The handler found that there was nothing to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    key: TaskKey
+    token: int
+    error: Json
+    retryable: bool = True
+    retry_in: float | None = None
+    """Seconds to rest before the next attempt; left out, the stage's backoff decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    key: TaskKey
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reclaimed:
+    """What one sweep of expired leases did, by what became of the tasks."""
+
+    ready: int
+    failed: int
+    stopped: int
+    quarantined: tuple[int, ...]
+    """Jobs put aside because a task of theirs keeps losing its worker."""
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.failed + self.stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stage of a job, its status derived from its counters."""
+
+    job_id: int
+    stage: int
+    name: str
+    phase: JobStatus
+    status: TaskStatus
+    required: bool
+    weight: float
+    total: int
+    done: int
+    skipped: int
+    failed: int
+    running: int
+    running_percent: float
+    opened_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    id: int
+    pipeline: str
+    digest: str
+    user_id: str
+    status: JobStatus
+    phase: JobStatus
+    priority: int
+    spec: Json
+    run_after: datetime | None
+    error: Json
+    degraded: Json
+    suspect: str | None
+    version: int
+    actor: str
+    reason: str | None
+    created_at: datetime
+    started_at: datetime | None
+    changed_at: datetime
+    finished_at: datetime | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will ever change it again."""
+        return self.status in ENDED_JOBS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetail:
+    """A job with its stages, the plan made so far, its outputs and its progress in percent."""
+
+    job: Job
+    stages: tuple[Stage, ...]
+    plan: Mapping[str, Json]
+    outputs: Mapping[str, Json]
+    progress: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    job_id: int
+    stage: int
+    part: int
+    stage_name: str
+    status: TaskStatus
+    priority: int
+    input: Json
+    run_after: datetime | None
+    ready_at: datetime | None
+    claimed_at: datetime | None
+    started_at: datetime | None
+    progress_at: datetime | None
+    finished_at: datetime | None
+    worker_id: int | None
+    lease_expires_at: datetime | None
+    token: int
+    attempt: int
+    max_attempts: int
+    lost: int
+    last_worker: int | None
+    step: str | None
+    message: str | None
+    percent: float
+    checkpoint: Json
+    result: Json
+    error: Json
+    version: int
+    actor: str
+    reason: str | None
+    changed_at: datetime
+
+    @property
+    def key(self) -> TaskKey:
+        return TaskKey(self.job_id, self.stage, self.part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    id: int
+    name: str
+    hostname: str
+    software: str
+    kind: str
+    slots: int
+    capabilities: frozenset[str]
+    pipelines: frozenset[str]
+    metadata: Json
+    status: WorkerStatus
+    enabled: bool
+    running: int
+    version: int
+    registered_at: datetime
+    last_heartbeat_at: datetime | None
+
+    @property
+    def shown(self) -> str:
+        """The one word people read: idle, busy, draining, offline or disabled."""
+        if not self.enabled:
+            return "disabled"
+        if self.status is not WorkerStatus.ACTIVE:
+            return str(self.status)
+        return "busy" if self.running else "idle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the record: audit trail, live feed and replay are these same rows."""
+
+    cursor: str
+    entity: str
+    job_id: int | None
+    stage: int | None
+    part: int | None
+    worker_id: int | None
+    version: int
+    origin: str | None
+    target: str
+    actor: str
+    reason: str | None
+    token: int | None
+    data: Json
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    job_id: int
+    id: int
+    stage: int
+    part: int
+    token: int
+    at: datetime
+    level: str
+    message: str
+    metadata: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page of a listing; `after` asks for the next one and is None at the end."""
+
+    items: list[T]
+    after: str | None

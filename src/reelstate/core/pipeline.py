@@ -1,0 +1,239 @@
+"""A pipeline as data: its stages, checked once when declared, and what follows from the stages that are closed.
+
+A stage closes when each of its tasks is done, skipped or, in an optional stage, finally failed. `Graph.next`
+is the whole of orchestration as a pure function: which stages to open, which phase to show, whether all is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from reelstate.core.errors import InvalidPipeline
+from reelstate.core.machine import PHASES, JobStatus
+from reelstate.core.policy import Backoff
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
+SPEC = "spec"
+"""The root of an `each` path that reads the job's spec instead of a stage's result."""
+SPEC_SOURCE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageSpec:
+    """One step of a pipeline, as its author declares it. Durations are seconds."""
+
+    name: str
+    after: tuple[str, ...] = ()
+    each: str | None = None
+    """Fan out: a path to an array (a task per element) or a whole number (a task per index), such as
+    `plan.frames` (in the result of the one-part stage `plan`) or `spec.files`."""
+    phase: JobStatus = JobStatus.PROCESSING
+    attempts: int = 3
+    backoff: Backoff = field(default_factory=Backoff)
+    lease: float = 60.0
+    stall_after: float | None = None
+    timeout: float | None = None
+    needs: frozenset[str] = frozenset()
+    prefers: frozenset[str] = frozenset()
+    weight: float = 1.0
+    required: bool = True
+    max_lost: int = 3
+
+    def document(self) -> dict[str, Any]:
+        """This stage as JSON, equal for equal stages."""
+        return asdict(self) | {"needs": sorted(self.needs), "prefers": sorted(self.prefers)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> StageSpec:
+        sets = {name: frozenset(document[name]) for name in ("needs", "prefers")}
+        return cls(
+            **{
+                **document,
+                **sets,
+                "after": tuple(document["after"]),
+                "phase": JobStatus(document["phase"]),
+                "backoff": Backoff(**document["backoff"]),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A stage to be opened, and where its parts come from: nowhere (one part), the spec, or a stage's result."""
+
+    stage: int
+    source: int | None
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    openings: tuple[Opening, ...]
+    phase: JobStatus | None
+    """The phase the job shows from now on; None when every stage is closed."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A declared pipeline. Its stages stand in an order in which each comes after those it waits for."""
+
+    name: str
+    stages: tuple[StageSpec, ...]
+
+    @classmethod
+    def of(cls, name: str, stages: Iterable[StageSpec]) -> Graph:
+        """Check a declaration and put it in order; `InvalidPipeline` names the path to a mistake."""
+        given = tuple(stages)
+        _check_names(name, given)
+        for stage in given:
+            _check_options(f"{name}.{stage.name}", stage)
+        graph = cls(name, _in_order(name, given))
+        for stage in graph.stages:
+            graph._check_relations(stage)
+        return graph
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal graphs, whichever process declares them."""
+        return hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {stage.name: number for number, stage in enumerate(self.stages)}
+
+    @cached_property
+    def first(self) -> Next:
+        """What a new job opens, and the phase it shows at its first claim."""
+        return self.next(())
+
+    @cached_property
+    def first_phase(self) -> JobStatus:
+        return self.first.phase or JobStatus.PROCESSING
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """The stages that no other waits for: their results are the job's outputs."""
+        awaited = {name for stage in self.stages for name in stage.after}
+        return tuple(number for number, stage in enumerate(self.stages) if stage.name not in awaited)
+
+    def next(self, closed: Collection[int], opened: Collection[int] = ()) -> Next:
+        """What follows when these stages are closed and these are open (closed ones count as opened)."""
+        phases = [stage.phase for number, stage in enumerate(self.stages) if number not in closed]
+        openings = (
+            self.opening(number)
+            for number in range(len(self.stages))
+            if number not in closed and number not in opened and all(self.index[n] in closed for n in self.stages[number].after)
+        )
+        return Next(tuple(openings), min(phases, key=PHASES.index) if phases else None)
+
+    def opening(self, number: int) -> Opening:
+        each = self.stages[number].each
+        if each is None:
+            return Opening(number, None, ())
+        root, *path = each.split(".")
+        return Opening(number, SPEC_SOURCE if root == SPEC else self.index[root], tuple(path))
+
+    def downstream(self, number: int) -> tuple[int, ...]:
+        """The stages that wait for this one, directly or not, in order."""
+        reached = {number}
+        for later, stage in enumerate(self.stages):
+            if any(self.index[name] in reached for name in stage.after):
+                reached.add(later)
+        return tuple(sorted(reached - {number}))
+
+    def document(self) -> dict[str, Any]:
+        return {"name": self.name, "stages": [stage.document() for stage in self.stages]}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Graph:
+        """A graph as stored; it was checked when it was declared."""
+        return cls(document["name"], tuple(StageSpec.from_document(stage) for stage in document["stages"]))
+
+    def _check_relations(self, stage: StageSpec) -> None:
+        place = f"{self.name}.{stage.name}"
+        for name in stage.after:
+            if PHASES.index(self.stages[self.index[name]].phase) > PHASES.index(stage.phase):
+                raise InvalidPipeline(
+                    f"{place}.phase",
+                    f"{stage.phase} comes before the phase of {name!r}, which it waits for",
+                    hint="phases only go forward: give it the same phase or a later one",
+                )
+        if stage.each is not None:
+            self._check_each(f"{place}.each", stage, stage.each)
+
+    def _check_each(self, place: str, stage: StageSpec, each: str) -> None:
+        root, *path = each.split(".")
+        if not all((root, *path)) or (root == SPEC and not path):
+            raise InvalidPipeline(place, f"{each!r} is not a path", hint='write "stage.field" or "spec.field"')
+        if root == SPEC:
+            return
+        if root not in self.index or self.index[stage.name] not in self.downstream(self.index[root]):
+            raise InvalidPipeline(
+                place, f"{root!r} is not a stage that comes before it", hint=f"add after={root!r}, or begin with spec"
+            )
+        if self.stages[self.index[root]].each is not None:
+            raise InvalidPipeline(
+                place, f"{root!r} has many parts, so it has no one result", hint="fan out over a one-part stage"
+            )
+
+
+def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
+    if not NAME.fullmatch(name):
+        raise InvalidPipeline("name", f"{name!r} is not a name", hint="lower-case letters, digits, _ and -; at most 63")
+    if not stages:
+        raise InvalidPipeline(name, "it has no stages", hint="declare at least one stage")
+    seen: set[str] = set()
+    for stage in stages:
+        place = f"{name}.{stage.name}"
+        if not NAME.fullmatch(stage.name) or stage.name == SPEC:
+            raise InvalidPipeline(place, f"{stage.name!r} can't name a stage", hint="letters, digits, _ and -; not spec")
+        if stage.name in seen:
+            raise InvalidPipeline(place, "two stages have this name", hint="rename one of them")
+        seen.add(stage.name)
+
+
+def _check_options(place: str, stage: StageSpec) -> None:
+    def require(option: str, holds: bool, hint: str) -> None:
+        if not holds:
+            raise InvalidPipeline(f"{place}.{option}", f"{getattr(stage, option)!r} can't be", hint=hint)
+
+    require("phase", stage.phase in PHASES, f"one of {', '.join(PHASES)}")
+    require("attempts", isinstance(stage.attempts, int) and 1 <= stage.attempts <= 1000, "a whole number from 1 to 1000")
+    require("max_lost", isinstance(stage.max_lost, int) and stage.max_lost >= 1, "a whole number, at least 1")
+    require("lease", 1 <= stage.lease <= 86_400, "seconds, from 1 to 86400")
+    require("weight", 0 < stage.weight < float("inf"), "a number above 0")
+    require("backoff", 0 <= stage.backoff.base <= stage.backoff.cap, "base and cap in seconds, base not above cap")
+    for option in ("stall_after", "timeout"):
+        seconds = getattr(stage, option)
+        require(option, seconds is None or seconds > 0, "seconds above 0, or None for no limit")
+    for option in ("needs", "prefers"):
+        names = getattr(stage, option)
+        require(option, all(isinstance(name, str) and name for name in names), "a set of capability names")
+
+
+def _in_order(name: str, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]:
+    by_name = {stage.name: stage for stage in stages}
+    ordered: dict[str, StageSpec] = {}
+
+    def visit(stage: StageSpec, path: tuple[str, ...]) -> None:
+        if stage.name in path:
+            circle = " → ".join((*path[path.index(stage.name) :], stage.name))
+            raise InvalidPipeline(f"{name}.{stage.name}.after", f"it waits for itself: {circle}", hint="break the circle")
+        for before in stage.after:
+            if before not in by_name:
+                known = ", ".join(sorted(by_name))
+                raise InvalidPipeline(f"{name}.{stage.name}.after", f"there is no stage {before!r}", hint=f"stages: {known}")
+            if before not in ordered:
+                visit(by_name[before], (*path, stage.name))
+        ordered[stage.name] = stage
+
+    for stage in stages:
+        if stage.name not in ordered:
+            visit(stage, ())
+    return tuple(ordered.values())

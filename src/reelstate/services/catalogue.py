@@ -1,0 +1,81 @@
+"""The pipelines this process knows: those it declares by name, and any that a stored job was submitted with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reelstate.core.document import encode
+from reelstate.core.errors import CorruptState, UnknownPipeline
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.stores.store import Store, Transaction
+
+GRAPH_LIMIT = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A graph as stored: its row, and the lane of each of its stages."""
+
+    id: int
+    graph: Graph
+    lanes: tuple[int, ...]
+
+
+class Catalogue:
+    """Graphs are immutable once stored, so what is known here never goes out of date."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Declared] = {}
+        self._by_id: dict[int, Declared] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self._by_name)
+
+    def named(self, name: str) -> Declared:
+        """The pipeline that new jobs of this name run."""
+        if name not in self._by_name:
+            raise UnknownPipeline(name, self.names)
+        return self._by_name[name]
+
+    async def declare(self, store: Store, graph: Graph) -> Declared:
+        """Store a graph, unless it is stored already, and use it for new jobs of its name."""
+        declared = await store.write(lambda transaction: _store_graph(transaction, graph))
+        self._by_name[graph.name] = self._by_id[declared.id] = declared
+        return declared
+
+    async def known(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> dict[int, Declared]:
+        """The graphs that these jobs were submitted with."""
+        wanted = set(pipeline_ids)
+        missing = wanted - self._by_id.keys()
+        if missing:
+            for pipeline_id, document in await transaction.run("declare_known", pipeline_ids=sorted(missing)):
+                graph = Graph.from_document(document)
+                self._by_id[pipeline_id] = Declared(pipeline_id, graph, await _lanes(transaction, graph))
+        lost = wanted - self._by_id.keys()
+        if lost:
+            raise CorruptState(f"jobs refer to pipelines that are not stored: {sorted(lost)}", hint="run `reel doctor`")
+        return {pipeline_id: self._by_id[pipeline_id] for pipeline_id in wanted}
+
+
+async def _store_graph(transaction: Transaction, graph: Graph) -> Declared:
+    text = encode("pipeline", graph.document(), GRAPH_LIMIT)
+    identity = {"name": graph.name, "digest": graph.digest}
+    ((pipeline_id,),) = await transaction.run("declare_pipeline", graph=text, **identity)
+    return Declared(pipeline_id, graph, await _lanes(transaction, graph))
+
+
+async def _lanes(transaction: Transaction, graph: Graph) -> tuple[int, ...]:
+    numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+    for stage in graph.stages:
+        if (stage.needs, stage.prefers) not in numbers:
+            numbers[stage.needs, stage.prefers] = await _lane(transaction, graph.name, stage)
+    return tuple(numbers[stage.needs, stage.prefers] for stage in graph.stages)
+
+
+async def _lane(transaction: Transaction, pipeline: str, stage: StageSpec) -> int:
+    ((lane,),) = await transaction.run(
+        "declare_lane", pipeline=pipeline, needs=sorted(stage.needs), prefers=sorted(stage.prefers)
+    )
+    return int(lane)

@@ -1,0 +1,114 @@
+"""claim: a worker takes ready tasks under lease. The rows it gets are its own until the lease runs out.
+
+A task that has lost a worker before is a suspect: it is only given to a worker that runs nothing else, and while it
+runs that worker gets nothing more, so that a killer takes no innocent neighbours along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.machine import WorkerStatus
+from reelstate.core.model import Claim, ClaimedTask, TaskKey
+from reelstate.services.catalogue import Catalogue
+from reelstate.stores.store import Batch, Row, Store, Transaction
+
+KEY_COLUMNS = ("job_id", "stage", "part")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claiming:
+    """Who claims, how much, and of what."""
+
+    worker_id: int
+    limit: int
+    pipelines: Collection[str]
+    capabilities: Collection[str] = ()
+    hints: Sequence[TaskKey] = ()
+    """Tasks that a dispatch has named; none means whatever is first."""
+    gpu_grace: float = 60.0
+    """How long a fresh task is kept for an idle worker that has what it prefers."""
+    stale_after: float = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimer:
+    slots: int
+    running: int
+    runs_suspect: bool
+    draining: bool
+
+
+async def claim(store: Store, catalogue: Catalogue, claiming: Claiming) -> Claim:
+    """Lease up to `limit` tasks to a worker, the most urgent first, then the oldest job's."""
+    if claiming.limit < 1:
+        raise InvalidRequest("limit", f"{claiming.limit} is not a number of tasks", hint="claim at least one")
+    return await store.write(lambda transaction: _claim(transaction, catalogue, claiming))
+
+
+async def _claim(transaction: Transaction, catalogue: Catalogue, claiming: Claiming) -> Claim:
+    claimer = await _claimer(transaction, claiming.worker_id)
+    if claimer.draining or claimer.runs_suspect:
+        return Claim([], suspects_waiting=False)
+    suspect = await _first_suspect(transaction, claiming)
+    rows: list[Row] = []
+    if suspect and not claimer.running:
+        rows = await _lease(transaction, claiming, [suspect], suspect=True, alone=True)
+    if not rows:
+        alone = claimer.slots == 1 and not claimer.running
+        rows = await _lease(transaction, claiming, claiming.hints, suspect=False, alone=alone)
+    return Claim(await _claimed(transaction, catalogue, rows), suspects_waiting=bool(suspect and claimer.running))
+
+
+async def _claimer(transaction: Transaction, worker_id: int) -> _Claimer:
+    found = await transaction.run("claim_worker", worker_id=worker_id)
+    if not found:
+        raise WorkerRefused(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
+    status, enabled, slots, running, runs_suspect = found[0]
+    if not enabled:
+        raise WorkerRefused(f"worker {worker_id} is disabled", hint="an operator disabled its name and may enable it")
+    return _Claimer(slots, running, bool(runs_suspect), draining=status == WorkerStatus.DRAINING)
+
+
+async def _first_suspect(transaction: Transaction, claiming: Claiming) -> TaskKey | None:
+    parameters = {"pipelines": sorted(claiming.pipelines), "capabilities": sorted(claiming.capabilities)}
+    found = await transaction.run("claim_suspect", **parameters)
+    return TaskKey(*found[0]) if found else None
+
+
+async def _lease(
+    transaction: Transaction, claiming: Claiming, named: Sequence[TaskKey], *, suspect: bool, alone: bool
+) -> list[Row]:
+    return await transaction.run(
+        "claim",
+        Batch(KEY_COLUMNS, named[: claiming.limit]),
+        worker_id=claiming.worker_id,
+        limit=0 if named else claiming.limit,
+        pipelines=sorted(claiming.pipelines),
+        capabilities=sorted(claiming.capabilities),
+        grace=claiming.gpu_grace,
+        stale=claiming.stale_after,
+        suspect=suspect,
+        alone=alone,
+    )
+
+
+async def _claimed(transaction: Transaction, catalogue: Catalogue, rows: list[Row]) -> list[ClaimedTask]:
+    """The leased rows as tasks, in the order they should be run, their jobs moved out of `pending`."""
+    if not rows:
+        return []
+    job_ids = sorted({row[0] for row in rows})
+    await transaction.run("claim_jobs", job_ids=job_ids)
+    jobs = {row[0]: row[1:] for row in await transaction.run("claim_specs", job_ids=job_ids)}
+    declared = await catalogue.known(transaction, {pipeline_id for pipeline_id, _ in jobs.values()})
+    tasks = []
+    rows.sort(key=lambda row: (-row[8], row[0], row[1], row[2]))
+    for job_id, stage, part, token, attempt, max_attempts, lost, lease, _priority, given, checkpoint in rows:
+        pipeline_id, spec = jobs[job_id]
+        graph = declared[pipeline_id].graph
+        key = TaskKey(job_id, stage, part)
+        names = (graph.name, graph.stages[stage].name)
+        tasks.append(ClaimedTask(key, token, attempt, max_attempts, lost, lease, given, checkpoint, *names, spec))
+    return tasks

@@ -1,0 +1,192 @@
+"""The engine: every verb, bound to one store. Workers, the keeper and the edges speak to this and to nothing below."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from reelstate.core.document import Limits
+from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.model import (
+    Claim,
+    Completion,
+    Event,
+    Failure,
+    Job,
+    JobDetail,
+    Json,
+    LogEntry,
+    Page,
+    Progress,
+    Reclaimed,
+    Release,
+    Report,
+    Submission,
+    Submitted,
+    Task,
+    TaskKey,
+    Verdict,
+    Worker,
+)
+from reelstate.core.pipeline import Graph
+from reelstate.services import observe, workers
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.claim import Claiming, claim
+from reelstate.services.complete import complete
+from reelstate.services.doctor import Diagnosis, doctor
+from reelstate.services.fail import fail
+from reelstate.services.observe import JobFilter
+from reelstate.services.operate.cancel import cancel
+from reelstate.services.operate.force import force
+from reelstate.services.operate.operation import Operated, Operation, one
+from reelstate.services.operate.quarantine import quarantine
+from reelstate.services.operate.retry import From, retry
+from reelstate.services.orchestrate import Orchestrated, orchestrate
+from reelstate.services.reclaim import reclaim, reclaim_workers
+from reelstate.services.release import release
+from reelstate.services.report import report
+from reelstate.services.submit import submit
+from reelstate.services.workers import Registration
+from reelstate.stores.store import Store
+
+OPERATOR = "operator"
+
+
+class Engine:
+    """The verbs in the order of the data's way: submit, orchestrate, claim, report, complete … observe."""
+
+    def __init__(self, store: Store, *, limits: Limits = Limits()) -> None:
+        self.store = store
+        self.limits = limits
+        self.catalogue = Catalogue()
+
+    async def declare(self, *graphs: Graph) -> None:
+        """Make pipelines known to the store; new jobs of their names run these graphs."""
+        for graph in graphs:
+            await self.catalogue.declare(self.store, graph)
+
+    async def submit(self, pipeline: str, spec: Json = None, **options: Any) -> Submitted:
+        """Make one job; options are those of `Submission`."""
+        (answer,) = await self.submit_many([Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)])
+        return answer
+
+    async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Make many jobs in one transaction, all or none."""
+        return await submit(self.store, self.catalogue, submissions, self.limits)
+
+    async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
+        """Make ready what is due, and move on what was missed."""
+        return await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after)
+
+    async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
+        """Lease tasks to a worker; options are those of `Claiming`, by default every pipeline declared here."""
+        options.setdefault("pipelines", self.catalogue.names)
+        return await claim(self.store, self.catalogue, Claiming(worker_id=worker_id, limit=limit, **options))
+
+    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
+        """Renew leases and note progress; with no items, only a sign of life."""
+        return await report(self.store, worker_id, items, self.limits)
+
+    async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
+        return await complete(self.store, self.catalogue, items, self.limits)
+
+    async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
+        return await fail(self.store, self.catalogue, items, self.limits)
+
+    async def release(self, items: Sequence[Release]) -> list[Verdict]:
+        return await release(self.store, items)
+
+    async def reclaim(self, *, limit: int = 500) -> Reclaimed:
+        return await reclaim(self.store, self.catalogue, limit=limit)
+
+    async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
+        return await reclaim_workers(self.store, stale_after=stale_after)
+
+    async def cancel(self, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+        """End a job; options (here and below) are `reason` and `version`."""
+        return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
+
+    async def cancel_many(self, operation: Operation) -> list[Operated]:
+        return await cancel(self.store, self.catalogue, operation)
+
+    async def retry(
+        self, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any
+    ) -> Verdict:
+        """Run a job again: what is unfinished, or from a stage on."""
+        return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
+
+    async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
+        return await retry(self.store, self.catalogue, operation, start)
+
+    async def quarantine(self, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+        """Put a job aside until an operator decides."""
+        return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
+
+    async def quarantine_many(self, operation: Operation) -> list[Operated]:
+        return await quarantine(self.store, self.catalogue, operation)
+
+    async def force(self, job_id: int, target: JobStatus, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+        """Say what a job is, whatever it was: pending, failed or completed."""
+        return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
+
+    async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
+        return await force(self.store, self.catalogue, operation, target)
+
+    async def job(self, job_id: int) -> JobDetail:
+        return await observe.observe_job(self.store, self.catalogue, job_id)
+
+    async def jobs(self, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Job]:
+        """Jobs, the newest first; the rest of the options are those of `JobFilter`."""
+        return await observe.observe_jobs(self.store, JobFilter(**wanted), limit=limit, after=after)
+
+    async def tasks(  # noqa: PLR0913 -- a filter and a page
+        self,
+        job_id: int,
+        *,
+        stage: str | None = None,
+        statuses: Collection[TaskStatus] | None = None,
+        limit: int = 500,
+        after: str | None = None,
+    ) -> Page[Task]:
+        page = {"stage": stage, "statuses": statuses, "limit": limit, "after": after}
+        return await observe.observe_tasks(self.store, self.catalogue, job_id, **page)  # type: ignore[arg-type]
+
+    async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
+        """Everything that happened, in the order of commit."""
+        return await observe.observe_events(self.store, limit=limit, after=after)
+
+    async def history(self, job_id: int, *, limit: int = 500, after: str | None = None, **entity: Any) -> Page[Event]:
+        """What happened to a job and all in it; `stage` and `part` narrow it to one entity."""
+        return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
+
+    async def worker_history(self, worker_id: int) -> list[Event]:
+        return await observe.observe_worker_history(self.store, worker_id)
+
+    async def logs(
+        self, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+    ) -> Page[LogEntry]:
+        return await observe.observe_logs(self.store, job_id, key=key, limit=limit, after=after)
+
+    async def register(self, name: str, **options: Any) -> int:
+        """Make a worker instance known; options are those of `Registration`."""
+        options.setdefault("pipelines", self.catalogue.names)
+        return await workers.register(self.store, Registration(name=name, **options), self.limits)
+
+    async def workers(self) -> list[Worker]:
+        return await observe.observe_workers(self.store)
+
+    async def move_worker(self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None) -> bool:
+        return await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
+
+    async def drain(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
+        return await workers.drain(self.store, name, actor=actor, reason=reason)
+
+    async def enable(self, name: str) -> None:
+        await workers.enable(self.store, name)
+
+    async def disable(self, name: str, *, actor: str = OPERATOR) -> int:
+        return await workers.disable(self.store, name, actor=actor)
+
+    async def doctor(self, *, repair: bool = False, quick: bool = False) -> Diagnosis:
+        """Check the stored state against every invariant, and mend it when told to."""
+        return await doctor(self.store, self.catalogue, repair=repair, quick=quick)

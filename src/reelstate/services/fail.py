@@ -1,0 +1,112 @@
+"""fail: an attempt failed. The task rests and is tried again, or it is out of attempts and its job fails with it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reelstate.core.document import Limits, encode, shorten
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.machine import Actor, JobStatus, TaskStatus
+from reelstate.core.model import Failure, Json, TaskKey, Verdict
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.complete import count
+from reelstate.services.orchestrate import JobMove, LockedJob, advance, lock_jobs, move_jobs, rest
+from reelstate.services.verdict import HELD_COLUMNS, held_of, held_rows, verdicts
+from reelstate.stores.store import Batch, Row, Store, Transaction
+
+COLUMNS = (*HELD_COLUMNS, "retryable", "retry_in", "error")
+LONGEST_REST = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class FinalError:
+    """A task that will not be tried again by itself."""
+
+    key: TaskKey
+    error: Json
+    killer: bool = False
+
+
+async def fail(
+    store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: Limits = Limits()
+) -> list[Verdict]:
+    """Record failed attempts, a verdict per item in the order given."""
+    if not items:
+        return []
+    errors = [_error_text(item, limits) for item in items]
+    held = [(item.key, item.token) for item in items]
+    dice = [random.random() for _ in items]  # noqa: S311 -- jitter
+
+    async def flow(transaction: Transaction) -> list[Verdict]:
+        rests = await _rests(transaction, catalogue, items, dice)
+        rows = [
+            (*item.key, item.token, item.retryable, pause, error)
+            for item, pause, error in zip(items, rests, errors, strict=True)
+        ]
+        moved = await transaction.run("fail", Batch(COLUMNS, rows))
+        final = [FinalError(TaskKey(*key), error) for *key, _, is_final, error in moved if is_final]
+        await settle(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
+        accepted = {held_of(row) for row in moved}
+        return await verdicts(transaction, held, accepted, {item.key: [TaskStatus.ERROR] for item in items})
+
+    return await store.write(flow)
+
+
+async def settle(transaction: Transaction, catalogue: Catalogue, final: Sequence[FinalError], *, actor: Actor) -> None:
+    """What follows from final errors: a required stage fails its job, a killer has it quarantined, an optional
+    stage goes on without them."""
+    if not final:
+        return
+    closed = await count(transaction, ((*error.key[:2], TaskStatus.ERROR) for error in final))
+    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {error.key.job_id for error in final})}
+    moves = {}
+    for error in final:
+        job = jobs[error.key.job_id]
+        if job.active and (error.killer or job.declared.graph.stages[error.key.stage].required):
+            moves.setdefault(job.id, _move(job, error, actor))
+    await move_jobs(transaction, list(moves.values()))
+    killed = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
+    await rest(transaction, moves.keys() - set(killed), actor=actor, reason="the job failed")
+    await rest(transaction, killed, actor=Actor.KEEPER, reason="the job was quarantined", stop=True)
+    await advance(transaction, catalogue, closed - moves.keys())
+
+
+def _move(job: LockedJob, error: FinalError, actor: Actor) -> JobMove:
+    stage = job.declared.graph.stages[error.key.stage].name
+    evidence = {"task": str(error.key), "stage": stage, "part": error.key.part, "cause": error.error}
+    if error.killer:
+        reason = f"task {error.key} keeps losing its worker"
+        return JobMove(job=job, status=JobStatus.QUARANTINED, actor=Actor.KEEPER, reason=reason, error=evidence)
+    reason = f"task {error.key} of stage {stage} failed for good"
+    return JobMove(job=job, status=JobStatus.FAILED, actor=actor, reason=reason, error=evidence)
+
+
+async def _rests(
+    transaction: Transaction, catalogue: Catalogue, items: Sequence[Failure], dice: Sequence[float]
+) -> list[float]:
+    """How long each task rests: what its handler asked for, or the backoff of its stage."""
+    asked = [item for item in items if item.retryable and item.retry_in is None]
+    terms: dict[TaskKey, Row] = {}
+    if asked:
+        batch = Batch(HELD_COLUMNS, held_rows((item.key, item.token) for item in asked))
+        terms = {TaskKey(*row[:3]): row[3:] for row in await transaction.run("fail_terms", batch)}
+    declared = await catalogue.known(transaction, {pipeline_id for _, pipeline_id in terms.values()})
+    rests = []
+    for item, throw in zip(items, dice, strict=True):
+        if item.key in terms and item.retry_in is None:
+            attempt, pipeline_id = terms[item.key]
+            rests.append(declared[pipeline_id].graph.stages[item.key.stage].backoff.delay(attempt, throw))
+        else:
+            rests.append(item.retry_in or 0.0)
+    return rests
+
+
+def _error_text(item: Failure, limits: Limits) -> str:
+    if item.retry_in is not None and not 0 <= item.retry_in <= LONGEST_REST:
+        raise InvalidRequest("retry_in", f"{item.retry_in!r} is not a delay", hint="seconds, from 0 to 30 days")
+    error = {"message": item.error} if isinstance(item.error, str) else item.error
+    if isinstance(error, dict):
+        error = {name: shorten(value, limits.error) if isinstance(value, str) else value for name, value in error.items()}
+    return encode(f"error of {item.key}", error, 16 * limits.error)

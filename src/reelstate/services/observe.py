@@ -1,0 +1,300 @@
+"""observe: jobs, tasks, workers and events, read in pages. The key of the last row asks for the next page.
+
+The feed of events is in the order of commit, which no counter is: a transaction that began early may commit late. Its
+cursor is therefore the pair (transaction, number), and a page ends before the oldest transaction that is still open.
+It also names the epoch of the store, so that a cursor from a database since replaced is refused, not misread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from reelstate.core.aggregate import Counters, StageProgress, percent, stage_status
+from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, Task, TaskKey, Worker
+from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.stores.store import Row, Store, Transaction
+
+T = TypeVar("T")
+LARGEST_PAGE = 10_000
+PAST_EVERY_ID = 2**62
+START = ("0", 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs; what is left out does not matter."""
+
+    statuses: Collection[JobStatus] | None = None
+    pipeline: str | None = None
+    user_id: str | None = None
+
+
+async def observe_jobs(
+    store: Store, wanted: JobFilter = JobFilter(), *, limit: int = 50, after: str | None = None
+) -> Page[Job]:
+    """Jobs, the newest first."""
+    before = PAST_EVERY_ID if after is None else _whole(after)
+    parameters = {
+        "statuses": None if wanted.statuses is None else sorted(wanted.statuses),
+        "pipeline": wanted.pipeline,
+        "user_id": wanted.user_id,
+    }
+    rows = await _read(store, "observe_jobs", before=before, limit=_page(limit), **parameters)
+    return _paged([_job(row) for row in rows], limit, lambda job: str(job.id))
+
+
+async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDetail:
+    """One job with its stages, plan, outputs and progress."""
+
+    async def flow(transaction: Transaction) -> JobDetail:
+        found = await transaction.run("observe_job", job_id=job_id)
+        if not found:
+            raise NotFound("job", job_id)
+        *row, pipeline_id = found[0]
+        declared = (await catalogue.known(transaction, [pipeline_id]))[pipeline_id]
+        opened = {row[0]: row for row in await transaction.run("observe_stages", job_id=job_id)}
+        single = [number for number, stage in enumerate(declared.graph.stages) if stage.each is None]
+        results = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
+        return _detail(_job(tuple(row)), declared, opened, results)
+
+    return await store.read(flow)
+
+
+async def observe_tasks(  # noqa: PLR0913 -- a filter and a page
+    store: Store,
+    catalogue: Catalogue,
+    job_id: int,
+    *,
+    stage: str | None = None,
+    statuses: Collection[TaskStatus] | None = None,
+    limit: int = 500,
+    after: str | None = None,
+) -> Page[Task]:
+    """A job's tasks in the order of stage and part."""
+    last = TaskKey.parse(after) if after else TaskKey(job_id, -1, -1)
+
+    async def flow(transaction: Transaction) -> list[Task]:
+        declared = await _declared(transaction, catalogue, job_id)
+        rows = await transaction.run(
+            "observe_tasks",
+            job_id=job_id,
+            after_stage=last.stage,
+            after_part=last.part,
+            stage=None if stage is None else _stage_number(declared, stage),
+            statuses=None if statuses is None else sorted(statuses),
+            limit=_page(limit),
+        )
+        return [_task(row, declared) for row in rows]
+
+    return _paged(await store.read(flow), limit, lambda task: str(task.key))
+
+
+async def observe_events(store: Store, *, limit: int = 500, after: str | None = None) -> Page[Event]:
+    """Everything that happened, in the order of commit. `after` of the last page is always given: more may come."""
+
+    async def flow(transaction: Transaction) -> Page[Event]:
+        epoch = await _epoch(transaction)
+        xid, number = _cursor(after, epoch)
+        rows = await transaction.run("observe_feed", after_xid=xid, after_id=number, limit=_page(limit))
+        events = [_event(row, epoch) for row in rows]
+        return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
+
+    return await store.read(flow)
+
+
+async def observe_history(  # noqa: PLR0913 -- an entity and a page
+    store: Store,
+    job_id: int,
+    *,
+    stage: int | None = None,
+    part: int | None = None,
+    limit: int = 500,
+    after: str | None = None,
+) -> Page[Event]:
+    """The events of a job and all in it, or (with stage and part) of one entity: -1 stands for the job itself."""
+
+    async def flow(transaction: Transaction) -> list[Event]:
+        epoch = await _epoch(transaction)
+        xid, number = _cursor(after, epoch)
+        parameters = {"job_id": job_id, "stage": stage, "part": part, "after_xid": xid, "after_id": number}
+        rows = await transaction.run("observe_history", limit=_page(limit), **parameters)
+        return [_event(row, epoch) for row in rows]
+
+    return _paged(await store.read(flow), limit, lambda event: event.cursor)
+
+
+async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
+    """The events of one worker instance after a version."""
+
+    async def flow(transaction: Transaction) -> list[Event]:
+        epoch = await _epoch(transaction)
+        parameters = {"worker_id": worker_id, "after_version": after}
+        rows = await transaction.run("observe_worker_history", limit=_page(limit), **parameters)
+        return [_event(row, epoch) for row in rows]
+
+    return await store.read(flow)
+
+
+async def observe_logs(
+    store: Store, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+) -> Page[LogEntry]:
+    """Log lines of a job, or of one of its tasks, the oldest first."""
+    stage, part = (key.stage, key.part) if key else (None, None)
+    parameters = {"job_id": job_id, "stage": stage, "part": part, "after": _whole(after or "0")}
+    rows = await _read(store, "observe_logs", limit=_page(limit), **parameters)
+    return _paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+
+
+async def observe_workers(store: Store) -> list[Worker]:
+    """Every known instance, the oldest first."""
+    return [_worker(row) for row in await _read(store, "observe_workers")]
+
+
+async def _read(store: Store, statement: str, **parameters: Json) -> list[Row]:
+    async def flow(transaction: Transaction) -> list[Row]:
+        return await transaction.run(statement, **parameters)
+
+    return await store.read(flow)
+
+
+async def _declared(transaction: Transaction, catalogue: Catalogue, job_id: int) -> Declared:
+    found = await transaction.run("claim_specs", job_ids=[job_id])
+    if not found:
+        raise NotFound("job", job_id)
+    pipeline_id = found[0][1]
+    return (await catalogue.known(transaction, [pipeline_id]))[pipeline_id]
+
+
+async def _epoch(transaction: Transaction) -> str:
+    ((epoch,),) = await transaction.run("observe_epoch")
+    return str(epoch)
+
+
+def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
+    if text is None:
+        return START
+    pieces = text.split(".")
+    if len(pieces) != 3 or not all(piece.isdecimal() for piece in pieces[1:]):
+        raise InvalidRequest("after", f"{text!r} is not a cursor", hint="use the one that the last page gave")
+    if pieces[0] != epoch:
+        raise InvalidRequest("after", "the cursor is from another database", hint="start again without a cursor")
+    return pieces[1], int(pieces[2])
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise InvalidRequest("after", f"{text!r} is not a cursor", hint="use the one that the last page gave")
+    return int(text)
+
+
+def _page(limit: int) -> int:
+    if not 1 <= limit <= LARGEST_PAGE:
+        raise InvalidRequest("limit", f"{limit} is not a page size", hint=f"from 1 to {LARGEST_PAGE}")
+    return limit
+
+
+def _paged(items: list[T], limit: int, key: Callable[[T], str]) -> Page[T]:
+    return Page(items, key(items[-1]) if len(items) == limit else None)
+
+
+def _stage_number(declared: Declared, name: str) -> int:
+    if name not in declared.graph.index:
+        raise InvalidRequest("stage", f"there is no stage {name!r}", hint=f"stages: {', '.join(declared.graph.index)}")
+    return declared.graph.index[name]
+
+
+def _job(row: Row) -> Job:
+    values = dict(zip(Job.__dataclass_fields__, row, strict=True))
+    return Job(**{**values, "status": _known(JobStatus, values["status"]), "phase": JobStatus(values["phase"])})
+
+
+def _task(row: Row, declared: Declared) -> Task:
+    names = [name for name in Task.__dataclass_fields__ if name != "stage_name"]
+    values = dict(zip(names, row, strict=True))
+    return Task(
+        **{**values, "status": _known(TaskStatus, values["status"]), "stage_name": declared.graph.stages[row[1]].name}
+    )
+
+
+def _worker(row: Row) -> Worker:
+    values = dict(zip(Worker.__dataclass_fields__, row, strict=True))
+    sets = {name: frozenset(values[name]) for name in ("capabilities", "pipelines")}
+    return Worker(**{**values, **sets, "status": _known(WorkerStatus, values["status"]), "enabled": bool(values["enabled"])})
+
+
+def _event(row: Row, epoch: str) -> Event:
+    xid, number, entity, job_id, stage, part, worker_id, *rest = row
+    version, origin, target, actor, reason, token, data, at = rest
+    return Event(
+        cursor=f"{epoch}.{xid}.{number}",
+        entity=entity,
+        job_id=job_id,
+        stage=None if stage < 0 else stage,
+        part=None if part < 0 else part,
+        worker_id=worker_id,
+        version=version,
+        origin=origin,
+        target=target,
+        actor=actor,
+        reason=reason,
+        token=token,
+        data=data,
+        at=at,
+    )
+
+
+def _known(statuses: Callable[[str], T], word: str) -> T:
+    """A status this code knows; a newer one makes the row unreadable for it, which must be said clearly."""
+    try:
+        return statuses(word)
+    except ValueError:
+        raise InvalidRequest(
+            "status", f"{word!r} is not a status this version knows", hint="upgrade Reelstate, or run `reel doctor`"
+        ) from None
+
+
+def _detail(job: Job, declared: Declared, opened: dict[int, Row], results: dict[int, Json]) -> JobDetail:
+    graph = declared.graph
+    stages = tuple(_stage(job.id, declared, number, opened.get(number)) for number in range(len(graph.stages)))
+    plan = {graph.stages[number].name: result for number, result in results.items()}
+    outputs = {graph.stages[number].name: results[number] for number in graph.leaves if number in results}
+    done = 100.0 if job.status is JobStatus.COMPLETED else percent(list(_progress(stages, opened)))
+    return JobDetail(job=job, stages=stages, plan=plan, outputs=outputs, progress=done)
+
+
+def _stage(job_id: int, declared: Declared, number: int, row: Row | None) -> Stage:
+    spec = declared.graph.stages[number]
+    _, is_open, total, done, skipped, failed, opened_at, running, running_percent = row or (
+        number, False, 0, 0, 0, 0, None, 0, 0.0
+    )  # fmt: skip
+    counters = Counters(total=total, done=done, skipped=skipped, failed=failed) if is_open else None
+    return Stage(
+        job_id=job_id,
+        stage=number,
+        name=spec.name,
+        phase=spec.phase,
+        status=stage_status(counters, required=spec.required, running=running),
+        required=spec.required,
+        weight=spec.weight,
+        total=total,
+        done=done,
+        skipped=skipped,
+        failed=failed,
+        running=running,
+        running_percent=running_percent,
+        opened_at=opened_at,
+    )
+
+
+def _progress(stages: Iterable[Stage], opened: Collection[int]) -> Iterable[StageProgress]:
+    for stage in stages:
+        yield StageProgress(
+            weight=stage.weight,
+            total=stage.total if stage.stage in opened else None,
+            finished=stage.done + stage.skipped + stage.failed,
+            running_percent=stage.running_percent,
+        )

@@ -1,0 +1,34 @@
+"""force: an operator says what a job is, whatever it was. Any lease ends; the reason is kept with the event."""
+
+from __future__ import annotations
+
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.machine import JobStatus
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
+from reelstate.services.operate.retry import reopen
+from reelstate.services.orchestrate import LockedJob, advance, rest
+from reelstate.stores.store import Store, Transaction
+
+TARGETS = (JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED)
+
+
+async def force(store: Store, catalogue: Catalogue, operation: Operation, target: JobStatus) -> list[Operated]:
+    """Set jobs to pending, failed or completed."""
+    require_reason(operation, "force")
+    if target not in TARGETS:
+        raise InvalidRequest("target", f"a job can't be forced to {target}", hint=f"one of {', '.join(TARGETS)}")
+
+    async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
+        job_ids = [job.id for job in jobs]
+        if target is JobStatus.COMPLETED:
+            await transaction.run("cancel_tasks", job_ids=job_ids, actor=operation.actor, reason=operation.reason)
+        else:
+            await rest(transaction, job_ids, actor=operation.actor, reason=f"forced: {operation.reason}", stop=True)
+        if target is JobStatus.PENDING:
+            await reopen(transaction, jobs, operation)
+        await move(transaction, jobs, target, operation)
+        if target is JobStatus.PENDING:
+            await advance(transaction, catalogue, job_ids)
+
+    return await operate(store, catalogue, operation, target, apply)

@@ -1,0 +1,122 @@
+"""What the operators' verbs share: the locks, the check of the version, the check of the machine.
+
+The tasks of the jobs are locked before the jobs' rows, as everywhere. A stage that opens in between brings tasks that
+are not locked yet; the second look takes them without waiting, and where somebody holds one the flow runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from reelstate.core.document import plain_text
+from reelstate.core.errors import InvalidRequest, NotFound, ReelstateError, VersionConflict
+from reelstate.core.machine import JOB, JobStatus
+from reelstate.core.model import Verdict
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.orchestrate import LockedJob, lock_jobs
+from reelstate.stores.store import Batch, Store, Transaction
+
+REASON_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """Which jobs, who asks, and why. With `version` the jobs must still be as they were read."""
+
+    job_ids: Sequence[int]
+    actor: str
+    reason: str | None = None
+    version: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason is not None:
+            plain_text("reason", self.reason, REASON_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """What became of one job: ok, repeated (it was so already), unknown, or refused with an error."""
+
+    job_id: int
+    verdict: Verdict | None
+    error: ReelstateError | None = None
+
+
+Apply = Callable[[Transaction, list[LockedJob]], Awaitable[None]]
+
+
+async def operate(
+    store: Store,
+    catalogue: Catalogue,
+    operation: Operation,
+    target: JobStatus,
+    apply: Apply,
+    *,
+    already: Collection[JobStatus] = (),
+) -> list[Operated]:
+    """Move jobs to `target` where their machine allows it; `apply` does the verb's own part for those that move.
+
+    Jobs in a status in `already` are as the verb would have them, so nothing is done to them.
+    """
+
+    async def flow(transaction: Transaction) -> list[Operated]:
+        jobs = await _lock(transaction, catalogue, operation.job_ids)
+        outcomes = [_judge(job_id, jobs.get(job_id), operation, target, already) for job_id in operation.job_ids]
+        moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
+        if moving:
+            await apply(transaction, moving)
+        return outcomes
+
+    return await store.write(flow)
+
+
+async def move(
+    transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation
+) -> None:
+    """Write the jobs' new status with who asked and why."""
+    rows = [(job.id, job.status, None) for job in jobs]
+    await transaction.run(
+        "operate_jobs",
+        Batch(("id", "origin", "phase"), rows),
+        status=target,
+        actor=operation.actor,
+        reason=operation.reason,
+    )
+
+
+def require_reason(operation: Operation, verb: str) -> None:
+    if not (operation.reason or "").strip():
+        raise InvalidRequest("reason", f"{verb} needs a reason", hint="say why; it is kept in the job's history")
+
+
+def one(outcomes: list[Operated]) -> Verdict:
+    """The outcome of a verb on a single job, raised when it is an error."""
+    (outcome,) = outcomes
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.verdict or Verdict.UNKNOWN
+
+
+async def _lock(transaction: Transaction, catalogue: Catalogue, job_ids: Sequence[int]) -> dict[int, LockedJob]:
+    wanted = sorted(set(job_ids))
+    await transaction.run("operate_lock", job_ids=wanted)
+    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, wanted)}
+    await transaction.run("operate_lock_again", job_ids=wanted)
+    return jobs
+
+
+def _judge(
+    job_id: int, job: LockedJob | None, operation: Operation, target: JobStatus, already: Collection[JobStatus]
+) -> Operated:
+    if job is None:
+        return Operated(job_id, Verdict.UNKNOWN, NotFound("job", job_id))
+    if operation.version is not None and operation.version != job.version:
+        return Operated(job_id, None, VersionConflict("job", job_id, operation.version, job.version))
+    if job.status in already:
+        return Operated(job_id, Verdict.REPEATED)
+    try:
+        changes = JOB.validate(job.status, target, operation.actor)
+    except ReelstateError as error:
+        return Operated(job_id, None, error)
+    return Operated(job_id, Verdict.OK if changes else Verdict.REPEATED)

@@ -1,0 +1,21 @@
+"""quarantine: a job is put aside. Its running tasks are stopped, and nothing automatic touches it again."""
+
+from __future__ import annotations
+
+from reelstate.core.machine import JobStatus
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
+from reelstate.services.orchestrate import LockedJob, rest
+from reelstate.stores.store import Store, Transaction
+
+
+async def quarantine(store: Store, catalogue: Catalogue, operation: Operation) -> list[Operated]:
+    """Put jobs aside until an operator retries or cancels them; the reason says why."""
+    require_reason(operation, "quarantine")
+
+    async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
+        await move(transaction, jobs, JobStatus.QUARANTINED, operation)
+        job_ids = [job.id for job in jobs]
+        await rest(transaction, job_ids, actor=operation.actor, reason="the job was quarantined", stop=True)
+
+    return await operate(store, catalogue, operation, JobStatus.QUARANTINED, apply)

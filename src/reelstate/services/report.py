@@ -1,0 +1,78 @@
+"""report: a worker's word on the tasks it runs. It renews their leases, notes progress and keeps checkpoints and logs.
+
+A heartbeat is the same verb with nothing to say but which tasks it still holds; the answer tells which of them it has
+lost or must stop, and whether the worker should drain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reelstate.core.document import Limits, encode_optional, shorten
+from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.model import Progress, Report, Verdict
+from reelstate.services.verdict import HELD_COLUMNS, held_of, verdicts
+from reelstate.stores.store import Batch, Row, Store, Transaction
+
+COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
+LOG_COLUMNS = (*HELD_COLUMNS, "level", "message", "metadata")
+LEVELS = ("debug", "info", "warning", "error")
+
+
+async def report(store: Store, worker_id: int, items: Sequence[Progress], limits: Limits = Limits()) -> Report:
+    """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given."""
+    rows = [_row(item, limits) for item in items]
+    logs = {(item.key, item.token): _log_rows(item, limits) for item in items if item.logs}
+
+    async def flow(transaction: Transaction) -> Report:
+        drain = await _heartbeat(transaction, worker_id)
+        answers = await _renew(transaction, items, rows)
+        kept = [
+            line
+            for item, answer in zip(items, answers, strict=True)
+            if answer is Verdict.OK
+            for line in logs.get((item.key, item.token), ())
+        ]
+        if kept:
+            await transaction.run("report_logs", Batch(LOG_COLUMNS, kept))
+        return Report(answers, drain)
+
+    return await store.write(flow)
+
+
+async def _heartbeat(transaction: Transaction, worker_id: int) -> bool:
+    found = await transaction.run("report_worker", worker_id=worker_id)
+    if not found:
+        raise WorkerRefused(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
+    return bool(found[0][0])
+
+
+async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list[Row]) -> list[Verdict]:
+    if not items:
+        return []
+    renewed = {held_of(row) for row in await transaction.run("report", Batch(COLUMNS, rows))}
+    held = [(item.key, item.token) for item in items]
+    answers = await verdicts(transaction, held, renewed, {})
+    return [Verdict.OK if answer is Verdict.REPEATED else answer for answer in answers]
+
+
+def _row(item: Progress, limits: Limits) -> Row:
+    if item.percent is not None and not 0 <= item.percent <= 100:
+        raise InvalidRequest("percent", f"{item.percent!r} is not a percentage", hint="a number from 0 to 100")
+    message = None if item.message is None else shorten(item.message, limits.message)
+    step = None if item.step is None else shorten(item.step, limits.message)
+    checkpoint = encode_optional("checkpoint", item.checkpoint, limits.checkpoint)
+    return (*item.key, item.token, item.percent, message, step, checkpoint)
+
+
+def _log_rows(item: Progress, limits: Limits) -> list[Row]:
+    return [
+        (
+            *item.key,
+            item.token,
+            line.level if line.level in LEVELS else "info",
+            shorten(line.message, limits.message),
+            encode_optional("metadata", line.metadata, limits.metadata),
+        )
+        for line in item.logs
+    ]

@@ -1,0 +1,126 @@
+"""submit: jobs are born, and the stages that wait for nothing are opened, in one transaction.
+
+An idempotency key makes a repeated request harmless: the key, a digest of the request and the job are written together,
+so the same request gets the first answer and another request under the same key is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reelstate.core.document import Limits, encode, plain_text
+from reelstate.core.errors import IdempotencyConflict, InvalidRequest
+from reelstate.core.model import Submission, Submitted, Verdict
+from reelstate.core.policy import priority_number
+from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.services.orchestrate import BrokenFanOut, OpeningStage, advance, open_stages
+from reelstate.stores.store import Batch, Store, Transaction
+
+USER_LIMIT = 255
+LONGEST_DELAY = 10 * 365 * 86_400.0
+COLUMNS = ("id", "pipeline_id", "user_id", "phase", "priority", "delay", "spec")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    declared: Declared
+    spec: str
+    priority: int
+    user_id: str
+    delay: float
+    key: str | None
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal requests, so that a key can't stand for two of them."""
+        parts = (self.declared.graph.name, self.spec, self.priority, self.delay)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+async def submit(
+    store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: Limits = Limits()
+) -> list[Submitted]:
+    """Make a job of each submission, all or none; the answers stand in the order of the submissions."""
+    requests = [_checked(catalogue, submission, limits) for submission in submissions]
+    if not requests:
+        return []
+    return await store.write(lambda transaction: _submit(transaction, catalogue, requests))
+
+
+async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted]:
+    job_ids = [row[0] for row in await transaction.run("submit_ids", count=len(requests))]
+    answers = await _answers(transaction, requests, job_ids)
+    fresh = [
+        (job_id, request)
+        for job_id, request, answer in zip(job_ids, requests, answers, strict=True)
+        if answer.verdict is Verdict.OK
+    ]
+    if fresh:
+        await transaction.run("submit", Batch(COLUMNS, [_row(job_id, request) for job_id, request in fresh]))
+        await _open_first_stages(transaction, catalogue, fresh)
+    return answers
+
+
+async def _open_first_stages(
+    transaction: Transaction, catalogue: Catalogue, fresh: list[tuple[int, _Request]]
+) -> None:
+    openings = [
+        OpeningStage(job_id, request.declared, opening, request.priority, request.delay)
+        for job_id, request in fresh
+        for opening in request.declared.graph.first.openings
+    ]
+    try:
+        empty = await open_stages(transaction, openings)
+    except BrokenFanOut as broken:
+        raise InvalidRequest("spec", broken.message, hint="put the array that the pipeline fans out over there") from None
+    if empty:
+        await advance(transaction, catalogue, [job_id for job_id, _ in fresh])
+
+
+async def _answers(transaction: Transaction, requests: list[_Request], job_ids: list[int]) -> list[Submitted]:
+    """Which requests make a job, and which have made one already under their key."""
+    keyed = [(request, job_id) for request, job_id in zip(requests, job_ids, strict=True) if request.key is not None]
+    if not keyed:
+        return [Submitted(job_id, Verdict.OK) for job_id in job_ids]
+    rows = [(request.user_id, request.key, request.digest, job_id) for request, job_id in keyed]
+    await transaction.run("submit_keys", Batch(("user_id", "key", "digest", "job_id"), rows))
+    found = await transaction.run("submit_keyed", Batch(("user_id", "key"), [row[:2] for row in rows]))
+    holders = {(user_id, key): (digest, job_id) for user_id, key, digest, job_id in found}
+    return [_answer(request, job_id, holders) for request, job_id in zip(requests, job_ids, strict=True)]
+
+
+def _answer(request: _Request, job_id: int, holders: dict[tuple[str, str], tuple[str, int]]) -> Submitted:
+    if request.key is None:
+        return Submitted(job_id, Verdict.OK)
+    digest, holder = holders[request.user_id, request.key]
+    if digest != request.digest:
+        raise IdempotencyConflict(request.key, holder)
+    return Submitted(holder, Verdict.OK if holder == job_id else Verdict.REPEATED)
+
+
+def _row(job_id: int, request: _Request) -> tuple[object, ...]:
+    declared = request.declared
+    phase = str(declared.graph.first_phase)
+    return job_id, declared.id, request.user_id, phase, request.priority, request.delay, request.spec
+
+
+def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _Request:
+    key = submission.idempotency_key
+    if key is not None and not 1 <= len(key) <= limits.idempotency_key:
+        raise InvalidRequest(
+            "idempotency_key",
+            f"has {len(key)} characters, it may have 1 to {limits.idempotency_key}",
+            hint="a UUID or a hash of what identifies the request does well",
+        )
+    if not 0 <= submission.delay <= LONGEST_DELAY:
+        raise InvalidRequest("delay", f"{submission.delay!r} is not a delay", hint="seconds from now, 0 or more")
+    return _Request(
+        catalogue.named(submission.pipeline),
+        encode("spec", submission.spec, limits.spec),
+        priority_number(submission.priority),
+        plain_text("user_id", submission.user_id, USER_LIMIT),
+        float(submission.delay),
+        None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
+    )

@@ -1,0 +1,67 @@
+"""Why a worker's word on a task was not accepted. The event that ended the run under its token tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from reelstate.core.machine import Actor, TaskStatus
+from reelstate.core.model import TaskKey, Verdict
+from reelstate.stores.store import Batch, Row, Transaction
+
+Held = tuple[TaskKey, int]
+"""A task, and the token under which a worker speaks of it."""
+
+HELD_COLUMNS = ("job_id", "stage", "part", "token")
+
+
+def held_rows(held: Iterable[Held]) -> list[Row]:
+    return [(*key, token) for key, token in held]
+
+
+def held_of(row: Row) -> Held:
+    """The task and token that a statement's row begins with."""
+    return TaskKey(*row[:3]), row[3]
+
+
+async def verdicts(
+    transaction: Transaction, held: Sequence[Held], accepted: set[Held], targets: Mapping[TaskKey, Sequence[str]]
+) -> list[Verdict]:
+    """A verdict per item in its order: the accepted are ok, the others are looked up.
+
+    `targets` are the statuses to which this same report would have moved the task: if the token's run has ended there
+    by the worker's own word, the report is a repetition and the first answer stands.
+    """
+    answers = {item: Verdict.OK for item in held if item in accepted}
+    refused = [item for item in held if item not in answers]
+    if refused:
+        for *key, token, status, target, actor, asked in await _ends(transaction, refused):
+            item = TaskKey(*key), asked
+            answers[item] = _verdict(token, asked, status, target, actor, targets.get(item[0], ()))
+    return _one_each(held, answers)
+
+
+async def _ends(transaction: Transaction, refused: Sequence[Held]) -> list[Row]:
+    return await transaction.run("complete_verdicts", Batch(HELD_COLUMNS, held_rows(refused)))
+
+
+def _verdict(  # noqa: PLR0913 -- the row as it is, the run as it ended, and what was asked
+    token: int | None, asked: int, status: str | None, target: str | None, actor: str | None, targets: Sequence[str]
+) -> Verdict:
+    if token is None or asked > token:
+        return Verdict.UNKNOWN
+    if actor is not None and actor.partition(":")[0] == Actor.WORKER and target in targets:
+        return Verdict.REPEATED
+    if TaskStatus.CANCELLED in (target, status if asked == token else None):
+        return Verdict.CANCELLED
+    return Verdict.LOST
+
+
+def _one_each(held: Sequence[Held], answers: Mapping[Held, Verdict]) -> list[Verdict]:
+    """An item given twice in one batch was accepted once and repeated after that."""
+    seen: set[Held] = set()
+    result = []
+    for item in held:
+        verdict = answers[item]
+        result.append(Verdict.REPEATED if verdict is Verdict.OK and item in seen else verdict)
+        seen.add(item)
+    return result

@@ -1,0 +1,102 @@
+"""workers: register an instance, drain or sign it off, enable or disable a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from reelstate.core.document import Limits, encode_optional, plain_text
+from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.machine import WORKER, WorkerStatus
+from reelstate.core.model import Json, TaskKey
+from reelstate.services.release import give_back
+from reelstate.stores.store import Store, Transaction
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """An instance of a worker as it describes itself. Every start is a new instance; the name is what people read."""
+
+    name: str
+    hostname: str
+    software: str
+    slots: int = 1
+    capabilities: Collection[str] = ()
+    pipelines: Collection[str] = ()
+    kind: str = "local"
+    metadata: Json = None
+
+
+async def register(store: Store, registration: Registration, limits: Limits = Limits()) -> int:
+    """Make the instance known and give its id; refused while its name is disabled."""
+    if not NAME.fullmatch(registration.name):
+        raise InvalidRequest("name", f"{registration.name!r} can't name a worker", hint="letters, digits, . _ -")
+    if registration.slots < 1:
+        raise InvalidRequest("slots", f"{registration.slots} is too few", hint="a worker runs at least one task")
+    parameters = {
+        "name": registration.name,
+        "hostname": plain_text("hostname", registration.hostname, 255),
+        "software": plain_text("software", registration.software, 255),
+        "kind": registration.kind,
+        "slots": registration.slots,
+        "capabilities": sorted(registration.capabilities),
+        "pipelines": sorted(registration.pipelines),
+        "metadata": encode_optional("metadata", registration.metadata, limits.metadata),
+    }
+
+    async def flow(transaction: Transaction) -> int | None:
+        ((worker_id,),) = await transaction.run("submit_ids", count=1)
+        made = await transaction.run("workers_register", id=worker_id, **parameters)
+        return int(worker_id) if made else None
+
+    worker_id = await store.write(flow)
+    if worker_id is None:
+        raise WorkerRefused(f"the name {registration.name!r} is disabled", hint="an operator may enable it")
+    return worker_id
+
+
+async def move_worker(
+    store: Store, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None
+) -> bool:
+    """Drain, reactivate or sign off one instance; gives whether anything changed."""
+    return bool(await _move(store, target, actor=actor, reason=reason, worker_id=worker_id, name=None))
+
+
+async def drain(store: Store, name: str, *, actor: str, reason: str | None = None) -> list[int]:
+    """Every instance of a name finishes what it runs and takes nothing new."""
+    return await _move(store, WorkerStatus.DRAINING, actor=actor, reason=reason, worker_id=None, name=name)
+
+
+async def enable(store: Store, name: str) -> None:
+    async def flow(transaction: Transaction) -> None:
+        await transaction.run("workers_enable", name=name, enabled=True)
+
+    await store.write(flow)
+
+
+async def disable(store: Store, name: str, *, actor: str) -> int:
+    """Refuse claims under this name and give back what its instances run, uncharged; gives how many tasks."""
+
+    async def flow(transaction: Transaction) -> int:
+        await transaction.run("workers_enable", name=name, enabled=False)
+        rows = await transaction.run("workers_leases", name=name)
+        held = [(TaskKey(*row[:3]), row[3]) for row in rows]
+        return len(await give_back(transaction, held, actor=actor, reason=f"worker {name} was disabled"))
+
+    return await store.write(flow)
+
+
+async def _move(
+    store: Store, target: WorkerStatus, *, actor: str, reason: str | None, worker_id: int | None, name: str | None
+) -> list[int]:
+    origins = [state for state in WORKER.states if state != target and WORKER.allows(state, target, actor)]
+
+    async def flow(transaction: Transaction) -> list[int]:
+        parameters = {"worker_id": worker_id, "name": name, "actor": actor, "reason": reason}
+        rows = await transaction.run("workers_move", status=target, origins=origins, **parameters)
+        return [row[0] for row in rows]
+
+    return await store.write(flow)

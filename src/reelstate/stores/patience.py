@@ -1,0 +1,32 @@
+"""How long a store keeps trying while its database is away, and how it says so."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+
+logger = logging.getLogger("reelstate.store")
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
+
+
+class Patience:
+    """Counts the pauses of one call: they double up to a limit, with jitter, until the patience is used up."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._pause = FIRST_PAUSE
+
+    async def wait(self, cause: BaseException, doing: str) -> bool:
+        """Log, pause and give True; give False at once when there is no patience left."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            return False
+        pause = min(left, self._pause * random.uniform(0.5, 1.0))  # noqa: S311 -- spreads load, guards nothing
+        words = " ".join(str(cause).split()) or type(cause).__name__
+        logger.warning("%s: %s; trying again in %.2f s, for %.0f s more", doing, words, pause, left)
+        await asyncio.sleep(pause)
+        self._pause = min(LONGEST_PAUSE, self._pause * 2)
+        return True

@@ -1,0 +1,160 @@
+"""The guards inside PostgreSQL, generated from the machines.
+
+One statement-level trigger a table looks at all rows of a statement at once: it refuses what the machine does not
+allow and writes the event of what it does. It joins the rows as they were with the rows as they are, so the cost is
+one hash join a statement; `enable_nestloop` is off inside because a plan made for one row must not be kept for 500.
+
+A change that raises `version` by one is one of ours and names its actor. A change of status that leaves `version`
+alone was typed by hand: whoever may, it must be legal, and the trigger gives it its version and the actor `sql`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reelstate.core.machine import SQL_ACTOR, Machine
+from reelstate.stores.guard import KEYS, TABLES, pairs, quoted, triples
+
+REFUSED = "RS001"
+"""The SQLSTATE of a refusal by a guard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How an event says which entity it is about, and what else of the row must never go backwards."""
+
+    columns: str
+    values: str
+    monotonic: str
+
+
+AUDITS = {
+    "jobs": Audit("job_id", "n.id", "n.version < o.version"),
+    "tasks": Audit(
+        "job_id, stage, part, token, worker_id",
+        "n.job_id, n.stage, n.part, n.token, n.last_worker",
+        "n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1",
+    ),
+    "workers": Audit("worker_id", "n.id", "n.version < o.version"),
+}
+
+REFUSE = f"""
+CREATE OR REPLACE FUNCTION reelstate.refuse(entity text, key text, origin text, target text, actor text)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'reelstate: % %: % -> % is not open to %', entity, key, coalesce(origin, 'birth'), target, actor
+        USING ERRCODE = '{REFUSED}', HINT = 'the state machines are drawn in docs/lifecycle.md';
+END $$;
+"""
+
+EVENTS = f"""
+CREATE OR REPLACE FUNCTION reelstate.guard_events() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('reelstate.archiving', true) = 'on' THEN
+        RETURN OLD;
+    END IF;
+    RAISE EXCEPTION 'reelstate: events are never changed or deleted' USING ERRCODE = '{REFUSED}',
+        HINT = 'old events are moved by archive, and by nothing else';
+END $$;
+CREATE OR REPLACE TRIGGER guard_change BEFORE UPDATE OR DELETE ON reelstate.events
+    FOR EACH ROW EXECUTE FUNCTION reelstate.guard_events();
+CREATE OR REPLACE TRIGGER guard_truncate BEFORE TRUNCATE ON reelstate.events
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_events();
+"""
+
+
+STAGES = """
+CREATE OR REPLACE FUNCTION reelstate.audit_stages_opened() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, job_id, stage, version, origin, target, actor, data, at)
+    SELECT 'stage', job_id, stage, version, NULL, 'opened', 'orchestrator', jsonb_build_object('total', total), opened_at
+    FROM opened;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER audit_opened AFTER INSERT ON reelstate.stages REFERENCING NEW TABLE AS opened
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.audit_stages_opened();
+CREATE OR REPLACE FUNCTION reelstate.audit_stage_reopened() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, job_id, stage, version, origin, target, actor, data, at)
+    VALUES ('stage', NEW.job_id, NEW.stage, NEW.version, 'waiting', 'opened', 'orchestrator',
+            jsonb_build_object('total', NEW.total), NEW.opened_at);
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stages
+    FOR EACH ROW WHEN (NEW.open AND NOT OLD.open) EXECUTE FUNCTION reelstate.audit_stage_reopened();
+"""
+
+
+def script() -> str:
+    """Everything that guards the tables, fit to be run again at any time."""
+    return REFUSE + EVENTS + STAGES + "".join(_table(table, machine) for table, machine in TABLES.items())
+
+
+def _table(table: str, machine: Machine) -> str:
+    return f"""
+CREATE OR REPLACE FUNCTION reelstate.guard_{table}_birth() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+{_births(table, machine)}
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER guard_birth AFTER INSERT ON reelstate.{table} REFERENCING NEW TABLE AS born
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_{table}_birth();
+
+CREATE OR REPLACE FUNCTION reelstate.guard_{table}_change() RETURNS trigger LANGUAGE plpgsql
+SET enable_nestloop = off AS $$
+DECLARE
+    by_hand boolean;
+BEGIN
+{_changes(table, machine)}
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER guard_change AFTER UPDATE ON reelstate.{table}
+    REFERENCING OLD TABLE AS before NEW TABLE AS after
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_{table}_change();
+"""
+
+
+def _births(table: str, machine: Machine) -> str:
+    key = " || '/' || ".join(f"n.{column}" for column in KEYS[table])
+    refusal = f"reelstate.refuse('{machine.entity}', {key}::text, NULL, n.status, n.actor)"
+    wrong = f"n.status NOT IN ({quoted(machine.births)}) OR n.version <> 1"
+    if table == "tasks":
+        return f"    PERFORM {refusal} FROM born n WHERE {wrong};"
+    audit = AUDITS[table]
+    return f"""    INSERT INTO reelstate.events (entity, {audit.columns}, version, origin, target, actor, reason, at)
+    SELECT '{machine.entity}', {audit.values}, 1, NULL,
+           CASE WHEN {wrong} THEN {refusal} ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM born n;"""
+
+
+def _changes(table: str, machine: Machine) -> str:
+    keys = KEYS[table]
+    audit = AUDITS[table]
+    key = " || '/' || ".join(f"n.{column}" for column in keys)
+    same = " AND ".join(f"o.{column} = n.{column}" for column in keys)
+    by_hand = "n.version = o.version"
+    return f"""    WITH told AS (
+        INSERT INTO reelstate.events (entity, {audit.columns}, version, origin, target, actor, reason, at)
+        SELECT '{machine.entity}', {audit.values}, o.version + 1, o.status,
+               CASE WHEN o.{keys[0]} IS NULL OR {audit.monotonic} OR n.version > o.version + 1
+                      OR n.status <> o.status AND {by_hand}
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY[{pairs(machine)}])
+                      OR n.status <> o.status AND NOT {by_hand}
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY[{triples(machine)}])
+                    THEN reelstate.refuse('{machine.entity}', {key}::text, o.status, n.status, n.actor)
+                    ELSE n.status END,
+               CASE WHEN {by_hand} THEN '{SQL_ACTOR}' ELSE n.actor END,
+               CASE WHEN NOT {by_hand} THEN n.reason END,
+               CASE WHEN {by_hand} THEN clock_timestamp() ELSE n.changed_at END
+        FROM after n LEFT JOIN before o ON {same}
+        WHERE o.{keys[0]} IS NULL OR n.status <> o.status OR {audit.monotonic}
+           OR n.version <> o.version AND n.actor <> '{SQL_ACTOR}'
+        RETURNING actor = '{SQL_ACTOR}' AS by_hand
+    )
+    SELECT bool_or(told.by_hand) INTO by_hand FROM told;
+    IF by_hand THEN
+        UPDATE reelstate.{table} n
+        SET version = n.version + 1, actor = '{SQL_ACTOR}', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE {same} AND {by_hand} AND n.status <> o.status;
+    END IF;"""

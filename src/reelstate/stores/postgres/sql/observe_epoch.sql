@@ -1,0 +1,1 @@
+SELECT value FROM reelstate.facts WHERE name = 'epoch'

@@ -1,0 +1,9 @@
+UPDATE reelstate.jobs j
+SET status = %(status)s, version = j.version + 1, actor = %(actor)s, reason = %(reason)s, changed_at = clock.now,
+    phase = coalesce(given.phase, j.phase),
+    finished_at = CASE WHEN %(status)s <> 'pending' THEN clock.now END,
+    error = CASE WHEN %(status)s IN ('pending', 'completed') THEN NULL ELSE j.error END
+FROM unnest(%(id)s::bigint[], %(origin)s::text[], %(phase)s::text[]) AS given (id, origin, phase),
+     (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
+WHERE j.id = given.id AND j.status = given.origin
+RETURNING j.id

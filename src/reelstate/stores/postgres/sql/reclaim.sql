@@ -1,0 +1,40 @@
+-- Expired leases, and what becomes of each task, in one statement. A stall and a timeout are charged but are no loss
+-- of the worker. A task that lost its worker while alone on it, too often or for the last time, is a killer.
+WITH clock AS (
+    SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+), expired AS MATERIALIZED (
+    SELECT t.job_id, t.stage, t.part,
+           CASE WHEN t.claimed_at + make_interval(secs => t.timeout) <= clock.now THEN 'timed out'
+                WHEN t.progress_at + make_interval(secs => t.stall_after) <= clock.now THEN 'stalled'
+                ELSE 'lease expired' END AS cause
+    FROM reelstate.tasks t, clock
+    WHERE t.status = 'running' AND t.lease_expires_at < clock.now
+    ORDER BY t.job_id, t.stage, t.part LIMIT %(limit)s
+    FOR UPDATE OF t SKIP LOCKED
+), parents AS MATERIALIZED (
+    SELECT id, status FROM reelstate.jobs WHERE id IN (SELECT job_id FROM expired) ORDER BY id FOR SHARE
+), judged AS MATERIALIZED (
+    SELECT expired.*,
+           CASE WHEN parents.status IN ('completed', 'cancelled') THEN 'cancelled'
+                WHEN parents.status IN ('failed', 'quarantined') THEN 'new'
+                WHEN t.attempt >= t.max_attempts
+                  OR expired.cause = 'lease expired' AND t.alone AND t.lost_alone + 1 >= t.max_lost THEN 'error'
+                ELSE 'ready' END AS status,
+           expired.cause = 'lease expired' AND t.alone
+             AND (t.lost_alone + 1 >= t.max_lost OR t.attempt >= t.max_attempts) AS killer
+    FROM expired JOIN parents ON parents.id = expired.job_id
+    JOIN reelstate.tasks t USING (job_id, stage, part)
+)
+UPDATE reelstate.tasks t
+SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
+    lost = t.lost + CASE WHEN judged.cause = 'lease expired' THEN 1 ELSE 0 END,
+    lost_alone = t.lost_alone + CASE WHEN judged.cause = 'lease expired' AND t.alone THEN 1 ELSE 0 END,
+    ready_at = CASE WHEN judged.status = 'ready' THEN clock.now ELSE t.ready_at END,
+    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN clock.now END,
+    error = CASE WHEN judged.status = 'error' THEN jsonb_build_object(
+        'type', 'lost', 'message', judged.cause, 'worker', t.worker_id, 'attempt', t.attempt,
+        'step', t.step, 'last_message', t.message) ELSE t.error END,
+    version = t.version + 1, actor = 'keeper', reason = judged.cause, changed_at = clock.now
+FROM judged, clock
+WHERE t.job_id = judged.job_id AND t.stage = judged.stage AND t.part = judged.part
+RETURNING t.job_id, t.stage, t.part, t.status, judged.killer, t.error

@@ -1,0 +1,11 @@
+-- A sign of life. A worker taken for dead is back; the flags tell it whether to go on claiming.
+UPDATE reelstate.workers w
+SET last_heartbeat_at = clock.now,
+    status = CASE WHEN w.status = 'offline' THEN 'active' ELSE w.status END,
+    version = w.version + CASE WHEN w.status = 'offline' THEN 1 ELSE 0 END,
+    actor = CASE WHEN w.status = 'offline' THEN 'worker' ELSE w.actor END,
+    reason = CASE WHEN w.status = 'offline' THEN 'heartbeat' ELSE w.reason END,
+    changed_at = CASE WHEN w.status = 'offline' THEN clock.now ELSE w.changed_at END
+FROM reelstate.worker_names n, (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
+WHERE w.id = %(worker_id)s AND n.name = w.name
+RETURNING w.status = 'draining' OR NOT n.enabled

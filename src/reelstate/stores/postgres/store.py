@@ -1,0 +1,209 @@
+"""The PostgreSQL store: runs flows in transactions and survives what a server does to its clients.
+
+A transaction begins together with a question for its own id, so that when the connection breaks during COMMIT the
+server can be asked afterwards whether that transaction took effect. The outcome of a write is therefore never unknown:
+either the answer that was computed stands, or the flow runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, LiteralString, TypeVar, cast
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool
+
+from reelstate.core.errors import SchemaMismatch, StoreUnavailable
+from reelstate.stores import guard, migrate
+from reelstate.stores.patience import Patience
+from reelstate.stores.postgres import guards
+from reelstate.stores.postgres.address import session_address, shown_address
+from reelstate.stores.postgres.faults import AWAY, Again, Away, first_line, translated, wrong_address
+from reelstate.stores.store import Batch, Clock, Flow, Row
+
+Result = TypeVar("Result")
+Connection = psycopg.AsyncConnection[Row]
+
+PACKAGE = "reelstate.stores.postgres"
+OLDEST_SERVER = 140000
+MIGRATION_LOCK = 0x5245454C53544154
+
+
+class PostgresTransaction:
+    """Runs the named statements on one connection."""
+
+    def __init__(self, connection: Connection, statements: dict[str, LiteralString], clock: Clock | None) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._clock = clock
+
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+        if batch is not None:
+            columns = zip(*batch.rows, strict=True) if batch.rows else ((),) * len(batch.columns)
+            parameters |= {name: list(values) for name, values in zip(batch.columns, columns, strict=True)}
+        parameters["now"] = self._clock() if self._clock else None
+        cursor = await self._connection.execute(self._statements[statement], parameters)
+        return await cursor.fetchall() if cursor.description else []
+
+
+class PostgresStore:
+    """A PostgreSQL database, 14 or newer, in which Reelstate owns the schema `reelstate`."""
+
+    dialect = "postgres"
+
+    def __init__(
+        self, url: str, *, connections: int = 4, patience: float = 60.0, prepare: bool = True, clock: Clock | None = None
+    ) -> None:
+        self.url = url
+        self._patience = patience
+        self._clock = clock
+        self._statements = cast("dict[str, LiteralString]", migrate.statements(PACKAGE))
+        self._migrations = migrate.migrations(PACKAGE)
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            session_address(url),
+            kwargs={"autocommit": True, "prepare_threshold": 1 if prepare else None},
+            min_size=1,
+            max_size=connections,
+            open=False,
+            reconnect_timeout=patience,
+            name="reelstate",
+        )
+
+    async def open(self) -> None:
+        """Connect and check the server and its schema."""
+        async with await self._first_connection() as connection:
+            if connection.info.server_version < OLDEST_SERVER:
+                raise SchemaMismatch(
+                    f"the server is PostgreSQL {connection.info.server_version // 10000}",
+                    hint="Reelstate needs PostgreSQL 14 or newer",
+                )
+            migrate.require_current(self._migrations, await _schema_number(connection))
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def migrate(self) -> list[str]:
+        """Apply what is missing, one process at a time, and install the guards if they are not these."""
+        async with await self._first_connection() as connection:
+            with translated():
+                return await self._migrate(connection)
+
+    async def read(self, flow: Flow[Result]) -> Result:
+        async def attempt(connection: Connection) -> Result:
+            return await flow(PostgresTransaction(connection, self._statements, self._clock))
+
+        return await self._persist(attempt)
+
+    async def write(self, flow: Flow[Result]) -> Result:
+        return await self._persist(lambda connection: self._transact(connection, flow))
+
+    async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
+        cursor = await connection.execute("BEGIN; SELECT pg_current_xact_id()::text")
+        cursor.nextset()
+        (transaction_id,) = cast("Row", await cursor.fetchone())
+        try:
+            result = await flow(PostgresTransaction(connection, self._statements, self._clock))
+        except BaseException:
+            if not connection.closed and not connection.broken:
+                await connection.rollback()
+            raise
+        try:
+            await connection.execute("COMMIT")
+        except AWAY as error:
+            if not await self._committed(transaction_id, error):
+                raise
+        return result
+
+    async def _committed(self, transaction_id: str, cause: BaseException) -> bool:
+        """Ask the server what became of a transaction whose COMMIT got no answer."""
+        patience = Patience(self._patience)
+        while await patience.wait(cause, "the connection broke during COMMIT"):
+            try:
+                async with self._pool.connection() as connection:
+                    cursor = await connection.execute("SELECT pg_xact_status(%s::xid8)", [transaction_id])
+                    (status,) = cast("Row", await cursor.fetchone())
+            except AWAY as error:
+                cause = error
+                await self._pool.check()
+                continue
+            if status != "in progress":
+                return bool(status == "committed")
+        raise StoreUnavailable(
+            f"the database went away during COMMIT of transaction {transaction_id} and stayed away",
+            hint=f"when it is back, SELECT pg_xact_status('{transaction_id}') tells whether it took effect",
+        ) from cause
+
+    async def _persist(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
+        """Run an attempt until it is through, the patience ends, or it fails for a reason of its own."""
+        patience = Patience(self._patience)
+        while True:
+            try:
+                with translated():
+                    async with self._pool.connection(timeout=self._patience) as connection:
+                        return await attempt(connection)
+            except Again as error:
+                if not await patience.wait(error, "the transaction must be run again"):
+                    raise StoreUnavailable(str(error), hint="the database is too contended; try again later") from error
+            except Away as error:
+                await self._pool.check()
+                if not await patience.wait(error, "the database is away"):
+                    raise StoreUnavailable(
+                        f"the database has been away for {self._patience:.0f} s: {error}",
+                        hint="check that it runs and can be reached; nothing was lost",
+                    ) from error
+
+    async def _first_connection(self) -> Connection:
+        """A connection of its own, with an error that says what is wrong with the address."""
+        patience = Patience(min(self._patience, 10.0))
+        while True:
+            try:
+                return await psycopg.AsyncConnection.connect(session_address(self.url), autocommit=True, connect_timeout=10)
+            except psycopg.OperationalError as error:
+                if wrong_address(error) or not await patience.wait(error, "the database can't be reached"):
+                    raise StoreUnavailable(
+                        f"can't connect to {shown_address(self.url)}: {first_line(error)}",
+                        hint="check REEL_DATABASE_URL: host, port, database, user and password",
+                    ) from error
+
+    async def _migrate(self, connection: Connection) -> list[str]:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATION_LOCK])
+            await connection.execute("CREATE SCHEMA IF NOT EXISTS reelstate")
+            await connection.execute(
+                "CREATE TABLE IF NOT EXISTS reelstate.migrations (number integer PRIMARY KEY, name text NOT NULL,"
+                " applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"
+            )
+            applied = []
+            for migration in migrate.pending(self._migrations, await _schema_number(connection)):
+                await connection.execute(cast("LiteralString", migration.script))
+                await connection.execute(
+                    "INSERT INTO reelstate.migrations (number, name) VALUES (%s, %s)", [migration.number, migration.name]
+                )
+                applied.append(f"{migration.number:04d}_{migration.name}")
+            if await _install_guards(connection):
+                applied.append("guards")
+        return applied
+
+
+async def _install_guards(connection: Connection) -> bool:
+    """Put the generated triggers in place unless they are there, and unchanged."""
+    script = guards.script()
+    digest = guard.digest(script)
+    cursor = await connection.execute("SELECT value FROM reelstate.facts WHERE name = 'guards'")
+    if await cursor.fetchone() == (digest,):
+        return False
+    await connection.execute(cast("LiteralString", script))
+    await connection.execute(
+        "INSERT INTO reelstate.facts VALUES ('guards', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [digest]
+    )
+    return True
+
+
+async def _schema_number(connection: Connection) -> int:
+    cursor = await connection.execute("SELECT to_regclass('reelstate.migrations') IS NOT NULL")
+    if await cursor.fetchone() != (True,):
+        return 0
+    cursor = await connection.execute("SELECT coalesce(max(number), 0) FROM reelstate.migrations")
+    (number,) = cast("Row", await cursor.fetchone())
+    return int(number)

@@ -1,0 +1,78 @@
+"""What a store is: named statements run in transactions. The stores differ in dialect, never in behaviour.
+
+Every verb of the engine is a *flow* (see `services/`): a coroutine function that is given a `Transaction` and awaits
+nothing but its `run`. The store runs the flow in one transaction, commits it, and runs it again from the start when
+the database asks for that (deadlock, serialization failure) or went away. A flow therefore has no other effects.
+
+A statement is a file `sql/<name>.sql`; both stores have the same names, take the same parameters and give the same
+columns. Three conventions stand for a schema between them: columns in `TIMES` hold instants, columns in `DOCUMENTS`
+hold JSON, and a `Batch` becomes parallel arrays in PostgreSQL and one JSON array in SQLite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+Result = TypeVar("Result")
+Row = tuple[Any, ...]
+
+TIMES = frozenset(
+    "at run_after ready_at claimed_at started_at progress_at finished_at changed_at created_at declared_at opened_at"
+    " lease_expires_at registered_at last_heartbeat_at".split()
+)
+DOCUMENTS = frozenset(
+    "spec input checkpoint result error data degraded graph metadata capabilities pipelines needs prefers".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows handed to a statement at once."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+
+
+class Transaction(Protocol):
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+        """Run one statement and give its rows as tuples. The store itself adds the parameter `now`."""
+        ...
+
+
+Clock = Callable[[], datetime]
+"""A test that owns the time gives a store one of these; without it the database's clock rules."""
+
+Flow = Callable[[Transaction], Awaitable[Result]]
+
+
+class Store(Protocol):
+    """The durable truth. Open it once a process; it is safe to share between tasks of one event loop."""
+
+    dialect: str
+
+    async def open(self) -> None:
+        """Connect, and refuse a database that this code can't read: wrong address, too old, newer schema."""
+        ...
+
+    async def close(self) -> None: ...
+
+    async def migrate(self) -> list[str]:
+        """Bring the schema up to date under a lock and install the guards. Gives the names of what was applied."""
+        ...
+
+    async def read(self, flow: Flow[Result]) -> Result:
+        """Run a flow that changes nothing, on one snapshot per statement."""
+        ...
+
+    async def write(self, flow: Flow[Result]) -> Result:
+        """Run a flow in one transaction; whatever it answers has been committed."""
+        ...
+
+
+def columns_of(kind: frozenset[str], names: Sequence[str]) -> list[int]:
+    """The positions of the columns of a kind in a result."""
+    return [position for position, name in enumerate(names) if name in kind]
+
