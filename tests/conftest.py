@@ -1,12 +1,17 @@
 """Fixtures for every test: one PostgreSQL server a process, one database a test."""
 
+import asyncio
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from reelstate.app import store_at
+from reelstate.services.engine import Engine
+from tests.engines import DIALECTS, FakeClock, engine_at
 from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
 
 
@@ -34,3 +39,40 @@ def _do_without(error: PostgresUnavailable) -> NoReturn:
     if os.environ.get("REELSTATE_REQUIRE_POSTGRES"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres_server: PostgresServer) -> str:
+    """A migrated, empty database that others are copied from."""
+    url = postgres_server.new_database()
+    asyncio.run(store_at(url).migrate())
+    return url
+
+
+@pytest.fixture(params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A migrated, empty database of the test's own, in each dialect in turn."""
+    if dialect == "sqlite":
+        yield f"sqlite:///{tmp_path / 'reelstate.db'}"
+        return
+    server = request.getfixturevalue("postgres_server")
+    url = server.new_database(request.getfixturevalue("migrated_template"))
+    yield url
+    server.drop_database(url)
+
+
+@pytest.fixture
+async def engine(database_url: str, clock: FakeClock) -> AsyncIterator[Engine]:
+    """An engine on each store in turn; its time is the test's."""
+    async with engine_at(database_url, clock) as engine:
+        yield engine

@@ -52,6 +52,11 @@ async def count(transaction: Transaction, ended: Iterable[tuple[int, int, str]])
     return {job_id for job_id, _, total, done, skipped, failed in found if done + skipped + failed == total}
 
 
+async def recount(transaction: Transaction, stages: Sequence[tuple[int, int, bool | None]]) -> None:
+    """Make counters anew from the tasks of (job, stage), and say whether each is open; None leaves that as it is."""
+    await transaction.run("complete_recount", Batch(("job_id", "stage", "open"), stages))
+
+
 def _target(item: Completion) -> TaskStatus:
     return TaskStatus.SKIPPED if item.skipped else TaskStatus.DONE
 

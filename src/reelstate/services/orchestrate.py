@@ -23,6 +23,7 @@ from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 TASK_COLUMNS = tuple("job_id stage lane priority attempts max_lost lease stall_after timeout delay".split())
+KNOWN = {str(status): status for status in JobStatus}
 JOB_COLUMNS = tuple("id origin status phase actor reason error degraded".split())
 
 
@@ -55,7 +56,8 @@ class LockedJob:
 
     id: int
     declared: Declared
-    status: JobStatus
+    status: JobStatus | None
+    """None for a status that this version does not know: the job is left alone."""
     phase: JobStatus
     priority: int
     version: int
@@ -112,7 +114,7 @@ async def lock_jobs(transaction: Transaction, catalogue: Catalogue, job_ids: Ite
     rows = await transaction.run("orchestrate_lock", job_ids=wanted) if wanted else []
     declared = await catalogue.known(transaction, {row[1] for row in rows})
     return [
-        LockedJob(job_id, declared[pipeline_id], JobStatus(status), JobStatus(phase), priority, version)
+        LockedJob(job_id, declared[pipeline_id], KNOWN.get(status), KNOWN.get(phase, JobStatus.PROCESSING), priority, version)
         for job_id, pipeline_id, status, phase, priority, version in rows
     ]
 

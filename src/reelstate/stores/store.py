@@ -63,6 +63,14 @@ class Store(Protocol):
         """Bring the schema up to date under a lock and install the guards. Gives the names of what was applied."""
         ...
 
+    async def missing_guards(self) -> list[str]:
+        """The triggers and constraints that should be there and are not."""
+        ...
+
+    async def restore_guards(self) -> None:
+        """Put back what is missing; the rows must satisfy it by then."""
+        ...
+
     async def read(self, flow: Flow[Result]) -> Result:
         """Run a flow that changes nothing, on one snapshot per statement."""
         ...

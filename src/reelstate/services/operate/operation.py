@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from reelstate.core.document import plain_text
-from reelstate.core.errors import InvalidRequest, NotFound, ReelstateError, VersionConflict
+from reelstate.core.errors import CorruptState, InvalidRequest, NotFound, ReelstateError, VersionConflict
 from reelstate.core.machine import JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue
@@ -18,6 +18,7 @@ from reelstate.services.orchestrate import LockedJob, lock_jobs
 from reelstate.stores.store import Batch, Store, Transaction
 
 REASON_LIMIT = 1000
+READ_ONLY = "it is left alone: upgrade Reelstate, or run `reel doctor`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,8 @@ def _judge(
 ) -> Operated:
     if job is None:
         return Operated(job_id, Verdict.UNKNOWN, NotFound("job", job_id))
+    if job.status is None:
+        return Operated(job_id, None, CorruptState(f"job {job_id} has a status that this version does not know", hint=READ_ONLY))
     if operation.version is not None and operation.version != job.version:
         return Operated(job_id, None, VersionConflict("job", job_id, operation.version, job.version))
     if job.status in already:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.complete import recount
 from reelstate.services.operate.operation import Operated, Operation, move, operate
 from reelstate.services.orchestrate import LockedJob, advance, closed_stages, stage_counters
 from reelstate.stores.store import Batch, Store, Transaction
@@ -62,8 +63,7 @@ async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation:
         return
     words = {"actor": operation.actor, "reason": operation.reason}
     await transaction.run("retry_tasks", Batch(("job_id", "stage", "attempts"), rows), **words)
-    for job_id, stage, _ in rows:
-        await transaction.run("retry_stages", job_id=job_id, stage=stage, open=True)
+    await recount(transaction, [(job_id, stage, None) for job_id, stage, _ in rows])
 
 
 async def _rewind(transaction: Transaction, job: LockedJob, start: From, operation: Operation) -> None:
@@ -100,4 +100,4 @@ async def _run_again(  # noqa: PLR0913 -- which tasks of which stage of which jo
         actor=operation.actor,
         reason=operation.reason,
     )
-    await transaction.run("retry_stages", job_id=job.id, stage=stage, open=target is TaskStatus.READY)
+    await recount(transaction, [(job.id, stage, target is TaskStatus.READY)])

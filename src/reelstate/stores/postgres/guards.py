@@ -10,6 +10,7 @@ alone was typed by hand: whoever may, it must be legal, and the trigger gives it
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from reelstate.core.machine import SQL_ACTOR, Machine
@@ -63,6 +64,22 @@ CREATE OR REPLACE TRIGGER guard_truncate BEFORE TRUNCATE ON reelstate.events
 """
 
 
+DELETES = f"""
+CREATE OR REPLACE FUNCTION reelstate.guard_delete() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF 'on' IN (current_setting('reelstate.archiving', true), current_setting('reelstate.repairing', true)) THEN
+        RETURN NULL;
+    END IF;
+    RAISE EXCEPTION 'reelstate: rows of % are never deleted by hand', TG_TABLE_NAME USING ERRCODE = '{REFUSED}',
+        HINT = 'cancel the job; archive moves what is old';
+END $$;
+""" + "".join(
+    f"""CREATE OR REPLACE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.{table}
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+"""
+    for table in ("jobs", "stages", "tasks")
+)
+
 STAGES = """
 CREATE OR REPLACE FUNCTION reelstate.audit_stages_opened() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -87,7 +104,19 @@ CREATE OR REPLACE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stage
 
 def script() -> str:
     """Everything that guards the tables, fit to be run again at any time."""
-    return REFUSE + EVENTS + STAGES + "".join(_table(table, machine) for table, machine in TABLES.items())
+    return REFUSE + EVENTS + DELETES + STAGES + "".join(_table(table, machine) for table, machine in TABLES.items())
+
+
+def triggers() -> set[str]:
+    """The triggers that the script makes, as `table.name`."""
+    found = re.findall(r"TRIGGER (\w+) (?:BEFORE|AFTER) [A-Z ]+?(?:OF \w+ )?ON reelstate\.(\w+)", script())
+    return {f"{table}.{name}" for name, table in found}
+
+
+def constraints(migration: str) -> dict[str, str]:
+    """The statements of the migration that adds the constraints, by the name of the constraint."""
+    found = re.findall(r"(ALTER TABLE \S+ ADD CONSTRAINT (\w+) .*?;)", migration, re.DOTALL)
+    return {name: statement for statement, name in found}
 
 
 def _table(table: str, machine: Machine) -> str:
@@ -105,6 +134,9 @@ SET enable_nestloop = off AS $$
 DECLARE
     by_hand boolean;
 BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
 {_changes(table, machine)}
     RETURN NULL;
 END $$;

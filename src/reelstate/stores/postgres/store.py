@@ -26,6 +26,8 @@ Connection = psycopg.AsyncConnection[Row]
 
 PACKAGE = "reelstate.stores.postgres"
 OLDEST_SERVER = 140000
+CONSTRAINTS = 2
+"""The number of the migration that adds the constraints."""
 MIGRATION_LOCK = 0x5245454C53544154
 
 
@@ -59,6 +61,7 @@ class PostgresStore:
         self._clock = clock
         self._statements = cast("dict[str, LiteralString]", migrate.statements(PACKAGE))
         self._migrations = migrate.migrations(PACKAGE)
+        self._constraints = guards.constraints(self._migrations[CONSTRAINTS - 1].script)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             session_address(url),
             kwargs={"autocommit": True, "prepare_threshold": 1 if prepare else None},
@@ -88,6 +91,18 @@ class PostgresStore:
         async with await self._first_connection() as connection:
             with translated():
                 return await self._migrate(connection)
+
+    async def missing_guards(self) -> list[str]:
+        async with await self._first_connection() as connection:
+            return sorted((guards.triggers() | self._constraints.keys()) - await _installed(connection))
+
+    async def restore_guards(self) -> None:
+        async with await self._first_connection() as connection:
+            with translated():
+                async with connection.transaction():
+                    for name in self._constraints.keys() - await _installed(connection):
+                        await connection.execute(cast("LiteralString", self._constraints[name]))
+                    await connection.execute(cast("LiteralString", guards.script()))
 
     async def read(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
@@ -184,6 +199,15 @@ class PostgresStore:
             if await _install_guards(connection):
                 applied.append("guards")
         return applied
+
+
+async def _installed(connection: Connection) -> set[str]:
+    cursor = await connection.execute(
+        "SELECT c.relname || '.' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid"
+        " WHERE c.relnamespace = 'reelstate'::regnamespace AND t.tgenabled <> 'D'"
+        " UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = 'reelstate'::regnamespace"
+    )
+    return {name for (name,) in await cursor.fetchall()}
 
 
 async def _install_guards(connection: Connection) -> bool:

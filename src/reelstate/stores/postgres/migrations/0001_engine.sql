@@ -50,15 +50,7 @@ CREATE TABLE reelstate.jobs (
     suspect     text,
     spec        jsonb NOT NULL DEFAULT '{}',
     error       jsonb,
-    degraded    jsonb,
-    CONSTRAINT jobs_status CHECK (status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing',
-        'uploading_outputs', 'completed', 'failed', 'quarantined', 'cancelled')),
-    CONSTRAINT jobs_phase CHECK (phase IN ('validating', 'planning', 'downloading_inputs', 'processing',
-        'uploading_outputs')),
-    CONSTRAINT jobs_priority CHECK (priority BETWEEN 0 AND 10),
-    CONSTRAINT jobs_version CHECK (version >= 1),
-    CONSTRAINT jobs_finished CHECK ((finished_at IS NOT NULL)
-        = (status IN ('completed', 'failed', 'quarantined', 'cancelled')))
+    degraded    jsonb
 ) WITH (fillfactor = 80);
 CREATE INDEX jobs_by_status ON reelstate.jobs (status, id);
 CREATE INDEX jobs_by_user ON reelstate.jobs (user_id, id);
@@ -83,9 +75,7 @@ CREATE TABLE reelstate.stages (
     skipped   integer NOT NULL DEFAULT 0,
     failed    integer NOT NULL DEFAULT 0,
     opened_at timestamptz NOT NULL,
-    PRIMARY KEY (job_id, stage),
-    CONSTRAINT stages_counters CHECK (total >= 0 AND done >= 0 AND skipped >= 0 AND failed >= 0
-        AND done + skipped + failed <= total)
+    PRIMARY KEY (job_id, stage)
 ) WITH (fillfactor = 70);
 
 CREATE TABLE reelstate.tasks (
@@ -124,18 +114,7 @@ CREATE TABLE reelstate.tasks (
     input            jsonb,
     checkpoint       jsonb,
     result           jsonb,
-    error            jsonb,
-    PRIMARY KEY (job_id, stage, part),
-    CONSTRAINT tasks_status CHECK (status IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled')),
-    CONSTRAINT tasks_lease CHECK ((status = 'running') = (worker_id IS NOT NULL)
-        AND (status = 'running') = (lease_expires_at IS NOT NULL)),
-    CONSTRAINT tasks_finished CHECK ((finished_at IS NOT NULL)
-        = (status IN ('done', 'skipped', 'cancelled') OR status = 'error' AND run_after IS NULL)),
-    CONSTRAINT tasks_ready CHECK (status <> 'ready' OR ready_at IS NOT NULL AND run_after IS NULL),
-    CONSTRAINT tasks_attempts CHECK (attempt BETWEEN 0 AND max_attempts),
-    CONSTRAINT tasks_lost CHECK (lost_alone BETWEEN 0 AND lost),
-    CONSTRAINT tasks_numbers CHECK (part >= 0 AND stage >= 0 AND priority BETWEEN 0 AND 10 AND version >= 1
-        AND token >= 0 AND percent BETWEEN 0 AND 100)
+    error            jsonb
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0,
     autovacuum_analyze_scale_factor = 0.05);
 -- The claim's order, and nothing but what can be claimed.
@@ -145,6 +124,9 @@ CREATE INDEX tasks_suspect ON reelstate.tasks (lane, priority DESC, job_id, stag
     WHERE status = 'ready' AND lost > 0;
 -- Not on the expiry: a renewal must not touch an index.
 CREATE INDEX tasks_running ON reelstate.tasks (worker_id, job_id, stage, part) WHERE status = 'running';
+-- Always empty: it lets a store be opened with a look, not a scan, for statuses that this code does not know.
+CREATE INDEX tasks_unknown ON reelstate.tasks (status)
+    WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');
 CREATE INDEX tasks_due ON reelstate.tasks (run_after) WHERE status IN ('new', 'error') AND run_after IS NOT NULL;
 
 CREATE TABLE reelstate.worker_names (
@@ -169,10 +151,7 @@ CREATE TABLE reelstate.workers (
     reason            text,
     changed_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
     registered_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
-    last_heartbeat_at timestamptz,
-    CONSTRAINT workers_status CHECK (status IN ('active', 'draining', 'offline')),
-    CONSTRAINT workers_kind CHECK (kind IN ('local', 'remote')),
-    CONSTRAINT workers_numbers CHECK (slots >= 1 AND version >= 1)
+    last_heartbeat_at timestamptz
 ) WITH (fillfactor = 50);
 CREATE INDEX workers_by_name ON reelstate.workers (name);
 
@@ -194,8 +173,7 @@ CREATE TABLE reelstate.events (
     actor     text NOT NULL,
     reason    text,
     data      jsonb,
-    PRIMARY KEY (xid, id),
-    CONSTRAINT events_entity CHECK (entity IN ('job', 'stage', 'task', 'worker'))
+    PRIMARY KEY (xid, id)
 );
 CREATE UNIQUE INDEX events_by_entity ON reelstate.events (job_id, stage, part, version) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX events_by_worker ON reelstate.events (worker_id, version) WHERE entity = 'worker';

@@ -1,0 +1,2 @@
+-- Until the end of this transaction, or until it is switched off, the guards stand aside: doctor writes its own events.
+SELECT set_config('reelstate.repairing', CASE WHEN %(on)s THEN 'on' ELSE '' END, true)
