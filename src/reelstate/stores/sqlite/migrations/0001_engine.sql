@@ -1,5 +1,6 @@
 -- The engine's tables. Guards (triggers) are generated from the machines and installed after the migrations.
 -- Instants are REAL unix seconds, JSON and arrays are TEXT, booleans are 0 and 1. No STRICT tables: they need 3.37.
+-- A constraint is part of its table here: SQLite can neither add one later nor drop it.
 
 -- The last id given out. PostgreSQL has a sequence for this.
 CREATE TABLE ids (
@@ -124,7 +125,7 @@ CREATE TABLE tasks (
     checkpoint       TEXT,
     result           TEXT,
     error            TEXT,
-    PRIMARY KEY (job_id, stage, part),
+    CONSTRAINT tasks_pkey PRIMARY KEY (job_id, stage, part),
     CONSTRAINT tasks_status CHECK (status IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled')),
     CONSTRAINT tasks_lease CHECK ((status = 'running') = (worker_id IS NOT NULL)
         AND (status = 'running') = (lease_expires_at IS NOT NULL)),
@@ -142,6 +143,9 @@ CREATE INDEX tasks_suspect ON tasks (lane, priority DESC, job_id, stage, part) W
 -- Not on the expiry: a renewal must not touch an index.
 CREATE INDEX tasks_running ON tasks (worker_id, job_id, stage, part) WHERE status = 'running';
 CREATE INDEX tasks_due ON tasks (run_after) WHERE status IN ('new', 'error') AND run_after IS NOT NULL;
+-- Always empty: it lets a store be opened with a look, not a scan, for statuses that this code does not know.
+CREATE INDEX tasks_unknown ON tasks (status)
+    WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');
 
 CREATE TABLE worker_names (
     name       TEXT PRIMARY KEY,
@@ -195,8 +199,12 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_by_entity ON events (job_id, stage, part, version) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX events_by_worker ON events (worker_id, version) WHERE entity = 'worker';
 
--- While it holds a row the guards let events be moved. Archive puts one in and takes it out in its own transaction.
+-- While `archiving` has a row the guards let rows be moved; while `repairing` has one they stand aside. Archive and
+-- doctor put it in and take it out within one transaction, so that nobody else ever sees it.
 CREATE TABLE archiving (
+    since REAL NOT NULL
+);
+CREATE TABLE repairing (
     since REAL NOT NULL
 );
 

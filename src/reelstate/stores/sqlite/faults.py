@@ -1,0 +1,78 @@
+"""What SQLite's errors mean to the engine. They are translated here, once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reelstate.core.errors import (
+    CorruptState,
+    GuardRefused,
+    SchemaMismatch,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from reelstate.stores.sqlite.guards import REFUSED
+
+MISSING = ("no such table", "no such column", "has no column named")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise the engine's errors for the driver's."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _meaning(error) from error
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether somebody else holds the lock."""
+    return _code(error) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code: the extended ones say more in their higher bits."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def _meaning(error: sqlite3.Error) -> StoreError:
+    text = str(error)
+    match _code(error):
+        case sqlite3.SQLITE_CONSTRAINT if text.startswith(REFUSED):
+            return GuardRefused(
+                text.removeprefix(REFUSED), hint="the machines are drawn in docs/lifecycle.md"
+            )
+        case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH:
+            return CorruptState(text, hint="run `reel doctor` to see what is wrong; nothing was changed")
+        case sqlite3.SQLITE_FULL:
+            return StoreFull(
+                f"the database's disk is full: {text}", hint="free space on its disk; nothing was changed"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return StoreReadOnly(text, hint="the database file and its folder must be writable for this user")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreUnavailable(
+                "another process has held the database's write lock for too long",
+                hint="see which processes have the file open; nothing was changed",
+            )
+        case sqlite3.SQLITE_NOTADB:
+            return StoreUnavailable("the file is not a SQLite database", hint="check REEL_DATABASE_URL")
+        case sqlite3.SQLITE_CORRUPT:
+            return CorruptState(
+                f"the database file is damaged: {text}",
+                hint="restore a copy, or try `.recover` of the sqlite3 shell",
+            )
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_PROTOCOL:
+            return StoreUnavailable(text, hint="check the disk, the folder and the number of open files")
+        case sqlite3.SQLITE_ERROR if any(sign in text for sign in MISSING):
+            return SchemaMismatch(text, hint="run `reel migrate`")
+        case sqlite3.SQLITE_ERROR if text.endswith("already exists"):
+            return SchemaMismatch(
+                text, hint="the file belongs to another program; give Reelstate one of its own"
+            )
+        case _:
+            return StoreError(text)

@@ -1,0 +1,241 @@
+"""The guards inside SQLite, generated from the machines, in plain SQL: they hold in the sqlite3 shell too.
+
+SQLite has row triggers only, so the work of a row is kept small: one trigger walks from the old status to
+the new one through nested CASEs, refuses at the leaf or falls through, and writes the event. (A list after
+IN would be built anew for every row.) The message of RAISE must be a literal before SQLite 3.47, hence one
+leaf for each pair of states; it can't name the row, but it names the entity, both states and who may.
+
+A change that raises `version` by one is one of ours and names its actor. A change of status that leaves
+`version` alone was typed by hand: whoever may, it must be legal, and a second trigger gives it its version
+and the actor `sql`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reelstate.core.machine import SQL_ACTOR, Machine
+from reelstate.stores.guard import KEYS, TABLES
+from reelstate.stores.sqlite.statement import split
+
+REFUSED = "reelstate: "
+"""How the message of a refusal by a guard begins."""
+
+PREFIXES = ("guard_", "audit_")
+"""How the names of our triggers begin."""
+
+UNLESS_REPAIRING = "NOT EXISTS (SELECT 1 FROM repairing)"
+NOW = "(julianday('now') - 2440587.5) * 86400.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How an event says which entity it is about, how earlier ones are found, what never goes backwards."""
+
+    columns: str
+    values: str
+    history: str
+    watched: str
+    backwards: str
+
+
+AUDITS = {
+    "jobs": Audit(
+        "job_id",
+        "NEW.id",
+        "job_id = NEW.id AND stage = -1 AND part = -1",
+        "status, version",
+        "NEW.version NOT IN (OLD.version, OLD.version + 1)",
+    ),
+    "tasks": Audit(
+        "job_id, stage, part, token, worker_id",
+        "NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker",
+        "job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part",
+        "status, version, token, attempt",
+        "NEW.version NOT IN (OLD.version, OLD.version + 1)"
+        " OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
+    ),
+    "workers": Audit(
+        "worker_id",
+        "NEW.id",
+        "entity = 'worker' AND worker_id = NEW.id",
+        "status, version",
+        "NEW.version NOT IN (OLD.version, OLD.version + 1)",
+    ),
+}
+
+# The third, because INSERT OR REPLACE deletes without telling a trigger.
+EVENTS = f"""
+CREATE TRIGGER guard_events_update BEFORE UPDATE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}events are never changed; archive moves old ones, and nothing else does');
+END;
+CREATE TRIGGER guard_events_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}events are never deleted; archive moves old ones, and nothing else does');
+END;
+CREATE TRIGGER guard_events_insert BEFORE INSERT ON events
+WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
+  OR EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part
+             AND version = NEW.version)
+  OR NEW.entity = 'worker'
+     AND EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.worker_id
+                 AND version = NEW.version)
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}events are only ever added');
+END;
+"""
+
+DELETES = "".join(
+    f"""
+CREATE TRIGGER guard_{table}_delete BEFORE DELETE ON {table}
+WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}{table} are never deleted by hand; archive moves what is old');
+END;
+"""
+    for table in ("jobs", "stages", "tasks")
+)
+
+STAGES = """
+CREATE TRIGGER audit_stages_opened AFTER INSERT ON stages
+BEGIN
+    INSERT INTO events (entity, job_id, stage, version, origin, target, actor, data, at)
+    VALUES ('stage', NEW.job_id, NEW.stage, NEW.version, NULL, 'opened', 'orchestrator',
+            json_object('total', NEW.total), NEW.opened_at);
+END;
+CREATE TRIGGER audit_stages_reopened AFTER UPDATE OF open ON stages WHEN NEW.open AND NOT OLD.open
+BEGIN
+    INSERT INTO events (entity, job_id, stage, version, origin, target, actor, data, at)
+    VALUES ('stage', NEW.job_id, NEW.stage, NEW.version, 'waiting', 'opened', 'orchestrator',
+            json_object('total', NEW.total), NEW.opened_at);
+END;
+"""
+
+
+def script() -> str:
+    """Everything that guards the tables, to be run where none of our triggers is left."""
+    tables = "".join(
+        guard(table, machine)
+        for table, machine in TABLES.items()
+        for guard in (_birth, _identity, _change, _by_hand)
+    )
+    return EVENTS + DELETES + STAGES + tables
+
+
+def triggers() -> dict[str, str]:
+    """The triggers that the script makes, by name, with the text that SQLite keeps of them."""
+    return {part.split(maxsplit=3)[2]: part.removesuffix(";") for part in split(script())}
+
+
+def constraints(script: str) -> set[str]:
+    """The names of the constraints in the text of tables."""
+    return set(re.findall(r"CONSTRAINT (\w+)", script))
+
+
+def _birth(table: str, machine: Machine) -> str:
+    """Rows are born in a birth state at version 1; one with a past is the work of INSERT OR REPLACE."""
+    audit = AUDITS[table]
+    wrong = f"NEW.version <> 1 OR {_none_of('NEW.status', machine.births)}"
+    past = f"EXISTS (SELECT 1 FROM events WHERE {audit.history})"
+    places = " or ".join(machine.births)
+    refusal = f"""SELECT CASE WHEN {wrong}
+        THEN RAISE(ABORT, '{REFUSED}{machine.entity}: birth is only open to {places} at version 1')
+        WHEN {past} THEN RAISE(ABORT, '{REFUSED}{machine.entity}: it was born before') END;"""
+    if table == "tasks":
+        return f"""
+CREATE TRIGGER guard_{table}_birth AFTER INSERT ON {table} WHEN {wrong} OR {past}
+BEGIN
+    {refusal}
+END;
+"""
+    return f"""
+CREATE TRIGGER guard_{table}_birth AFTER INSERT ON {table}
+BEGIN
+    {refusal}
+    INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, reason, at)
+    VALUES ('{machine.entity}', {audit.values}, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+END;
+"""
+
+
+def _identity(table: str, machine: Machine) -> str:
+    keys = KEYS[table]
+    changed = " OR ".join(f"NEW.{key} IS NOT OLD.{key}" for key in keys)
+    return f"""
+CREATE TRIGGER guard_{table}_identity AFTER UPDATE OF {", ".join(keys)} ON {table} WHEN {changed}
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}{machine.entity}: what it is called by ({", ".join(keys)}) never changes');
+END;
+"""
+
+
+def _change(table: str, machine: Machine) -> str:
+    """Our own changes. The update that `_by_hand` makes comes through here too, its event already written."""
+    audit = AUDITS[table]
+    return f"""
+CREATE TRIGGER guard_{table}_change AFTER UPDATE OF {audit.watched} ON {table}
+WHEN (NEW.version <> OLD.version AND (NEW.actor <> '{SQL_ACTOR}' OR NEW.status <> OLD.status
+      OR NOT EXISTS (SELECT 1 FROM events WHERE {audit.history} AND version = NEW.version))
+      OR {audit.backwards})
+ AND {UNLESS_REPAIRING}
+BEGIN
+    SELECT CASE WHEN {audit.backwards}
+        THEN RAISE(ABORT, '{REFUSED}{machine.entity}: version grows by one, nothing goes backwards')
+        ELSE {_walk(machine, lambda origin, target: _refused_to_actor(machine, origin, target))} END;
+    INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, reason, at)
+    VALUES ('{machine.entity}', {audit.values}, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
+            NEW.changed_at);
+END;
+"""
+
+
+def _by_hand(table: str, machine: Machine) -> str:
+    audit = AUDITS[table]
+    same = " AND ".join(f"{key} = NEW.{key}" for key in KEYS[table])
+    return f"""
+CREATE TRIGGER guard_{table}_by_hand AFTER UPDATE OF status ON {table}
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND {UNLESS_REPAIRING}
+BEGIN
+    SELECT {_walk(machine, lambda origin, target: _refused_to_all(machine, origin, target))};
+    INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, at)
+    VALUES ('{machine.entity}', {audit.values}, OLD.version + 1, OLD.status, NEW.status, '{SQL_ACTOR}',
+            {NOW});
+    UPDATE {table} SET version = OLD.version + 1, actor = '{SQL_ACTOR}', reason = NULL, changed_at = {NOW}
+    WHERE {same};
+END;
+"""
+
+
+def _walk(machine: Machine, leaf: Callable[[str, str], str]) -> str:
+    """From the old status to the new one, to what is to be done there; staying where one is needs nothing."""
+    origins = []
+    for origin in machine.states:
+        leaves = {target: leaf(origin, target) for target in machine.states if target != origin}
+        targets = [f"\n            WHEN '{target}' THEN {then}" for target, then in leaves.items() if then]
+        if targets:
+            origins.append(f"WHEN '{origin}' THEN CASE NEW.status{''.join(targets)} END")
+    return "CASE OLD.status\n        " + "\n        ".join(origins) + " END"
+
+
+def _refused_to_actor(machine: Machine, origin: str, target: str) -> str:
+    actors = sorted(machine.who_may(origin, target))
+    if not actors:
+        return _refused_to_all(machine, origin, target)
+    allowed = " OR ".join(
+        f"NEW.actor = '{actor}' OR substr(NEW.actor, 1, {len(actor) + 1}) = '{actor}:'" for actor in actors
+    )
+    refusal = f"{REFUSED}{machine.entity}: {origin} -> {target} is open to {', '.join(actors)} only"
+    return f"CASE WHEN NOT ({allowed}) THEN RAISE(ABORT, '{refusal}') END"
+
+
+def _refused_to_all(machine: Machine, origin: str, target: str) -> str:
+    if machine.who_may(origin, target):
+        return ""
+    return f"RAISE(ABORT, '{REFUSED}{machine.entity}: {origin} -> {target} is open to nobody')"
+
+
+def _none_of(column: str, words: tuple[str, ...]) -> str:
+    return " AND ".join(f"{column} <> '{word}'" for word in words)

@@ -1,0 +1,50 @@
+-- Either the first tasks of all lanes that this worker serves (one index probe a lane, in the order of the index,
+-- merged), or those tasks that a hint has named.
+-- A lane that prefers what this worker lacks is left alone while its tasks are fresh and a better worker is idle.
+-- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked
+-- or passed over, because a write transaction has the database to itself.
+WITH given (job_id, stage, part) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
+), mine AS MATERIALIZED (
+    SELECT l.id,
+           CASE WHEN NOT EXISTS (SELECT 1 FROM json_each(l.prefers) AS wanted
+                                 WHERE wanted.value NOT IN (SELECT value FROM json_each(:capabilities)))
+                  OR NOT EXISTS (
+               SELECT 1 FROM workers AS w JOIN worker_names AS n ON n.name = w.name
+               WHERE w.status = 'active' AND n.enabled
+                 AND l.pipeline IN (SELECT value FROM json_each(w.pipelines))
+                 AND NOT EXISTS (SELECT 1 FROM json_each(l.needs) AS needed
+                                 WHERE needed.value NOT IN (SELECT value FROM json_each(w.capabilities)))
+                 AND NOT EXISTS (SELECT 1 FROM json_each(l.prefers) AS wanted
+                                 WHERE wanted.value NOT IN (SELECT value FROM json_each(w.capabilities)))
+                 AND coalesce(w.last_heartbeat_at, w.registered_at) > :now - :stale
+                 AND w.slots > (SELECT count(*) FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = w.id))
+           THEN NULL ELSE :now - :grace END AS ready_before
+    FROM lanes AS l
+    WHERE l.pipeline IN (SELECT value FROM json_each(:pipelines))
+      AND NOT EXISTS (SELECT 1 FROM json_each(l.needs) AS needed
+                      WHERE needed.value NOT IN (SELECT value FROM json_each(:capabilities)))
+), first AS (
+    SELECT t.rowid AS place
+    FROM mine CROSS JOIN tasks AS t
+    WHERE t.rowid IN (
+        SELECT r.rowid FROM tasks AS r INDEXED BY tasks_ready
+        WHERE r.lane = mine.id AND r.status = 'ready' AND r.lost = 0
+          AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
+        ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT :limit)
+    ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT :limit
+), named AS (
+    SELECT t.rowid AS place
+    FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
+    JOIN mine ON mine.id = t.lane
+    WHERE t.status = 'ready' AND (t.lost > 0) = :suspect
+      AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
+)
+UPDATE tasks
+SET status = 'running', worker_id = :worker_id, last_worker = :worker_id, token = token + 1,
+    attempt = attempt + 1, alone = :alone, percent = 0, claimed_at = :now, progress_at = :now,
+    started_at = coalesce(started_at, :now),
+    lease_expires_at = :now + min(lease, coalesce(stall_after, lease), coalesce(timeout, lease)),
+    version = version + 1, actor = 'worker', reason = NULL, changed_at = :now
+WHERE rowid IN (SELECT place FROM first UNION ALL SELECT place FROM named)
+RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint

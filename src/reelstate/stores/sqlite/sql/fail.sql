@@ -1,0 +1,20 @@
+-- `typeof` because SQLite (3.40 at least) answers IS NULL in a RETURNING clause as if the column could not be null.
+WITH given (job_id, stage, part, token, retryable, retry_in, error) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+           json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
+           json_extract(value, '$[6]')
+    FROM json_each(:rows)
+), held AS MATERIALIZED (
+    SELECT t.rowid AS place, given.error, given.retry_in, NOT given.retryable OR t.attempt >= t.max_attempts AS final
+    FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
+    WHERE t.status = 'running' AND t.token = given.token
+)
+UPDATE tasks
+SET status = 'error', error = held.error, worker_id = NULL, lease_expires_at = NULL,
+    run_after = CASE WHEN NOT held.final THEN :now + held.retry_in END,
+    finished_at = CASE WHEN held.final THEN :now END,
+    version = version + 1, actor = 'worker', changed_at = :now,
+    reason = CASE WHEN NOT held.final THEN 'will be tried again' END
+FROM held
+WHERE tasks.rowid = held.place
+RETURNING job_id, stage, part, token, typeof(finished_at) <> 'null' AS final, error

@@ -1,0 +1,5 @@
+SELECT w.id, w.name, w.hostname, w.software, w.kind, w.slots, w.capabilities, w.pipelines, w.metadata, w.status,
+       n.enabled, (SELECT count(*) FROM tasks AS t WHERE t.status = 'running' AND t.worker_id = w.id) AS running,
+       w.version, w.registered_at, w.last_heartbeat_at
+FROM workers AS w JOIN worker_names AS n ON n.name = w.name
+ORDER BY w.id

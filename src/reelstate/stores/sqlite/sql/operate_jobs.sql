@@ -1,0 +1,11 @@
+WITH given (id, origin, phase) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
+)
+UPDATE jobs
+SET status = :status, version = version + 1, actor = :actor, reason = :reason, changed_at = :now,
+    phase = coalesce(given.phase, jobs.phase),
+    finished_at = CASE WHEN :status <> 'pending' THEN :now END,
+    error = CASE WHEN :status IN ('pending', 'completed') THEN NULL ELSE jobs.error END
+FROM given
+WHERE jobs.id = given.id AND jobs.status = given.origin
+RETURNING id

@@ -1,0 +1,16 @@
+-- What has become due is made ready; what is due in a job at rest goes back to `new`.
+WITH due AS MATERIALIZED (
+    SELECT t.place, j.status IN ('failed', 'quarantined', 'completed', 'cancelled') AS resting
+    FROM (SELECT rowid AS place, job_id FROM tasks INDEXED BY tasks_due
+          WHERE status IN ('new', 'error') AND run_after IS NOT NULL AND run_after <= :now
+          ORDER BY run_after LIMIT :limit) AS t
+    JOIN jobs AS j ON j.id = t.job_id
+)
+UPDATE tasks
+SET status = CASE WHEN due.resting THEN 'new' ELSE 'ready' END, run_after = NULL,
+    ready_at = CASE WHEN due.resting THEN NULL ELSE :now END,
+    version = version + CASE WHEN due.resting AND tasks.status = 'new' THEN 0 ELSE 1 END,
+    actor = 'orchestrator', reason = NULL, changed_at = :now
+FROM due
+WHERE tasks.rowid = due.place
+RETURNING status

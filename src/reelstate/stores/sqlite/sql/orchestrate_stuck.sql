@@ -1,0 +1,9 @@
+-- The backstop: jobs at work in which nothing can move any more, though some stage is closed or none is open.
+SELECT j.id
+FROM jobs AS j
+WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
+  AND j.changed_at <= :now - :older
+  AND NOT EXISTS (
+      SELECT 1 FROM stages AS s
+      WHERE s.job_id = j.id AND s.open AND s.done + s.skipped + s.failed < s.total)
+ORDER BY j.id LIMIT :limit

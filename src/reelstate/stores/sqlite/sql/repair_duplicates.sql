@@ -1,0 +1,9 @@
+-- Of several rows for one part the one that got furthest stays.
+WITH given (job_id, stage, part) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
+), ranked AS (
+    SELECT t.rowid AS place,
+           row_number() OVER (PARTITION BY job_id, stage, part ORDER BY token DESC, version DESC, t.rowid) AS rank
+    FROM tasks AS t WHERE (job_id, stage, part) IN (SELECT * FROM given)
+)
+DELETE FROM tasks WHERE rowid IN (SELECT place FROM ranked WHERE rank > 1)

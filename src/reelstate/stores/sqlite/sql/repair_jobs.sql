@@ -1,0 +1,11 @@
+WITH given (id, status, suspect) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
+)
+UPDATE jobs
+SET status = given.status, suspect = coalesce(given.suspect, jobs.suspect),
+    finished_at = CASE WHEN given.status IN ('completed', 'failed', 'quarantined', 'cancelled')
+                       THEN coalesce(jobs.finished_at, :now) END,
+    version = version + 1, actor = 'doctor', reason = :reason, changed_at = :now
+FROM given
+WHERE jobs.id = given.id
+RETURNING id, version, status

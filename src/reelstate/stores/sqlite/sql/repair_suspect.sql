@@ -1,0 +1,1 @@
+UPDATE jobs SET suspect = :suspect WHERE id = :job_id

@@ -1,0 +1,1 @@
+UPDATE tasks SET version = :version WHERE job_id = :id AND stage = :stage AND part = :part

@@ -1,0 +1,86 @@
+"""A statement file as SQLite needs it: how its parameters are bound and how its rows are read."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from reelstate.stores.store import DOCUMENTS, TIMES, Batch, Row, columns_of
+
+_GIVEN = re.compile(r"\bgiven \(([^)]*)\) AS")
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one file says. It may have several parts, since a CTE can't write; the last one gives the rows."""
+
+    parts: tuple[str, ...]
+    columns: tuple[str, ...]
+    """What `:rows` holds, in order: the columns of the expression `given`."""
+
+    @classmethod
+    def of(cls, text: str) -> Statement:
+        given = _GIVEN.search(text)
+        return cls(tuple(split(text)), tuple(given[1].split(", ")) if given else ())
+
+    def rows_of(self, batch: Batch) -> str:
+        """A batch as one JSON array of arrays, its columns in the order in which they are read here."""
+        if batch.columns == self.columns:
+            return _encode(batch.rows)
+        order = [batch.columns.index(name) for name in self.columns]
+        return _encode([[row[place] for place in order] for row in batch.rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Where a result has instants and documents. It is the same at every run, so it is looked up once."""
+
+    times: tuple[int, ...]
+    documents: tuple[int, ...]
+
+    @classmethod
+    def of(cls, cursor: sqlite3.Cursor) -> Shape:
+        names = [column[0] for column in cursor.description or ()]
+        return cls(tuple(columns_of(TIMES, names)), tuple(columns_of(DOCUMENTS, names)))
+
+    def read(self, rows: list[Row]) -> list[Row]:
+        """The rows with their instants as times in UTC and their documents decoded."""
+        if not self.times and not self.documents:
+            return rows
+        return [self._read(list(row)) for row in rows]
+
+    def _read(self, row: list[Any]) -> Row:
+        for place in self.times:
+            if row[place] is not None:
+                row[place] = datetime.fromtimestamp(row[place], UTC)
+        for place in self.documents:
+            if isinstance(row[place], str):
+                row[place] = json.loads(row[place])
+        return tuple(row)
+
+
+def bound(value: Any) -> Any:
+    """A parameter as SQLite takes it: lists as JSON, instants as unix seconds."""
+    if isinstance(value, list | tuple):
+        return _encode(value)
+    if isinstance(value, datetime):
+        return value.timestamp()
+    return value
+
+
+def split(script: str) -> Iterator[str]:
+    """The statements of a script, one by one: `executescript` would commit the transaction around them."""
+    part = ""
+    for line in script.splitlines(keepends=True):
+        part += line
+        if sqlite3.complete_statement(part):
+            yield part.strip()
+            part = ""
+    if part.strip():
+        yield part.strip()

@@ -1,0 +1,310 @@
+"""The SQLite store: one file, one connection a process, one thread that does all work on it.
+
+A flow awaits nothing but its transaction, and a transaction waits for nothing but the disk. So the thread
+drives the whole flow itself, from BEGIN to COMMIT, and a verb costs one hop to the thread and back, however
+many statements it runs. BEGIN IMMEDIATE takes the write lock at once: writers wait for each other there, in
+SQLite's busy handler, and nothing that has begun can fail on a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from reelstate.core.errors import InvalidRequest, SchemaMismatch, StoreUnavailable
+from reelstate.stores import guard, migrate
+from reelstate.stores.sqlite import guards
+from reelstate.stores.sqlite.address import database_path, require_place
+from reelstate.stores.sqlite.faults import is_busy, translated
+from reelstate.stores.sqlite.statement import Shape, Statement, bound, split
+from reelstate.stores.store import Batch, Clock, Flow, Row
+
+Result = TypeVar("Result")
+Setting = int | str
+
+PACKAGE = "reelstate.stores.sqlite"
+OLDEST_LIBRARY = (3, 35, 0)
+SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
+SETTINGS: Mapping[str, Setting] = {
+    "foreign_keys": "off",
+    "temp_store": "memory",
+    "cache_size": -65536,  # in KiB: a large batch must not spill before its commit
+    "wal_autocheckpoint": 4000,  # in pages: a checkpoint costs two syncs and stands in the way of a commit
+    "journal_size_limit": 67108864,
+}
+
+
+class SQLiteTransaction:
+    """Runs the named statements on one connection, in the store's thread."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        statements: dict[str, Statement],
+        shapes: dict[str, Shape],
+        clock: Clock | None,
+    ) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._shapes = shapes
+        self._clock = clock
+
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+        known = self._statements[statement]
+        values = {name: bound(value) for name, value in parameters.items()}
+        values["now"] = self._clock().timestamp() if self._clock else time.time()
+        if batch is not None:
+            values["rows"] = known.rows_of(batch)
+        for part in known.parts[:-1]:
+            self._connection.execute(part, values)
+        cursor = self._connection.execute(known.parts[-1], values)
+        if cursor.description is None:
+            return []
+        if statement not in self._shapes:
+            self._shapes[statement] = Shape.of(cursor)
+        return self._shapes[statement].read(cursor.fetchall())
+
+
+class SQLiteStore:
+    """A SQLite file on a local disk that holds nothing else; several processes of one host may share it.
+
+    `synchronous` FULL keeps every acknowledged write through a loss of power; NORMAL may lose the last ones,
+    and damages nothing. `pragmas` are set on the connection after our own (`cache_size`, …).
+    A call that is cancelled while the thread is at it takes effect nevertheless.
+    """
+
+    dialect = "sqlite"
+
+    def __init__(
+        self,
+        address: str | os.PathLike[str],
+        *,
+        clock: Clock | None = None,
+        patience: float = 30.0,
+        synchronous: str = "FULL",
+        pragmas: Mapping[str, Setting] | None = None,
+    ) -> None:
+        if synchronous not in SYNCHRONOUS:
+            raise InvalidRequest(
+                "synchronous", f"{synchronous!r} is no such mode", hint=f"one of {', '.join(SYNCHRONOUS)}"
+            )
+        self.path = database_path(address)
+        self._clock = clock
+        self._patience = patience
+        self._settings = {**SETTINGS, "synchronous": synchronous, **(pragmas or {})}
+        self._statements = {name: Statement.of(text) for name, text in migrate.statements(PACKAGE).items()}
+        self._shapes: dict[str, Shape] = {}
+        self._migrations = migrate.migrations(PACKAGE)
+        self._connection: sqlite3.Connection | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reelstate-sqlite")
+        self._closed = False
+
+    async def open(self) -> None:
+        """Connect and check the library, the place and the schema."""
+        await self._in_thread(self._open)
+
+    async def close(self) -> None:
+        if not self._closed:
+            await self._in_thread(self._disconnect)
+            self._closed = True
+            self._thread.shutdown()
+
+    async def migrate(self) -> list[str]:
+        """Apply what is missing, one process at a time, and install the guards if they are not these."""
+        return await self._in_thread(self._migrate)
+
+    async def missing_guards(self) -> list[str]:
+        return await self._in_thread(lambda: _missing_guards(self._ready(), self._migrations))
+
+    async def restore_guards(self) -> None:
+        await self._in_thread(self._restore_guards)
+
+    async def read(self, flow: Flow[Result]) -> Result:
+        return await self._in_thread(lambda: self._transact("BEGIN", flow))
+
+    async def write(self, flow: Flow[Result]) -> Result:
+        return await self._in_thread(lambda: self._transact("BEGIN IMMEDIATE", flow))
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        if self._closed:
+            raise StoreUnavailable("the store is closed", hint="open a new one")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, _translated, work)
+
+    def _transact(self, begin: str, flow: Flow[Result]) -> Result:
+        transaction = SQLiteTransaction(self._ready(), self._statements, self._shapes, self._clock)
+        return _committed(self._ready(), begin, lambda: _driven(flow(transaction)))
+
+    def _ready(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StoreUnavailable("the store is not open", hint="open it before use")
+        return self._connection
+
+    def _open(self) -> None:
+        self._connect(create=False)
+        try:
+            applied = _schema_number(self._connection) if self._connection else 0
+            migrate.require_current(self._migrations, applied)
+        except BaseException:
+            self._disconnect()
+            raise
+
+    def _migrate(self) -> list[str]:
+        self._connect(create=True)
+        connection = self._ready()
+        return _committed(
+            connection, "BEGIN IMMEDIATE", lambda: _brought_up_to_date(connection, self._migrations)
+        )
+
+    def _restore_guards(self) -> None:
+        connection = self._ready()
+        _committed(connection, "BEGIN IMMEDIATE", lambda: _install_guards(connection, guards.script()))
+        missing = _missing_guards(connection, self._migrations)
+        if missing:
+            raise SchemaMismatch(
+                f"tables have lost their constraints: {', '.join(missing)}",
+                hint="SQLite can't add one to a table; copy the rows into a database made by `reel migrate`",
+            )
+
+    def _connect(self, *, create: bool) -> None:
+        """Make the connection when there is none yet, unless there is no file and none may be made."""
+        if self._connection is not None:
+            return
+        _require_library(sqlite3.sqlite_version_info)
+        if self.path is not None:
+            require_place(self.path)
+        if create or self.path is None or self.path.exists():
+            self._connection = _connection(self.path, self._patience, self._settings)
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _translated(work: Callable[[], Result]) -> Result:
+    with translated():
+        return work()
+
+
+def _committed(connection: sqlite3.Connection, begin: str, work: Callable[[], Result]) -> Result:
+    """Do work in one transaction, all or nothing."""
+    connection.execute(begin)
+    try:
+        result = work()
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
+        raise
+    return result
+
+
+def _driven(flow: Awaitable[Result]) -> Result:
+    """Run a flow to its end without an event loop: it has nothing to wait for."""
+    steps = flow.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]  # the value of a generator's end is untyped
+    steps.close()
+    raise RuntimeError("a flow may await nothing but its transaction")
+
+
+def _require_library(version: tuple[int, ...]) -> None:
+    if version < OLDEST_LIBRARY:
+        raise SchemaMismatch(
+            f"this Python is linked to SQLite {'.'.join(map(str, version))}",
+            hint="Reelstate needs SQLite 3.35 or newer",
+        )
+
+
+def _connection(path: Path | None, patience: float, settings: Mapping[str, Setting]) -> sqlite3.Connection:
+    name = ":memory:" if path is None else str(path)
+    connection = sqlite3.connect(name, timeout=patience, isolation_level=None, cached_statements=512)
+    try:
+        _use_log(connection, time.monotonic() + patience)
+        for setting, value in settings.items():
+            connection.execute(f"PRAGMA {setting} = {value}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_log(connection: sqlite3.Connection, until: float) -> None:
+    """Turn on the write-ahead log. Of two processes that do so at once one is told to come back."""
+    try:
+        (mode,) = connection.execute("PRAGMA journal_mode = wal").fetchone()
+    except sqlite3.OperationalError as error:
+        if not is_busy(error) or time.monotonic() > until:
+            raise
+        time.sleep(0.01)
+        _use_log(connection, until)
+        return
+    if mode not in {"wal", "memory"}:
+        raise StoreUnavailable(
+            "the database can't keep a write-ahead log here", hint="move the file to an ordinary local disk"
+        )
+
+
+def _brought_up_to_date(connection: sqlite3.Connection, shipped: list[migrate.Migration]) -> list[str]:
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+        f" applied_at REAL NOT NULL DEFAULT ({guards.NOW}))"
+    )
+    applied = []
+    for migration in migrate.pending(shipped, _schema_number(connection)):
+        _run_script(connection, migration.script)
+        connection.execute(
+            "INSERT INTO migrations (number, name) VALUES (?, ?)", [migration.number, migration.name]
+        )
+        applied.append(f"{migration.number:04d}_{migration.name}")
+    script = guards.script()
+    installed = connection.execute("SELECT value FROM facts WHERE name = 'guards'").fetchone()
+    if installed != (guard.digest(script),):
+        _install_guards(connection, script)
+        applied.append("guards")
+    return applied
+
+
+def _install_guards(connection: sqlite3.Connection, script: str) -> None:
+    """Put the generated triggers in place of whatever there is of them."""
+    for name in _triggers(connection):
+        if name.startswith(guards.PREFIXES):
+            connection.execute(f"DROP TRIGGER {name}")
+    _run_script(connection, script)
+    connection.execute(
+        "INSERT INTO facts VALUES ('guards', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [guard.digest(script)],
+    )
+
+
+def _missing_guards(connection: sqlite3.Connection, shipped: list[migrate.Migration]) -> list[str]:
+    """Triggers that are gone or were changed, and constraints that are gone."""
+    installed = _triggers(connection)
+    changed = {name for name, text in guards.triggers().items() if installed.get(name) != text}
+    tables = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    kept = guards.constraints("".join(text for (text,) in tables))
+    return sorted(changed | guards.constraints("".join(migration.script for migration in shipped)) - kept)
+
+
+def _triggers(connection: sqlite3.Connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+
+
+def _run_script(connection: sqlite3.Connection, script: str) -> None:
+    for part in split(script):
+        connection.execute(part)
+
+
+def _schema_number(connection: sqlite3.Connection) -> int:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchall():
+        return 0
+    (number,) = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
+    return int(number)
