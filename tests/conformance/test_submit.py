@@ -1,9 +1,31 @@
 """submit: jobs are born, once each, and their first stages open."""
 
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from reelstate.core.errors import IdempotencyConflict, InvalidRequest, TooLarge, UnknownPipeline
 from reelstate.core.machine import JobStatus, TaskStatus
-from reelstate.core.model import Verdict
+from reelstate.core.model import Json, Submission, Submitted, Verdict
+from reelstate.core.pipeline import StageSpec
 from reelstate.services.engine import Engine
-from tests.engines import a_worker, done
+from tests.conformance.scenes import (
+    declared,
+    finish,
+    job_path,
+    stage_statuses,
+    status_of,
+    submitted,
+    take,
+    task_statuses,
+)
+from tests.engines import FakeClock, a_worker, done
+
+
+async def job_ids(engine: Engine) -> list[int]:
+    """All jobs, the oldest first."""
+    return [job.id for job in reversed((await engine.jobs()).items)]
 
 
 async def test_a_submitted_job_runs_to_the_end(engine: Engine) -> None:
@@ -26,3 +48,264 @@ async def test_a_submitted_job_runs_to_the_end(engine: Engine) -> None:
     assert detail.outputs == {"pack": {"file": "out.mp4"}}
     assert detail.progress == 100.0
     assert [stage.status for stage in detail.stages] == [TaskStatus.DONE] * 3
+
+
+async def test_a_new_job_is_as_it_was_submitted(engine: Engine, clock: FakeClock) -> None:
+    answer = await engine.submit("simple", {"film": "a"}, priority=7, user_id="ada")
+    assert answer.verdict is Verdict.OK
+    job = (await engine.job(answer.job_id)).job
+    assert (job.pipeline, job.spec, job.priority, job.user_id) == ("simple", {"film": "a"}, 7, "ada")
+    assert (job.status, job.version, job.actor, job.ended) == (JobStatus.PENDING, 1, "user", False)
+    assert (job.created_at, job.started_at, job.finished_at) == (clock.now, None, None)
+    assert await job_path(engine, job.id) == [("pending", "user")]
+
+
+async def test_a_job_without_a_spec_has_an_empty_one(engine: Engine) -> None:
+    job_id = await submitted(engine)
+    assert (await engine.job(job_id)).job.spec == {}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"unicode": "žluťoučký 🎬 \u2028 \\u0000", "deep": {"a": [{"b": [1, 2.5, -3e-7, True, None]}]}},
+        {"": "", " a.b[0]'\"$": [], "big": 2**53, "small": -(2**62)},
+        ["a", "list"],
+        "a text",
+        7,
+    ],
+)
+async def test_a_spec_comes_back_as_it_was_given(engine: Engine, spec: Json) -> None:
+    job_id = await submitted(engine, spec=spec)
+    assert (await engine.job(job_id)).job.spec == spec
+    (task,) = await take(engine, await a_worker(engine))
+    assert task.spec == spec
+
+
+async def test_many_jobs_are_answered_in_the_order_of_their_submissions(engine: Engine) -> None:
+    answers = await engine.submit_many([Submission(pipeline="simple", spec=number) for number in range(20)])
+    assert [answer.job_id for answer in answers] == await job_ids(engine)
+    assert [(await engine.job(answer.job_id)).job.spec for answer in answers] == list(range(20))
+
+
+async def test_ids_grow_with_submission(engine: Engine) -> None:
+    ids = [await submitted(engine) for _ in range(5)]
+    assert ids == sorted(set(ids))
+
+
+async def test_nothing_submitted_is_nothing_made(engine: Engine) -> None:
+    assert await engine.submit_many([]) == []
+    assert await job_ids(engine) == []
+
+
+async def test_of_a_batch_all_jobs_are_made_or_none(engine: Engine) -> None:
+    good, bad = Submission(pipeline="simple"), Submission(pipeline="parts", spec={})
+    with pytest.raises(InvalidRequest):
+        await engine.submit_many([good, bad, good])
+    assert await job_ids(engine) == []
+
+
+async def test_the_same_key_and_body_give_the_first_job(engine: Engine) -> None:
+    first = await engine.submit("simple", {"a": 1}, idempotency_key="k")
+    again = await engine.submit("simple", {"a": 1}, idempotency_key="k")
+    assert again == Submitted(first.job_id, Verdict.REPEATED)
+    assert await job_ids(engine) == [first.job_id]
+
+
+async def test_a_key_still_gives_the_first_job_when_that_has_ended(engine: Engine) -> None:
+    first = await engine.submit("simple", idempotency_key="k")
+    await finish(engine, await a_worker(engine))
+    assert await engine.submit("simple", idempotency_key="k") == Submitted(first.job_id, Verdict.REPEATED)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Submission(pipeline="simple", spec={"a": 2}, idempotency_key="k"),
+        Submission(pipeline="fan", spec={"a": 1}, idempotency_key="k"),
+        Submission(pipeline="simple", spec={"a": 1}, priority=6, idempotency_key="k"),
+        Submission(pipeline="simple", spec={"a": 1}, delay=1, idempotency_key="k"),
+    ],
+    ids=["spec", "pipeline", "priority", "delay"],
+)
+async def test_the_same_key_with_another_body_is_refused_and_changes_nothing(
+    engine: Engine, other: Submission
+) -> None:
+    first = await submitted(engine, spec={"a": 1}, idempotency_key="k")
+    with pytest.raises(IdempotencyConflict, match=str(first)) as refused:
+        await engine.submit_many([Submission(pipeline="simple"), other])
+    assert (refused.value.key, refused.value.job_id) == ("k", first)
+    assert await job_ids(engine) == [first]
+
+
+async def test_one_priority_in_two_spellings_is_one_body(engine: Engine) -> None:
+    first = await engine.submit("simple", priority="normal", idempotency_key="k")
+    assert (await engine.submit("simple", priority=5, idempotency_key="k")).job_id == first.job_id
+
+
+async def test_a_key_twice_in_one_batch_makes_one_job(engine: Engine) -> None:
+    twice = Submission(pipeline="simple", idempotency_key="k")
+    first, plain, again = await engine.submit_many([twice, Submission(pipeline="simple"), twice])
+    assert again == Submitted(first.job_id, Verdict.REPEATED)
+    assert await job_ids(engine) == [first.job_id, plain.job_id]
+
+
+async def test_a_key_twice_in_one_batch_with_two_bodies_makes_nothing(engine: Engine) -> None:
+    with pytest.raises(IdempotencyConflict):
+        await engine.submit_many(
+            [Submission(pipeline="simple", spec=number, idempotency_key="k") for number in range(2)]
+        )
+    assert await job_ids(engine) == []
+
+
+async def test_a_refused_submission_does_not_use_up_its_key(engine: Engine) -> None:
+    with pytest.raises(InvalidRequest):
+        await engine.submit("parts", {}, idempotency_key="k")
+    assert (await engine.submit("parts", {"parts": 1}, idempotency_key="k")).verdict is Verdict.OK
+
+
+async def test_every_user_has_keys_of_their_own(engine: Engine) -> None:
+    ada = await engine.submit("simple", 1, user_id="ada", idempotency_key="k")
+    bob = await engine.submit("simple", 2, user_id="bob", idempotency_key="k")
+    assert bob.verdict is Verdict.OK
+    assert await job_ids(engine) == [ada.job_id, bob.job_id]
+
+
+@pytest.mark.parametrize("name, number", [("low", 2), ("normal", 5), ("high", 8), ("critical", 10), (0, 0)])
+async def test_a_priority_may_be_a_word(engine: Engine, name: str | int, number: int) -> None:
+    job_id = await submitted(engine, priority=name)
+    assert (await engine.job(job_id)).job.priority == number
+
+
+@pytest.mark.parametrize(
+    "field, options",
+    [
+        ("priority", {"priority": -1}),
+        ("priority", {"priority": 11}),
+        ("priority", {"priority": "urgent"}),
+        ("priority", {"priority": True}),
+        ("priority", {"priority": 5.0}),
+        ("delay", {"delay": -1}),
+        ("delay", {"delay": float("nan")}),
+        ("delay", {"delay": float("inf")}),
+        ("idempotency_key", {"idempotency_key": ""}),
+        ("idempotency_key", {"idempotency_key": "k" * 256}),
+        ("idempotency_key", {"idempotency_key": "a\x00b"}),
+        ("idempotency_key", {"idempotency_key": "\ud800"}),
+        ("user_id", {"user_id": "u" * 256}),
+        ("user_id", {"user_id": "a\x00"}),
+        ("spec", {"spec": {"a": float("nan")}}),
+        ("spec", {"spec": {"a": object()}}),
+        ("spec.a[1]", {"spec": {"a": ["", "\x00"]}}),
+        ("spec", {"spec": {"a": "\ud800"}}),
+    ],
+)
+async def test_a_bad_submission_is_refused_by_the_name_of_its_field(
+    engine: Engine, field: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        await engine.submit("simple", **options)
+    assert refused.value.field == field
+    assert refused.value.hint
+    assert await job_ids(engine) == []
+
+
+async def test_a_spec_has_a_largest_size(engine: Engine) -> None:
+    await submitted(engine, spec="x" * (256 * 1024 - 2))
+    with pytest.raises(TooLarge) as refused:
+        await engine.submit("simple", "x" * (256 * 1024 - 1))
+    assert (refused.value.field, refused.value.size, refused.value.limit) == ("spec", 262145, 262144)
+
+
+async def test_a_key_of_255_letters_of_any_script_is_accepted(engine: Engine) -> None:
+    first = await engine.submit("simple", idempotency_key="字" * 255)
+    assert (await engine.submit("simple", idempotency_key="字" * 255)).job_id == first.job_id
+
+
+async def test_an_unknown_pipeline_is_refused_with_those_that_are_known(engine: Engine) -> None:
+    with pytest.raises(UnknownPipeline, match="fan, parts, simple") as refused:
+        await engine.submit("simpel")
+    assert refused.value.name == "simpel"
+
+
+@pytest.mark.parametrize("given", [{}, {"parts": None}, {"parts": "abc"}, {"parts": {}}, {"parts": True}, []])
+async def test_a_fan_out_over_the_spec_is_refused_when_its_path_leads_to_no_parts(
+    engine: Engine, given: Json
+) -> None:
+    with pytest.raises(InvalidRequest, match=r"spec\.parts") as refused:
+        await engine.submit("parts", given)
+    assert refused.value.field == "spec"
+    assert await job_ids(engine) == []
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, 10_000_001])
+async def test_a_number_that_counts_nothing_is_no_fan_out(engine: Engine, number: float) -> None:
+    with pytest.raises(InvalidRequest, match=r"spec\.parts"):
+        await engine.submit("parts", {"parts": number})
+
+
+@pytest.mark.parametrize("parts", [[], 0])
+async def test_a_job_with_nothing_to_do_is_completed_at_once(engine: Engine, parts: Json) -> None:
+    job_id = await submitted(engine, "parts", {"parts": parts})
+    assert await job_path(engine, job_id) == [("pending", "user"), ("completed", "orchestrator")]
+    assert await stage_statuses(engine, job_id) == {"part": TaskStatus.SKIPPED}
+    assert (await engine.job(job_id)).progress == 100.0
+
+
+async def test_jobs_of_one_batch_may_have_something_and_nothing_to_do(engine: Engine) -> None:
+    answers = await engine.submit_many([Submission(pipeline="parts", spec={"parts": n}) for n in (0, 2, 0)])
+    statuses = [await status_of(engine, answer.job_id) for answer in answers]
+    assert statuses == [JobStatus.COMPLETED, JobStatus.PENDING, JobStatus.COMPLETED]
+
+
+async def test_a_delayed_job_is_not_ready_before_it_is_due(engine: Engine, clock: FakeClock) -> None:
+    job_id = await submitted(engine, delay=90)
+    worker = await a_worker(engine)
+    due = clock.now + timedelta(seconds=90)
+    assert (await engine.job(job_id)).job.run_after == due
+    (waiting,) = (await engine.tasks(job_id)).items
+    assert (waiting.status, waiting.run_after) == (TaskStatus.NEW, due)
+    clock.advance(89)
+    assert (await engine.orchestrate()).ready == 0
+    assert await take(engine, worker) == []
+    clock.advance(1)
+    assert (await engine.orchestrate()).ready == 1
+    assert await task_statuses(engine, job_id) == [TaskStatus.READY]
+    assert len(await take(engine, worker)) == 1
+
+
+async def test_a_delayed_fan_out_waits_as_a_whole(engine: Engine, clock: FakeClock) -> None:
+    job_id = await submitted(engine, "parts", {"parts": 3}, delay=5)
+    assert await task_statuses(engine, job_id) == [TaskStatus.NEW] * 3
+    clock.advance(5)
+    assert (await engine.orchestrate()).ready == 3
+
+
+async def test_a_delay_also_holds_what_follows_an_empty_first_stage(engine: Engine, clock: FakeClock) -> None:
+    stages = (StageSpec(name="each", each="spec.parts"), StageSpec(name="last", after=("each",)))
+    await declared(engine, "hollow", *stages)
+    job_id = await submitted(engine, "hollow", {"parts": []}, delay=60)
+    worker = await a_worker(engine)
+    assert await take(engine, worker) == []
+    clock.advance(60)
+    await engine.orchestrate()
+    assert await finish(engine, worker) == ["last"]
+    assert await status_of(engine, job_id) is JobStatus.COMPLETED
+
+
+async def test_a_job_runs_the_graph_it_was_submitted_with(engine: Engine) -> None:
+    await declared(engine, "changing", StageSpec(name="old"), StageSpec(name="older", after=("old",)))
+    before = await submitted(engine, "changing")
+    await declared(engine, "changing", StageSpec(name="new"))
+    after = await submitted(engine, "changing")
+    assert await finish(engine, await a_worker(engine)) == ["old", "new", "older"]
+    assert await stage_statuses(engine, before) == {"old": TaskStatus.DONE, "older": TaskStatus.DONE}
+    assert await stage_statuses(engine, after) == {"new": TaskStatus.DONE}
+
+
+async def test_a_pipeline_declared_twice_is_one_pipeline(engine: Engine) -> None:
+    await declared(engine, "same", StageSpec(name="a"))
+    first = (await engine.job(await submitted(engine, "same"))).job
+    await declared(engine, "same", StageSpec(name="a"))
+    again = (await engine.job(await submitted(engine, "same"))).job
+    assert first.digest == again.digest
