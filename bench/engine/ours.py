@@ -4,8 +4,93 @@ Everything measured goes through the engine's public verbs: submit, claim, compl
 may touch its tables, except `fill_history`, which writes finished work in bulk before the clock runs.
 """
 
-from bench.engine.system import Unavailable
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+
+from psycopg import pq
+
+from bench.engine.stopwatch import batches
+from bench.engine.system import BATCH, EventLoop, HistorySystem, payload
+from reelstate.app import open_engine
+from reelstate.core.model import Completion, Submission, Verdict
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.services.engine import Engine
+
+CLAIM = 500
+SIMPLE = Graph.of("simple", [StageSpec(name="main")])
+PARTITIONED = Graph.of("partitioned", [StageSpec(name="part", each="spec.parts")])
 
 
-def install() -> None:
-    raise Unavailable("the engine is not wired into the benchmark yet")
+class Ours:
+    """One engine; with several claimers, one engine (and so one connection at a time) each."""
+
+    event_loop: EventLoop = "uvloop"
+    settings = "the engine's verbs, psycopg, uvloop, submit by 1,000, claim and complete by 500"
+
+    def versions(self) -> dict[str, str]:
+        return {"reelstate": version("reelstate"), "psycopg": f"{version('psycopg')} ({pq.__impl__})"}
+
+    async def prepare(self, url: str) -> None:
+        self._url = url
+        self._stack = AsyncExitStack()
+        self._engine = await self._connect()
+
+    async def _connect(self) -> Engine:
+        return await self._stack.enter_async_context(open_engine(self._url, pipelines=[SIMPLE, PARTITIONED]))
+
+    async def submit_simple(self, count: int) -> float:
+        started = time.perf_counter()
+        for numbers in batches(count, BATCH):
+            await self._engine.submit_many(
+                [Submission(pipeline=SIMPLE.name, spec=payload(number)) for number in numbers]
+            )
+        return count / (time.perf_counter() - started)
+
+    async def drain_simple(self, count: int) -> float:
+        return await self._drain(count, claimers=1)
+
+    async def submit_partitioned(self, count: int) -> float:
+        started = time.perf_counter()
+        await self._engine.submit(PARTITIONED.name, {"parts": count})
+        return count / (time.perf_counter() - started)
+
+    async def drain_partitioned(self, count: int, claimers: int = 1) -> float:
+        return await self._drain(count, claimers)
+
+    async def fill_history(self, count: int) -> None:
+        while count > 0:
+            part = min(count, 100_000)
+            await self.submit_partitioned(part)
+            await self.drain_partitioned(part, claimers=4)
+            count -= part
+
+    async def _drain(self, count: int, claimers: int) -> float:
+        engines = [self._engine, *[await self._connect() for _ in range(claimers - 1)]]
+        workers = [await _registered(engine) for engine in engines]
+        started = time.perf_counter()
+        drains = [_run_until_empty(engine, worker) for engine, worker in zip(engines, workers, strict=True)]
+        done = sum(await asyncio.gather(*drains))
+        rate = count / (time.perf_counter() - started)
+        if done != count:
+            raise RuntimeError(f"completed {done} tasks, expected {count}")
+        return rate
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+async def _registered(engine: Engine) -> int:
+    return await engine.register("bench", hostname="localhost", software="bench", slots=CLAIM)
+
+
+async def _run_until_empty(engine: Engine, worker: int) -> int:
+    done = 0
+    while (claim := await engine.claim(worker, CLAIM)).tasks:
+        verdicts = await engine.complete([Completion(key=task.key, token=task.token) for task in claim.tasks])
+        done += verdicts.count(Verdict.OK)
+    return done
+
+
+system: type[HistorySystem] = Ours

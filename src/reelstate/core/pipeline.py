@@ -22,6 +22,7 @@ NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
 SPEC = "spec"
 """The root of an `each` path that reads the job's spec instead of a stage's result."""
 SPEC_SOURCE = -1
+REMEMBERED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,18 @@ class Graph:
 
     def next(self, closed: Collection[int], opened: Collection[int] = ()) -> Next:
         """What follows when these stages are closed and these are open (closed ones count as opened)."""
+        key = frozenset(closed), frozenset(opened)
+        if key not in self._followed:
+            if len(self._followed) > REMEMBERED:
+                self._followed.clear()
+            self._followed[key] = self._next(*key)
+        return self._followed[key]
+
+    @cached_property
+    def _followed(self) -> dict[tuple[frozenset[int], frozenset[int]], Next]:
+        return {}
+
+    def _next(self, closed: frozenset[int], opened: frozenset[int]) -> Next:
         phases = [stage.phase for number, stage in enumerate(self.stages) if number not in closed]
         openings = (
             self.opening(number)

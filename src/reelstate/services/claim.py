@@ -57,7 +57,7 @@ async def _claim(transaction: Transaction, catalogue: Catalogue, claiming: Claim
     if suspect and not claimer.running:
         rows = await _lease(transaction, claiming, [suspect], suspect=True, alone=True)
     if not rows:
-        alone = claimer.slots == 1 and not claimer.running
+        alone = claimer.slots == 1 and claiming.limit == 1 and not claimer.running
         rows = await _lease(transaction, claiming, claiming.hints, suspect=False, alone=alone)
     return Claim(await _claimed(transaction, catalogue, rows), suspects_waiting=bool(suspect and claimer.running))
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from reelstate.core.aggregate import Counters
 from reelstate.core.document import Limits, encode_optional
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Completion, Verdict
+from reelstate.core.model import Completion, TaskKey, Verdict
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.orchestrate import advance
-from reelstate.services.verdict import HELD_COLUMNS, held_of, verdicts
+from reelstate.services.orchestrate import Opened, advance
+from reelstate.services.verdict import HELD_COLUMNS, held_of, row_key, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
-COLUMNS = (*HELD_COLUMNS, "status", "result")
+COLUMNS = (*HELD_COLUMNS, "result")
 COUNTED = (TaskStatus.DONE, TaskStatus.SKIPPED, TaskStatus.ERROR)
+Stage = tuple[int, int]
+"""A stage of a job, by the numbers of both."""
 
 
 async def complete(
@@ -26,41 +29,78 @@ async def complete(
     """Record results, a verdict per item in the order given. Only a `running` task under the same token takes one."""
     if not items:
         return []
-    rows = [_row(item, limits) for item in items]
+    rows = {status: _rows(items, status, limits) for status in (TaskStatus.DONE, TaskStatus.SKIPPED)}
     held = [(item.key, item.token) for item in items]
-    targets = {item.key: [_target(item)] for item in items}
+
+    def targets(key: TaskKey) -> list[str]:
+        return [_target(item) for item in items if item.key == key]
 
     async def flow(transaction: Transaction) -> list[Verdict]:
-        moved = await transaction.run("complete", Batch(COLUMNS, rows))
-        closed = await count(transaction, ((job_id, stage, status) for job_id, stage, _, _, status in moved))
-        await advance(transaction, catalogue, closed)
-        return await verdicts(transaction, held, {held_of(row) for row in moved}, targets)
+        moved = [
+            row
+            for status, given in rows.items()
+            if given
+            for row in await transaction.run("complete", Batch(COLUMNS, given), status=status)
+        ]
+        await close(transaction, catalogue, Counter((row[0], row[1], row[4]) for row in moved))
+        return await verdicts(transaction, held, set(map(held_of, moved)), targets)
 
     return await store.write(flow)
 
 
-async def count(transaction: Transaction, ended: Iterable[tuple[int, int, str]]) -> set[int]:
-    """Add ended tasks (job, stage, status) to their stages' counters; gives the jobs in which a stage has none left."""
-    counted: dict[tuple[int, int], Counter[str]] = {}
-    for job_id, stage, status in ended:
-        counted.setdefault((job_id, stage), Counter())[status] += 1
-    if not counted:
-        return set()
-    rows = [(*key, *(counts[status] for status in COUNTED)) for key, counts in sorted(counted.items())]
+async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[tuple[int, int, str]]) -> None:
+    """Count ended tasks by (job, stage, status), and do what follows from the stages that have none left."""
+    closed = await count(transaction, ended)
+    only = [job_id for job_id, seen in closed.items() if seen.completes]
+    if only:
+        await transaction.run("complete_jobs", job_ids=sorted(only))
+    await advance(transaction, catalogue, {job: seen.opened for job, seen in closed.items() if not seen.completes})
+
+
+class Closed:
+    """The stages of one job that have just closed; `completes` when the one stage it has closed without a failure."""
+
+    __slots__ = ("completes", "opened")
+
+    def __init__(self) -> None:
+        self.opened: Opened = {}
+        self.completes = False
+
+
+async def count(transaction: Transaction, ended: Counter[tuple[int, int, str]]) -> dict[int, Closed]:
+    """Add ended tasks to their stages' counters; gives the stages with none left, by job."""
+    stages: dict[Stage, list[int]] = {}
+    for (job_id, stage, status), number in ended.items():
+        stages.setdefault((job_id, stage), [0, 0, 0])[COUNTED.index(TaskStatus(status))] += number
+    if not stages:
+        return {}
+    rows = [(*key, *numbers) for key, numbers in sorted(stages.items())]
+    closed: dict[int, Closed] = {}
     columns = ("job_id", "stage", "done", "skipped", "failed")
-    found = await transaction.run("complete_stages", Batch(columns, rows))
-    return {job_id for job_id, _, total, done, skipped, failed in found if done + skipped + failed == total}
+    for job_id, stage, total, done, skipped, failed, sole in await transaction.run("complete_stages", Batch(columns, rows)):
+        if done + skipped + failed == total:
+            job = closed.setdefault(job_id, Closed())
+            job.completes = bool(sole) and not failed
+            job.opened[stage] = True, Counters(total=total, done=done, skipped=skipped, failed=failed)
+    return closed
 
 
-async def recount(transaction: Transaction, stages: Sequence[tuple[int, int, bool | None]]) -> None:
+async def recount(transaction: Transaction, stages: Iterable[tuple[int, int, bool | None]]) -> None:
     """Make counters anew from the tasks of (job, stage), and say whether each is open; None leaves that as it is."""
-    await transaction.run("complete_recount", Batch(("job_id", "stage", "open"), stages))
+    await transaction.run("complete_recount", Batch(("job_id", "stage", "open"), list(stages)))
 
 
 def _target(item: Completion) -> TaskStatus:
     return TaskStatus.SKIPPED if item.skipped else TaskStatus.DONE
 
 
-def _row(item: Completion, limits: Limits) -> Row:
-    result = encode_optional(f"result of {item.key}", item.result, limits.result)
-    return (*item.key, item.token, _target(item), result)
+def _rows(items: Sequence[Completion], status: TaskStatus, limits: Limits) -> list[Row]:
+    rows: list[Row] = [
+        (*item.key, item.token, encode_optional(f"result of {item.key}", item.result, limits.result))
+        if item.result is not None
+        else (*item.key, item.token, None)
+        for item in items
+        if _target(item) is status
+    ]
+    rows.sort(key=row_key)
+    return rows

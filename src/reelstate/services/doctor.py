@@ -15,7 +15,8 @@ from reelstate.core.machine import ENDED_JOBS, JobStatus, TaskStatus
 from reelstate.core.record import Line, bridge
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import recount
-from reelstate.services.orchestrate import KNOWN, LockedJob, advance, lock_jobs
+from reelstate.services.jobs import KNOWN, LockedJob, lock_jobs
+from reelstate.services.orchestrate import advance
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 logger = logging.getLogger("reelstate.doctor")
@@ -95,13 +96,17 @@ async def _examine(store: Store, *, quick: bool) -> list[Finding]:
     findings: list[Finding] = []
     for check in CHECKS:
         if check.quick or not quick:
-            rows = await store.read(_finder(check.name))
+            rows = await store.write(_finder(check.name))
             findings += [Finding(check.name, *row) for row in rows]
     return findings
 
 
 def _finder(name: str) -> Callable[[Transaction], Awaitable[list[Row]]]:
-    return lambda transaction: transaction.run(f"doctor_{name}", limit=FINDINGS_LIMIT)
+    async def flow(transaction: Transaction) -> list[Row]:
+        await transaction.run("doctor_planner")
+        return await transaction.run(f"doctor_{name}", limit=FINDINGS_LIMIT)
+
+    return flow
 
 
 async def _mend(store: Store, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
@@ -115,7 +120,7 @@ async def _mend(store: Store, catalogue: Catalogue, findings: Sequence[Finding])
 
 def _mender(check: Check, catalogue: Catalogue) -> Callable[[Transaction], Awaitable[None]]:
     async def flow(transaction: Transaction) -> None:
-        rows = await transaction.run(f"doctor_{check.name}", limit=FINDINGS_LIMIT)
+        rows = await _finder(check.name)(transaction)
         if rows:
             await transaction.run("doctor_repairing", on=True)
             await check.repair(transaction, catalogue, [Finding(check.name, *row) for row in rows])
@@ -214,7 +219,7 @@ async def _recount(transaction: Transaction, catalogue: Catalogue, findings: Seq
 async def _settle_jobs(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
     """What the mended counters allow happens now, under the guards again."""
     await transaction.run("doctor_repairing", on=False)
-    await advance(transaction, catalogue, {finding.job_id for finding in findings})
+    await advance(transaction, catalogue, {finding.job_id: {} for finding in findings})
 
 
 async def _remove_orphans(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:

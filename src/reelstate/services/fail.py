@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ from reelstate.core.machine import Actor, JobStatus, TaskStatus
 from reelstate.core.model import Failure, Json, TaskKey, Verdict
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import count
-from reelstate.services.orchestrate import JobMove, LockedJob, advance, lock_jobs, move_jobs, rest
-from reelstate.services.verdict import HELD_COLUMNS, held_of, held_rows, verdicts
+from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
+from reelstate.services.orchestrate import advance, rest
+from reelstate.services.verdict import HELD_COLUMNS, held_of, held_rows, row_key, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "retryable", "retry_in", "error")
@@ -45,11 +47,12 @@ async def fail(
             (*item.key, item.token, item.retryable, pause, error)
             for item, pause, error in zip(items, rests, errors, strict=True)
         ]
+        rows.sort(key=row_key)
         moved = await transaction.run("fail", Batch(COLUMNS, rows))
         final = [FinalError(TaskKey(*key), error) for *key, _, is_final, error in moved if is_final]
         await settle(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
         accepted = {held_of(row) for row in moved}
-        return await verdicts(transaction, held, accepted, {item.key: [TaskStatus.ERROR] for item in items})
+        return await verdicts(transaction, held, accepted, lambda _: [TaskStatus.ERROR])
 
     return await store.write(flow)
 
@@ -59,10 +62,10 @@ async def settle(transaction: Transaction, catalogue: Catalogue, final: Sequence
     stage goes on without them."""
     if not final:
         return
-    closed = await count(transaction, ((*error.key[:2], TaskStatus.ERROR) for error in final))
+    closed = await count(transaction, Counter((error.key.job_id, error.key.stage, "error") for error in final))
     jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {error.key.job_id for error in final})}
     moves = {}
-    for error in final:
+    for error in sorted(final, key=lambda error: not error.killer):  # a killer weighs more than a failure
         job = jobs[error.key.job_id]
         if job.active and (error.killer or job.declared.graph.stages[error.key.stage].required):
             moves.setdefault(job.id, _move(job, error, actor))
@@ -70,7 +73,7 @@ async def settle(transaction: Transaction, catalogue: Catalogue, final: Sequence
     killed = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
     await rest(transaction, moves.keys() - set(killed), actor=actor, reason="the job failed")
     await rest(transaction, killed, actor=Actor.KEEPER, reason="the job was quarantined", stop=True)
-    await advance(transaction, catalogue, closed - moves.keys())
+    await advance(transaction, catalogue, {job: seen.opened for job, seen in closed.items() if job not in moves})
 
 
 def _move(job: LockedJob, error: FinalError, actor: Actor) -> JobMove:

@@ -16,8 +16,7 @@ async def release(store: Store, items: Sequence[Release], reason: str = "release
 
     async def flow(transaction: Transaction) -> list[Verdict]:
         accepted = await give_back(transaction, held, actor=Actor.WORKER, reason=reason)
-        targets = [TaskStatus.READY, TaskStatus.NEW]
-        return await verdicts(transaction, held, accepted, {item.key: targets for item in items})
+        return await verdicts(transaction, held, accepted, lambda _: [TaskStatus.READY, TaskStatus.NEW])
 
     return await store.write(flow) if held else []
 

@@ -22,17 +22,12 @@ LEVELS = ("debug", "info", "warning", "error")
 async def report(store: Store, worker_id: int, items: Sequence[Progress], limits: Limits = Limits()) -> Report:
     """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given."""
     rows = [_row(item, limits) for item in items]
-    logs = {(item.key, item.token): _log_rows(item, limits) for item in items if item.logs}
+    logs = [_log_rows(item, limits) for item in items]
 
     async def flow(transaction: Transaction) -> Report:
         drain = await _heartbeat(transaction, worker_id)
         answers = await _renew(transaction, items, rows)
-        kept = [
-            line
-            for item, answer in zip(items, answers, strict=True)
-            if answer is Verdict.OK
-            for line in logs.get((item.key, item.token), ())
-        ]
+        kept = [line for lines, answer in zip(logs, answers, strict=True) if answer is Verdict.OK for line in lines]
         if kept:
             await transaction.run("report_logs", Batch(LOG_COLUMNS, kept))
         return Report(answers, drain)
@@ -52,7 +47,7 @@ async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list
         return []
     renewed = {held_of(row) for row in await transaction.run("report", Batch(COLUMNS, rows))}
     held = [(item.key, item.token) for item in items]
-    answers = await verdicts(transaction, held, renewed, {})
+    answers = await verdicts(transaction, held, renewed, lambda _: ())
     return [Verdict.OK if answer is Verdict.REPEATED else answer for answer in answers]
 
 

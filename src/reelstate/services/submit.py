@@ -15,7 +15,8 @@ from reelstate.core.errors import IdempotencyConflict, InvalidRequest
 from reelstate.core.model import Submission, Submitted, Verdict
 from reelstate.core.policy import priority_number
 from reelstate.services.catalogue import Catalogue, Declared
-from reelstate.services.orchestrate import BrokenFanOut, OpeningStage, advance, open_stages
+from reelstate.services.orchestrate import advance
+from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
 from reelstate.stores.store import Batch, Store, Transaction
 
 USER_LIMIT = 255
@@ -76,7 +77,7 @@ async def _open_first_stages(
     except BrokenFanOut as broken:
         raise InvalidRequest("spec", broken.message, hint="put the array that the pipeline fans out over there") from None
     if empty:
-        await advance(transaction, catalogue, [job_id for job_id, _ in fresh])
+        await advance(transaction, catalogue, {job_id: {} for job_id, _ in fresh})
 
 
 async def _answers(transaction: Transaction, requests: list[_Request], job_ids: list[int]) -> list[Submitted]:

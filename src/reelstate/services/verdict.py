@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import TaskKey, Verdict
@@ -10,6 +10,8 @@ from reelstate.stores.store import Batch, Row, Transaction
 
 Held = tuple[TaskKey, int]
 """A task, and the token under which a worker speaks of it."""
+
+Targets = Callable[[TaskKey], Sequence[str]]
 
 HELD_COLUMNS = ("job_id", "stage", "part", "token")
 
@@ -23,20 +25,27 @@ def held_of(row: Row) -> Held:
     return TaskKey(*row[:3]), row[3]
 
 
+def row_key(row: Row) -> Row:
+    """The order in which tasks are locked."""
+    return row[:4]
+
+
 async def verdicts(
-    transaction: Transaction, held: Sequence[Held], accepted: set[Held], targets: Mapping[TaskKey, Sequence[str]]
+    transaction: Transaction, held: Sequence[Held], accepted: set[Held], targets: Targets
 ) -> list[Verdict]:
     """A verdict per item in its order: the accepted are ok, the others are looked up.
 
-    `targets` are the statuses to which this same report would have moved the task: if the token's run has ended there
+    `targets` tells the statuses to which this same report would have moved a task: if the token's run has ended there
     by the worker's own word, the report is a repetition and the first answer stands.
     """
+    if len(accepted) == len(held):
+        return [Verdict.OK] * len(held)
     answers = {item: Verdict.OK for item in held if item in accepted}
     refused = [item for item in held if item not in answers]
     if refused:
         for *key, token, status, target, actor, asked in await _ends(transaction, refused):
             item = TaskKey(*key), asked
-            answers[item] = _verdict(token, asked, status, target, actor, targets.get(item[0], ()))
+            answers[item] = _verdict(token, asked, status, target, actor, targets(item[0]))
     return _one_each(held, answers)
 
 

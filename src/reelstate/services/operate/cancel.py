@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reelstate.core.machine import JobStatus
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate
-from reelstate.services.orchestrate import LockedJob
 from reelstate.stores.store import Store, Transaction
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import JobStatus
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
 from reelstate.services.operate.retry import reopen
-from reelstate.services.orchestrate import LockedJob, advance, rest
+from reelstate.services.orchestrate import advance, rest
 from reelstate.stores.store import Store, Transaction
 
 TARGETS = (JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED)
@@ -29,6 +30,6 @@ async def force(store: Store, catalogue: Catalogue, operation: Operation, target
             await reopen(transaction, jobs, operation)
         await move(transaction, jobs, target, operation)
         if target is JobStatus.PENDING:
-            await advance(transaction, catalogue, job_ids)
+            await advance(transaction, catalogue, {job_id: {} for job_id in job_ids})
 
     return await operate(store, catalogue, operation, target, apply)

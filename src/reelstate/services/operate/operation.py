@@ -14,7 +14,7 @@ from reelstate.core.errors import CorruptState, InvalidRequest, NotFound, Reelst
 from reelstate.core.machine import JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.orchestrate import LockedJob, lock_jobs
+from reelstate.services.jobs import LockedJob, lock_jobs
 from reelstate.stores.store import Batch, Store, Transaction
 
 REASON_LIMIT = 1000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from reelstate.core.machine import JobStatus
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
-from reelstate.services.orchestrate import LockedJob, rest
+from reelstate.services.orchestrate import rest
 from reelstate.stores.store import Store, Transaction
 
 

@@ -13,8 +13,9 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import recount
+from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate
-from reelstate.services.orchestrate import LockedJob, advance, closed_stages, stage_counters
+from reelstate.services.orchestrate import advance, closed_stages, stage_counters
 from reelstate.stores.store import Batch, Store, Transaction
 
 ALL_PARTS = (0, 2**31 - 1)
@@ -44,7 +45,7 @@ async def retry(
                 await _rewind(transaction, job, start, operation)
         await reopen(transaction, jobs, operation)
         await move(transaction, jobs, JobStatus.PENDING, operation)
-        await advance(transaction, catalogue, [job.id for job in jobs])
+        await advance(transaction, catalogue, {job.id: {} for job in jobs})
 
     already = ACTIVE_JOBS if start is None else ()
     return await operate(store, catalogue, operation, JobStatus.PENDING, apply, already=already)

@@ -9,9 +9,13 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.stores.postgres.faults import first_line
 
 SESSION = {
-    # Statements here are written for their indexes. A plan made while a table was empty must not outlive that.
+    # Statements here are written for their indexes: one nested loop over the input, one probe a row. The tables grow
+    # and shrink faster than their statistics, so the plan is pinned rather than guessed anew from them.
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
     "jit": "off",
     "timezone": "UTC",
     # An open transaction holds back every reader of the event stream.

@@ -17,6 +17,7 @@ from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.stores import guard, migrate
 from reelstate.stores.patience import Patience
 from reelstate.stores.postgres import guards
+from reelstate.stores.postgres.array import array
 from reelstate.stores.postgres.address import session_address, shown_address
 from reelstate.stores.postgres.faults import AWAY, Again, Away, first_line, translated, wrong_address
 from reelstate.stores.store import Batch, Clock, Flow, Row
@@ -34,17 +35,23 @@ MIGRATION_LOCK = 0x5245454C53544154
 class PostgresTransaction:
     """Runs the named statements on one connection."""
 
-    def __init__(self, connection: Connection, statements: dict[str, LiteralString], clock: Clock | None) -> None:
+    def __init__(
+        self, connection: Connection, statements: dict[str, LiteralString], clock: Clock | None, *, prepare: bool
+    ) -> None:
         self._connection = connection
         self._statements = statements
         self._clock = clock
+        self._prepare = prepare
 
     async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
         if batch is not None:
             columns = zip(*batch.rows, strict=True) if batch.rows else ((),) * len(batch.columns)
-            parameters |= {name: list(values) for name, values in zip(batch.columns, columns, strict=True)}
+            parameters |= {name: array(values) for name, values in zip(batch.columns, columns, strict=True)}
+        for name, value in parameters.items():
+            if isinstance(value, list):
+                parameters[name] = array(value)
         parameters["now"] = self._clock() if self._clock else None
-        cursor = await self._connection.execute(self._statements[statement], parameters)
+        cursor = await self._connection.execute(self._statements[statement], parameters, prepare=self._prepare)
         return await cursor.fetchall() if cursor.description else []
 
 
@@ -59,12 +66,13 @@ class PostgresStore:
         self.url = url
         self._patience = patience
         self._clock = clock
+        self._prepare = prepare
         self._statements = cast("dict[str, LiteralString]", migrate.statements(PACKAGE))
         self._migrations = migrate.migrations(PACKAGE)
         self._constraints = guards.constraints(self._migrations[CONSTRAINTS - 1].script)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             session_address(url),
-            kwargs={"autocommit": True, "prepare_threshold": 1 if prepare else None},
+            kwargs={"autocommit": True, "prepare_threshold": 0 if prepare else None},
             min_size=1,
             max_size=connections,
             open=False,
@@ -106,7 +114,8 @@ class PostgresStore:
 
     async def read(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
-            return await flow(PostgresTransaction(connection, self._statements, self._clock))
+            # A filter that is left out must not be planned for, so what is read is planned each time.
+            return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=False))
 
         return await self._persist(attempt)
 
@@ -114,17 +123,18 @@ class PostgresStore:
         return await self._persist(lambda connection: self._transact(connection, flow))
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
-        cursor = await connection.execute("BEGIN; SELECT pg_current_xact_id()::text")
+        cursor = await connection.execute("BEGIN; SELECT pg_current_xact_id()::text", prepare=False)
         cursor.nextset()
         (transaction_id,) = cast("Row", await cursor.fetchone())
         try:
-            result = await flow(PostgresTransaction(connection, self._statements, self._clock))
+            transaction = PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
+            result = await flow(transaction)
         except BaseException:
             if not connection.closed and not connection.broken:
                 await connection.rollback()
             raise
         try:
-            await connection.execute("COMMIT")
+            await connection.execute("COMMIT", prepare=False)
         except AWAY as error:
             if not await self._committed(transaction_id, error):
                 raise

@@ -12,6 +12,8 @@ from typing import Any
 
 from reelstate.stores.store import DOCUMENTS, TIMES, Batch, Row, columns_of
 
+NUMBER = "number"
+"""A column of `given` that is not in the batch: the number of the row."""
 _GIVEN = re.compile(r"\bgiven \(([^)]*)\) AS")
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -27,7 +29,8 @@ class Statement:
     @classmethod
     def of(cls, text: str) -> Statement:
         given = _GIVEN.search(text)
-        return cls(tuple(split(text)), tuple(given[1].split(", ")) if given else ())
+        names = given[1].split(", ") if given else []
+        return cls(tuple(split(text)), tuple(name for name in names if name != NUMBER))
 
     def rows_of(self, batch: Batch) -> str:
         """A batch as one JSON array of arrays, its columns in the order in which they are read here."""

@@ -52,8 +52,9 @@ CREATE TABLE reelstate.jobs (
     error       jsonb,
     degraded    jsonb
 ) WITH (fillfactor = 80);
-CREATE INDEX jobs_by_status ON reelstate.jobs (status, id);
-CREATE INDEX jobs_by_user ON reelstate.jobs (user_id, id);
+-- Completed jobs are most jobs: whoever lists those walks the primary key, so that completing touches one index.
+CREATE INDEX jobs_by_status ON reelstate.jobs (status, id) WHERE status <> 'completed';
+CREATE INDEX jobs_by_user ON reelstate.jobs (user_id, id) WHERE user_id <> '';
 
 CREATE TABLE reelstate.idempotency (
     user_id    text NOT NULL,
@@ -65,10 +66,12 @@ CREATE TABLE reelstate.idempotency (
 );
 
 -- A row stands for a stage that has been opened at least once; `open` is false while it waits to be opened again.
+-- `sole` marks the one stage of a pipeline that has no other: closing it completes the job.
 CREATE TABLE reelstate.stages (
     job_id    bigint NOT NULL,
     stage     smallint NOT NULL,
     open      boolean NOT NULL DEFAULT true,
+    sole      boolean NOT NULL DEFAULT false,
     version   integer NOT NULL DEFAULT 1,
     total     integer NOT NULL,
     done      integer NOT NULL DEFAULT 0,
@@ -81,24 +84,21 @@ CREATE TABLE reelstate.stages (
 CREATE TABLE reelstate.tasks (
     job_id           bigint NOT NULL,
     stage            smallint NOT NULL,
-    part             integer NOT NULL,
-    lane             integer NOT NULL,
-    status           text NOT NULL DEFAULT 'new',
     priority         smallint NOT NULL DEFAULT 5,
+    part             integer NOT NULL,
     version          integer NOT NULL DEFAULT 1,
+    lane             integer NOT NULL,
+    token            bigint NOT NULL DEFAULT 0,
+    last_worker      bigint,
+    changed_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
     attempt          smallint NOT NULL DEFAULT 0,
     max_attempts     smallint NOT NULL DEFAULT 3,
     lost             smallint NOT NULL DEFAULT 0,
     lost_alone       smallint NOT NULL DEFAULT 0,
-    max_lost         smallint NOT NULL DEFAULT 3,
-    alone            boolean NOT NULL DEFAULT false,
-    token            bigint NOT NULL DEFAULT 0,
+    status           text NOT NULL DEFAULT 'new',
+    actor            text NOT NULL DEFAULT 'sql',
+    reason           text,
     worker_id        bigint,
-    last_worker      bigint,
-    lease            real NOT NULL DEFAULT 60,
-    stall_after      real,
-    timeout          real,
-    percent          real NOT NULL DEFAULT 0,
     lease_expires_at timestamptz,
     run_after        timestamptz,
     ready_at         timestamptz,
@@ -106,9 +106,12 @@ CREATE TABLE reelstate.tasks (
     started_at       timestamptz,
     progress_at      timestamptz,
     finished_at      timestamptz,
-    changed_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
-    actor            text NOT NULL DEFAULT 'sql',
-    reason           text,
+    lease            real NOT NULL DEFAULT 60,
+    stall_after      real,
+    timeout          real,
+    percent          real NOT NULL DEFAULT 0,
+    max_lost         smallint NOT NULL DEFAULT 3,
+    alone            boolean NOT NULL DEFAULT false,
     step             text,
     message          text,
     input            jsonb,
@@ -117,17 +120,11 @@ CREATE TABLE reelstate.tasks (
     error            jsonb
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0,
     autovacuum_analyze_scale_factor = 0.05);
--- The claim's order, and nothing but what can be claimed.
-CREATE INDEX tasks_ready ON reelstate.tasks (lane, priority DESC, job_id, stage, part)
-    WHERE status = 'ready' AND lost = 0;
-CREATE INDEX tasks_suspect ON reelstate.tasks (lane, priority DESC, job_id, stage, part)
-    WHERE status = 'ready' AND lost > 0;
+-- The claim's order, and nothing but what can be claimed. A suspect waits in the mirror of its lane (-lane).
+CREATE INDEX tasks_ready ON reelstate.tasks (lane, priority DESC, job_id, stage, part) WHERE status = 'ready';
 -- Not on the expiry: a renewal must not touch an index.
-CREATE INDEX tasks_running ON reelstate.tasks (worker_id, job_id, stage, part) WHERE status = 'running';
--- Always empty: it lets a store be opened with a look, not a scan, for statuses that this code does not know.
-CREATE INDEX tasks_unknown ON reelstate.tasks (status)
-    WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');
-CREATE INDEX tasks_due ON reelstate.tasks (run_after) WHERE status IN ('new', 'error') AND run_after IS NOT NULL;
+CREATE INDEX tasks_leased ON reelstate.tasks (worker_id, job_id, stage, part) WHERE worker_id IS NOT NULL;
+CREATE INDEX tasks_due ON reelstate.tasks (run_after) WHERE run_after IS NOT NULL;
 
 CREATE TABLE reelstate.worker_names (
     name       text PRIMARY KEY,
@@ -157,8 +154,9 @@ CREATE INDEX workers_by_name ON reelstate.workers (name);
 
 -- The record. `xid` makes a cursor safe: a reader stops before the oldest transaction that is still open.
 -- `stage` and `part` are -1 where the event is about the job (or the stage) as a whole.
+-- Numbers are handed to sessions in blocks: within a transaction they grow, and between transactions `xid` rules.
 CREATE TABLE reelstate.events (
-    id        bigint GENERATED ALWAYS AS IDENTITY,
+    id        bigint GENERATED ALWAYS AS IDENTITY (CACHE 500),
     xid       xid8 NOT NULL DEFAULT pg_current_xact_id(),
     entity    text NOT NULL,
     job_id    bigint,

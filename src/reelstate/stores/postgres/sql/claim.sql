@@ -1,5 +1,6 @@
 -- Either the first tasks of all lanes that this worker serves (one index probe a lane, in the order of the index,
--- merged), or those tasks that a hint has named. Rows that others are taking are passed over.
+-- merged), or those tasks that a hint has named. Rows that others are taking are passed over. The locked rows are
+-- updated where they lie, by their place in the table.
 -- A lane that prefers what this worker lacks is left alone while its tasks are fresh and a better worker is idle.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
@@ -12,31 +13,30 @@ WITH clock AS (
                  AND coalesce(w.last_heartbeat_at, w.registered_at)
                      > (SELECT now FROM clock) - make_interval(secs => %(stale)s)
                  AND w.slots > (SELECT count(*) FROM reelstate.tasks r
-                                WHERE r.status = 'running' AND r.worker_id = w.id))
+                                WHERE r.worker_id = w.id))
            THEN NULL ELSE (SELECT now FROM clock) - make_interval(secs => %(grace)s) END AS ready_before
     FROM reelstate.lanes l
     WHERE l.pipeline = ANY (%(pipelines)s::text[]) AND l.needs <@ %(capabilities)s::text[]
 ), first AS MATERIALIZED (
-    SELECT t.job_id, t.stage, t.part
+    SELECT t.place
     FROM mine
     CROSS JOIN LATERAL (
-        SELECT job_id, stage, part, priority FROM reelstate.tasks
-        WHERE lane = mine.id AND status = 'ready' AND lost = 0
+        SELECT ctid AS place, job_id, stage, part, priority FROM reelstate.tasks
+        WHERE lane = mine.id AND status = 'ready'
           AND (mine.ready_before IS NULL OR ready_at <= mine.ready_before)
         ORDER BY priority DESC, job_id, stage, part LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED
     ) t
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT %(limit)s
 ), named AS MATERIALIZED (
-    SELECT t.job_id, t.stage, t.part
+    SELECT t.ctid AS place
     FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[]) AS given (job_id, stage, part)
     JOIN reelstate.tasks t USING (job_id, stage, part)
-    JOIN mine ON mine.id = t.lane
-    WHERE t.status = 'ready' AND (t.lost > 0) = %(suspect)s
+    JOIN mine ON mine.id = CASE WHEN %(suspect)s THEN -t.lane ELSE t.lane END
+    WHERE t.status = 'ready'
+      AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
     ORDER BY t.job_id, t.stage, t.part
     FOR UPDATE OF t SKIP LOCKED
-), picked AS MATERIALIZED (
-    SELECT * FROM first UNION ALL SELECT * FROM named
 )
 UPDATE reelstate.tasks t
 SET status = 'running', worker_id = %(worker_id)s, last_worker = %(worker_id)s, token = t.token + 1,
@@ -44,7 +44,7 @@ SET status = 'running', worker_id = %(worker_id)s, last_worker = %(worker_id)s, 
     started_at = coalesce(t.started_at, clock.now),
     lease_expires_at = clock.now + make_interval(secs => least(t.lease, t.stall_after, t.timeout)),
     version = t.version + 1, actor = 'worker', reason = NULL, changed_at = clock.now
-FROM picked, clock
-WHERE t.job_id = picked.job_id AND t.stage = picked.stage AND t.part = picked.part
+FROM clock
+WHERE t.ctid = ANY (ARRAY(SELECT place FROM first UNION ALL SELECT place FROM named))
 RETURNING t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
           t.checkpoint

@@ -3,7 +3,7 @@ SELECT t.job_id, t.stage, t.part
 FROM reelstate.lanes l
 CROSS JOIN LATERAL (
     SELECT job_id, stage, part, priority FROM reelstate.tasks
-    WHERE lane = l.id AND status = 'ready' AND lost > 0
+    WHERE lane = -l.id AND status = 'ready'
     ORDER BY priority DESC, job_id, stage, part LIMIT 1
 ) t
 WHERE l.pipeline = ANY (%(pipelines)s::text[]) AND l.needs <@ %(capabilities)s::text[]

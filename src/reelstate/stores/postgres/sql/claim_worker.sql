@@ -7,5 +7,5 @@ WITH named AS MATERIALIZED (
 )
 SELECT named.status, named.enabled, named.slots, count(t.worker_id), coalesce(bool_or(t.lost > 0), false)
 FROM named
-LEFT JOIN reelstate.tasks t ON t.status = 'running' AND t.worker_id = named.id
+LEFT JOIN reelstate.tasks t ON t.worker_id = named.id
 GROUP BY named.status, named.enabled, named.slots

@@ -1,14 +1,7 @@
 -- The counters of the stages, once a batch.
-WITH given AS MATERIALIZED (
-    SELECT s.job_id, s.stage, given.done, given.skipped, given.failed
-    FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(done)s::integer[], %(skipped)s::integer[],
-                %(failed)s::integer[]) AS given (job_id, stage, done, skipped, failed)
-    JOIN reelstate.stages s USING (job_id, stage)
-    ORDER BY s.job_id, s.stage
-    FOR UPDATE OF s
-)
 UPDATE reelstate.stages s
 SET done = s.done + given.done, skipped = s.skipped + given.skipped, failed = s.failed + given.failed
-FROM given
+FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(done)s::integer[], %(skipped)s::integer[],
+            %(failed)s::integer[]) AS given (job_id, stage, done, skipped, failed)
 WHERE s.job_id = given.job_id AND s.stage = given.stage
-RETURNING s.job_id, s.stage, s.total, s.done, s.skipped, s.failed
+RETURNING s.job_id, s.stage, s.total, s.done, s.skipped, s.failed, s.sole

@@ -1,5 +1,5 @@
 SELECT w.id, w.name, w.hostname, w.software, w.kind, w.slots, w.capabilities, w.pipelines, w.metadata, w.status,
-       n.enabled, (SELECT count(*) FROM reelstate.tasks t WHERE t.status = 'running' AND t.worker_id = w.id) AS running,
+       n.enabled, (SELECT count(*) FROM reelstate.tasks t WHERE t.worker_id = w.id) AS running,
        w.version, w.registered_at, w.last_heartbeat_at
 FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
 ORDER BY w.id

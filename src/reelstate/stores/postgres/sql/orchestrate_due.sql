@@ -5,7 +5,7 @@ WITH clock AS (
 ), due AS MATERIALIZED (
     SELECT t.job_id, t.stage, t.part
     FROM reelstate.tasks t
-    WHERE t.status IN ('new', 'error') AND t.run_after IS NOT NULL AND t.run_after <= (SELECT now FROM clock)
+    WHERE t.run_after IS NOT NULL AND t.status IN ('new', 'error') AND t.run_after <= (SELECT now FROM clock)
     ORDER BY t.run_after LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ), parents AS MATERIALIZED (

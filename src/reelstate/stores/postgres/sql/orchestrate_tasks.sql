@@ -1,5 +1,5 @@
--- The single tasks of one-part stages. A task that exists already waits as `new` to be run again.
-INSERT INTO reelstate.tasks AS t (job_id, stage, part, lane, priority, max_attempts, max_lost, lease, stall_after,
+-- The single tasks of one-part stages.
+INSERT INTO reelstate.tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, lease, stall_after,
     timeout, status, run_after, ready_at, changed_at, actor)
 SELECT job_id, stage, 0, lane, priority, attempts, max_lost, lease, stall_after, timeout,
        CASE WHEN delay > 0 THEN 'new' ELSE 'ready' END,
@@ -10,7 +10,3 @@ FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(lane)s::integer[], %(
             %(timeout)s::float8[], %(delay)s::float8[])
      AS given (job_id, stage, lane, priority, attempts, max_lost, lease, stall_after, timeout, delay),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
-ON CONFLICT (job_id, stage, part) DO UPDATE
-SET status = 'ready', ready_at = excluded.changed_at, run_after = NULL, version = t.version + 1,
-    actor = 'orchestrator', reason = NULL, changed_at = excluded.changed_at
-WHERE t.status = 'new'

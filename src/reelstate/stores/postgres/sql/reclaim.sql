@@ -8,7 +8,7 @@ WITH clock AS (
                 WHEN t.progress_at + make_interval(secs => t.stall_after) <= clock.now THEN 'stalled'
                 ELSE 'lease expired' END AS cause
     FROM reelstate.tasks t, clock
-    WHERE t.status = 'running' AND t.lease_expires_at < clock.now
+    WHERE t.worker_id IS NOT NULL AND t.status = 'running' AND t.lease_expires_at < clock.now
     ORDER BY t.job_id, t.stage, t.part LIMIT %(limit)s
     FOR UPDATE OF t SKIP LOCKED
 ), parents AS MATERIALIZED (
@@ -27,6 +27,7 @@ WITH clock AS (
 )
 UPDATE reelstate.tasks t
 SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
+    lane = CASE WHEN judged.cause = 'lease expired' THEN -abs(t.lane) ELSE t.lane END,
     lost = t.lost + CASE WHEN judged.cause = 'lease expired' THEN 1 ELSE 0 END,
     lost_alone = t.lost_alone + CASE WHEN judged.cause = 'lease expired' AND t.alone THEN 1 ELSE 0 END,
     ready_at = CASE WHEN judged.status = 'ready' THEN clock.now ELSE t.ready_at END,

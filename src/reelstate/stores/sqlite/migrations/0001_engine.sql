@@ -51,17 +51,16 @@ CREATE TABLE jobs (
     spec        TEXT NOT NULL DEFAULT '{}',
     error       TEXT,
     degraded    TEXT,
-    CONSTRAINT jobs_status CHECK (status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing',
-        'uploading_outputs', 'completed', 'failed', 'quarantined', 'cancelled')),
-    CONSTRAINT jobs_phase CHECK (phase IN ('validating', 'planning', 'downloading_inputs', 'processing',
-        'uploading_outputs')),
-    CONSTRAINT jobs_priority CHECK (priority BETWEEN 0 AND 10),
-    CONSTRAINT jobs_version CHECK (version >= 1),
-    CONSTRAINT jobs_finished CHECK ((finished_at IS NOT NULL)
-        = (status IN ('completed', 'failed', 'quarantined', 'cancelled')))
+    CONSTRAINT jobs_state CHECK (CASE
+        WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
+        ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning',
+            'downloading_inputs', 'uploading_outputs') END),
+    CONSTRAINT jobs_numbers CHECK (priority >= 0 AND priority <= 10 AND version >= 1
+        AND phase IN ('processing', 'validating', 'planning', 'downloading_inputs', 'uploading_outputs'))
 );
-CREATE INDEX jobs_by_status ON jobs (status, id);
-CREATE INDEX jobs_by_user ON jobs (user_id, id);
+-- SQLite uses a partial index only where the query repeats its condition, word for word.
+CREATE INDEX jobs_by_status ON jobs (status, id) WHERE status <> 'completed';
+CREATE INDEX jobs_by_user ON jobs (user_id, id) WHERE user_id <> '';
 
 CREATE TABLE idempotency (
     user_id    TEXT NOT NULL,
@@ -73,10 +72,12 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 
 -- A row stands for a stage that has been opened at least once; `open` is 0 while it waits to be opened again.
+-- `sole` marks the one stage of a pipeline that has no other: closing it completes the job.
 CREATE TABLE stages (
     job_id    INTEGER NOT NULL,
     stage     INTEGER NOT NULL,
     open      INTEGER NOT NULL DEFAULT 1,
+    sole      INTEGER NOT NULL DEFAULT 0,
     version   INTEGER NOT NULL DEFAULT 1,
     total     INTEGER NOT NULL,
     done      INTEGER NOT NULL DEFAULT 0,
@@ -126,23 +127,26 @@ CREATE TABLE tasks (
     result           TEXT,
     error            TEXT,
     CONSTRAINT tasks_pkey PRIMARY KEY (job_id, stage, part),
-    CONSTRAINT tasks_status CHECK (status IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled')),
-    CONSTRAINT tasks_lease CHECK ((status = 'running') = (worker_id IS NOT NULL)
-        AND (status = 'running') = (lease_expires_at IS NOT NULL)),
-    CONSTRAINT tasks_finished CHECK ((finished_at IS NOT NULL)
-        = (status IN ('done', 'skipped', 'cancelled') OR status = 'error' AND run_after IS NULL)),
-    CONSTRAINT tasks_ready CHECK (status <> 'ready' OR ready_at IS NOT NULL AND run_after IS NULL),
-    CONSTRAINT tasks_attempts CHECK (attempt BETWEEN 0 AND max_attempts),
-    CONSTRAINT tasks_lost CHECK (lost_alone BETWEEN 0 AND lost),
-    CONSTRAINT tasks_numbers CHECK (part >= 0 AND stage >= 0 AND priority BETWEEN 0 AND 10 AND version >= 1
-        AND token >= 0 AND percent BETWEEN 0 AND 100)
+    -- What each status demands of the lease, the end and the next run.
+    CONSTRAINT tasks_state CHECK (CASE status
+        WHEN 'ready' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
+            AND run_after IS NULL AND ready_at IS NOT NULL
+        WHEN 'running' THEN worker_id IS NOT NULL AND lease_expires_at IS NOT NULL AND finished_at IS NULL
+            AND run_after IS NULL
+        WHEN 'error' THEN worker_id IS NULL AND lease_expires_at IS NULL
+            AND (finished_at IS NULL) = (run_after IS NOT NULL)
+        WHEN 'new' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
+        ELSE status IN ('done', 'skipped', 'cancelled') AND worker_id IS NULL AND lease_expires_at IS NULL
+            AND finished_at IS NOT NULL AND run_after IS NULL END),
+    CONSTRAINT tasks_numbers CHECK (attempt >= 0 AND attempt <= max_attempts AND lost_alone >= 0 AND lost_alone <= lost
+        AND part >= 0 AND stage >= 0 AND priority >= 0 AND priority <= 10 AND version >= 1 AND token >= 0
+        AND percent >= 0 AND percent <= 100 AND lane <> 0)
 );
--- The claim's order, and nothing but what can be claimed.
-CREATE INDEX tasks_ready ON tasks (lane, priority DESC, job_id, stage, part) WHERE status = 'ready' AND lost = 0;
-CREATE INDEX tasks_suspect ON tasks (lane, priority DESC, job_id, stage, part) WHERE status = 'ready' AND lost > 0;
+-- The claim's order, and nothing but what can be claimed. A suspect waits in the mirror of its lane (-lane).
+CREATE INDEX tasks_ready ON tasks (lane, priority DESC, job_id, stage, part) WHERE status = 'ready';
 -- Not on the expiry: a renewal must not touch an index.
 CREATE INDEX tasks_running ON tasks (worker_id, job_id, stage, part) WHERE status = 'running';
-CREATE INDEX tasks_due ON tasks (run_after) WHERE status IN ('new', 'error') AND run_after IS NOT NULL;
+CREATE INDEX tasks_due ON tasks (run_after) WHERE run_after IS NOT NULL;
 -- Always empty: it lets a store be opened with a look, not a scan, for statuses that this code does not know.
 CREATE INDEX tasks_unknown ON tasks (status)
     WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');

@@ -29,16 +29,15 @@ WITH given (job_id, stage, part) AS (
     FROM mine CROSS JOIN tasks AS t
     WHERE t.rowid IN (
         SELECT r.rowid FROM tasks AS r INDEXED BY tasks_ready
-        WHERE r.lane = mine.id AND r.status = 'ready' AND r.lost = 0
+        WHERE r.lane = mine.id AND r.status = 'ready'
           AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT :limit)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT :limit
 ), named AS (
     SELECT t.rowid AS place
     FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
-    JOIN mine ON mine.id = t.lane
-    WHERE t.status = 'ready' AND (t.lost > 0) = :suspect
-      AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
+    JOIN mine ON mine.id = CASE WHEN :suspect THEN -t.lane ELSE t.lane END
+    WHERE t.status = 'ready' AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
 )
 UPDATE tasks
 SET status = 'running', worker_id = :worker_id, last_worker = :worker_id, token = token + 1,

@@ -8,4 +8,4 @@ UPDATE stages
 SET done = stages.done + given.done, skipped = stages.skipped + given.skipped, failed = stages.failed + given.failed
 FROM given
 WHERE stages.job_id = given.job_id AND stages.stage = given.stage
-RETURNING job_id, stage, total, done, skipped, failed
+RETURNING job_id, stage, total, done, skipped, failed, sole

@@ -1,6 +1,7 @@
 SELECT j.id AS job_id, -1 AS stage, -1 AS part, j.status, 'at work, but no stage of it can move' AS detail
 FROM jobs AS j
 WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
+  AND j.status <> 'completed'
   AND NOT EXISTS (
       SELECT 1 FROM stages AS s
       WHERE s.job_id = j.id AND s.open AND s.done + s.skipped + s.failed < s.total)

@@ -1,13 +1,16 @@
 -- `typeof` because SQLite (3.40 at least) answers IS NULL in a RETURNING clause as if the column could not be null.
-WITH given (job_id, stage, part, token, retryable, retry_in, error) AS (
+-- Of several reports on one task SQLite would take the last; beside min() it gives the columns of the first.
+WITH given (job_id, stage, part, token, retryable, retry_in, error, number) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
-           json_extract(value, '$[6]')
+           json_extract(value, '$[6]'), key
     FROM json_each(:rows)
 ), held AS MATERIALIZED (
-    SELECT t.rowid AS place, given.error, given.retry_in, NOT given.retryable OR t.attempt >= t.max_attempts AS final
+    SELECT t.rowid AS place, given.error, given.retry_in, NOT given.retryable OR t.attempt >= t.max_attempts AS final,
+           min(given.number)
     FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
     WHERE t.status = 'running' AND t.token = given.token
+    GROUP BY t.rowid
 )
 UPDATE tasks
 SET status = 'error', error = held.error, worker_id = NULL, lease_expires_at = NULL,

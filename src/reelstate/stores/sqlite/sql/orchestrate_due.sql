@@ -2,7 +2,7 @@
 WITH due AS MATERIALIZED (
     SELECT t.place, j.status IN ('failed', 'quarantined', 'completed', 'cancelled') AS resting
     FROM (SELECT rowid AS place, job_id FROM tasks INDEXED BY tasks_due
-          WHERE status IN ('new', 'error') AND run_after IS NOT NULL AND run_after <= :now
+          WHERE run_after IS NOT NULL AND status IN ('new', 'error') AND run_after <= :now
           ORDER BY run_after LIMIT :limit) AS t
     JOIN jobs AS j ON j.id = t.job_id
 )

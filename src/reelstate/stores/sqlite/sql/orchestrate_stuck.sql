@@ -2,6 +2,7 @@
 SELECT j.id
 FROM jobs AS j
 WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
+  AND j.status <> 'completed'
   AND j.changed_at <= :now - :older
   AND NOT EXISTS (
       SELECT 1 FROM stages AS s

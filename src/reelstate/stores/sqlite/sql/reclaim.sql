@@ -21,6 +21,7 @@ WITH expired AS MATERIALIZED (
 UPDATE tasks
 SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
     lost = lost + CASE WHEN judged.cause = 'lease expired' THEN 1 ELSE 0 END,
+    lane = CASE WHEN judged.cause = 'lease expired' THEN -abs(lane) ELSE lane END,
     lost_alone = lost_alone + CASE WHEN judged.cause = 'lease expired' AND alone THEN 1 ELSE 0 END,
     ready_at = CASE WHEN judged.status = 'ready' THEN :now ELSE ready_at END,
     finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN :now END,

@@ -1,0 +1,7 @@
+-- Jobs whose only stage has closed without a failure.
+UPDATE reelstate.jobs j
+SET status = 'completed', finished_at = clock.now, version = j.version + 1, actor = 'orchestrator', reason = NULL,
+    changed_at = clock.now
+FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
+WHERE j.id = ANY (%(job_ids)s::bigint[])
+  AND j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
