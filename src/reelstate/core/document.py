@@ -9,6 +9,9 @@ from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The largest sizes that are accepted, in bytes (the key: in characters)."""
@@ -25,7 +28,7 @@ class Limits:
 def encode(field: str, value: Json, limit: int) -> str:
     """The value as compact JSON; an error names the field when it is no JSON, too large, or holds a NUL."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _ENCODER.encode(value)
         size = len(text) if text.isascii() else len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(

@@ -38,6 +38,8 @@ class _Claimer:
     slots: int
     running: int
     runs_suspect: bool
+    suspect: TaskKey | None
+    """The first task that it could only run alone."""
     draining: bool
 
 
@@ -49,10 +51,10 @@ async def claim(store: Store, catalogue: Catalogue, claiming: Claiming) -> Claim
 
 
 async def _claim(transaction: Transaction, catalogue: Catalogue, claiming: Claiming) -> Claim:
-    claimer = await _claimer(transaction, claiming.worker_id)
+    claimer = await _claimer(transaction, claiming)
     if claimer.draining or claimer.runs_suspect:
         return Claim([], suspects_waiting=False)
-    suspect = await _first_suspect(transaction, claiming)
+    suspect = claimer.suspect
     rows: list[Row] = []
     if suspect and not claimer.running:
         rows = await _lease(transaction, claiming, [suspect], suspect=True, alone=True)
@@ -62,20 +64,17 @@ async def _claim(transaction: Transaction, catalogue: Catalogue, claiming: Claim
     return Claim(await _claimed(transaction, catalogue, rows), suspects_waiting=bool(suspect and claimer.running))
 
 
-async def _claimer(transaction: Transaction, worker_id: int) -> _Claimer:
-    found = await transaction.run("claim_worker", worker_id=worker_id)
+async def _claimer(transaction: Transaction, claiming: Claiming) -> _Claimer:
+    worker_id = claiming.worker_id
+    parameters = {"pipelines": sorted(claiming.pipelines), "capabilities": sorted(claiming.capabilities)}
+    found = await transaction.run("claim_worker", worker_id=worker_id, **parameters)
     if not found:
         raise WorkerRefused(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
-    status, enabled, slots, running, runs_suspect = found[0]
+    status, enabled, slots, running, runs_suspect, *suspect = found[0]
     if not enabled:
         raise WorkerRefused(f"worker {worker_id} is disabled", hint="an operator disabled its name and may enable it")
-    return _Claimer(slots, running, bool(runs_suspect), draining=status == WorkerStatus.DRAINING)
-
-
-async def _first_suspect(transaction: Transaction, claiming: Claiming) -> TaskKey | None:
-    parameters = {"pipelines": sorted(claiming.pipelines), "capabilities": sorted(claiming.capabilities)}
-    found = await transaction.run("claim_suspect", **parameters)
-    return TaskKey(*found[0]) if found else None
+    first = None if suspect[0] is None else TaskKey(*suspect)
+    return _Claimer(slots, running, bool(runs_suspect), first, draining=status == WorkerStatus.DRAINING)
 
 
 async def _lease(
@@ -100,8 +99,7 @@ async def _claimed(transaction: Transaction, catalogue: Catalogue, rows: list[Ro
     if not rows:
         return []
     job_ids = sorted({row[0] for row in rows})
-    await transaction.run("claim_jobs", job_ids=job_ids)
-    jobs = {row[0]: row[1:] for row in await transaction.run("claim_specs", job_ids=job_ids)}
+    jobs = {row[0]: row[1:] for row in await transaction.run("claim_jobs", job_ids=job_ids)}
     declared = await catalogue.known(transaction, {pipeline_id for pipeline_id, _ in jobs.values()})
     tasks = []
     rows.sort(key=lambda row: (-row[8], row[0], row[1], row[2]))

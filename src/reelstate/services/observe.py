@@ -162,10 +162,10 @@ async def _read(store: Store, statement: str, **parameters: Json) -> list[Row]:
 
 
 async def _declared(transaction: Transaction, catalogue: Catalogue, job_id: int) -> Declared:
-    found = await transaction.run("claim_specs", job_ids=[job_id])
+    found = await transaction.run("observe_pipeline", job_id=job_id)
     if not found:
         raise NotFound("job", job_id)
-    pipeline_id = found[0][1]
+    ((pipeline_id,),) = found
     return (await catalogue.known(transaction, [pipeline_id]))[pipeline_id]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reelstate.core.pipeline import Opening, StageSpec
 from reelstate.services.catalogue import Declared
-from reelstate.stores.store import Batch, Row, Transaction
-
-COLUMNS = tuple("job_id stage lane priority attempts max_lost lease stall_after timeout delay".split())
+from reelstate.stores.store import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,20 @@ class OpeningStage:
     def fans_out(self) -> bool:
         return self.opening.source is not None
 
-    def row(self) -> Row:
-        """What its tasks have in common, in the order of COLUMNS."""
+    def terms(self) -> dict[str, Any]:
+        """What its tasks have in common, as the parameters of the statements that make them."""
         spec = self.spec
-        lane = self.declared.lanes[self.opening.stage]
-        terms = (spec.attempts, spec.max_lost, spec.lease, spec.stall_after, spec.timeout)
-        return (self.job_id, self.opening.stage, lane, self.priority, *terms, self.delay)
+        return {
+            "stage": self.opening.stage,
+            "lane": self.declared.lanes[self.opening.stage],
+            "priority": self.priority,
+            "attempts": spec.attempts,
+            "max_lost": spec.max_lost,
+            "lease": spec.lease,
+            "stall_after": spec.stall_after,
+            "timeout": spec.timeout,
+            "delay": self.delay,
+        }
 
 
 class BrokenFanOut(Exception):  # noqa: N818 -- becomes a failed job or a refused request, never reaches a caller
@@ -50,35 +57,40 @@ class BrokenFanOut(Exception):  # noqa: N818 -- becomes a failed job or a refuse
 
 async def open_stages(transaction: Transaction, openings: Sequence[OpeningStage]) -> bool:
     """Open stages with their tasks. Gives True when one of them had no parts, and so is closed already."""
-    single = [opening for opening in openings if not opening.fans_out]
-    fanned = [(opening, await _parts(transaction, opening)) for opening in openings if opening.fans_out]
-    await _open_rows(transaction, [(opening, 1) for opening in single] + fanned)
-    await _open_single(transaction, single)
-    for opening, total in fanned:
-        await _fan_out(transaction, opening, total)
-    return any(total == 0 for _, total in fanned)
+    for group in _alike(opening for opening in openings if not opening.fans_out):
+        await _open(transaction, group, total=1)
+    empty = False
+    for opening in openings:
+        if opening.fans_out:
+            total = await _parts(transaction, opening)
+            await _open(transaction, [opening], total=total)
+            empty = empty or total == 0
+    return empty
 
 
-async def _open_rows(transaction: Transaction, totals: Sequence[tuple[OpeningStage, int]]) -> None:
-    fresh = [
-        (item.job_id, item.opening.stage, total, len(item.declared.graph.stages) == 1)
-        for item, total in totals
-        if not item.again
-    ]
-    if fresh:
-        await transaction.run("orchestrate_stages", Batch(("job_id", "stage", "total", "sole"), fresh))
-    again = [(item.job_id, item.opening.stage, total) for item, total in totals if item.again]
-    if again:
-        await transaction.run("orchestrate_stages_again", Batch(("job_id", "stage", "total"), again))
+def _alike(openings: Iterable[OpeningStage]) -> Iterable[list[OpeningStage]]:
+    """Stages of many jobs that are opened by one statement, because they differ in nothing but the job."""
+    groups: dict[tuple[Any, ...], list[OpeningStage]] = {}
+    for item in openings:
+        key = (item.declared.id, item.opening.stage, item.priority, item.delay, item.again)
+        groups.setdefault(key, []).append(item)
+    return groups.values()
 
 
-async def _open_single(transaction: Transaction, openings: Sequence[OpeningStage]) -> None:
-    fresh = [opening.row() for opening in openings if not opening.again]
-    if fresh:
-        await transaction.run("orchestrate_tasks", Batch(COLUMNS, fresh))
-    again = [(opening.job_id, opening.opening.stage) for opening in openings if opening.again]
-    if again:
-        await transaction.run("orchestrate_tasks_again", Batch(("job_id", "stage"), again))
+async def _open(transaction: Transaction, group: list[OpeningStage], *, total: int) -> None:
+    first = group[0]
+    job_ids = [item.job_id for item in group]
+    stage = {"job_ids": job_ids, "stage": first.opening.stage, "total": total}
+    if first.again:
+        await transaction.run("orchestrate_stages_again", **stage)
+    else:
+        await transaction.run("orchestrate_stages", sole=len(first.declared.graph.stages) == 1, **stage)
+    if first.fans_out:
+        await _fan_out(transaction, first, total)
+    elif first.again:
+        await transaction.run("orchestrate_tasks_again", job_ids=job_ids, stage=first.opening.stage)
+    else:
+        await transaction.run("orchestrate_tasks", job_ids=job_ids, **first.terms())
 
 
 async def _parts(transaction: Transaction, opening: OpeningStage) -> int:
@@ -90,8 +102,7 @@ async def _parts(transaction: Transaction, opening: OpeningStage) -> int:
 
 
 async def _fan_out(transaction: Transaction, opening: OpeningStage, total: int) -> None:
-    parameters = dict(zip(COLUMNS, opening.row(), strict=True))
     source, path = opening.opening.source, list(opening.opening.path)
-    await transaction.run("orchestrate_fan", source=source, path=path, **parameters)
+    await transaction.run("orchestrate_fan", job_id=opening.job_id, source=source, path=path, **opening.terms())
     if opening.again:
         await transaction.run("orchestrate_surplus", job_id=opening.job_id, stage=opening.opening.stage, total=total)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reelstate.core.document import Limits, encode, plain_text
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest
@@ -17,11 +18,20 @@ from reelstate.core.policy import priority_number
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
-from reelstate.stores.store import Batch, Store, Transaction
+from reelstate.stores.store import Batch, Row, Store, Transaction
 
 USER_LIMIT = 255
 LONGEST_DELAY = 10 * 365 * 86_400.0
-COLUMNS = ("id", "pipeline_id", "user_id", "phase", "priority", "delay", "spec")
+
+
+class _Alike(NamedTuple):
+    """What many jobs have in common."""
+
+    pipeline_id: int
+    user_id: str
+    phase: str
+    priority: int
+    delay: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,8 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
         if answer.verdict is Verdict.OK
     ]
     if fresh:
-        await transaction.run("submit", Batch(COLUMNS, [_row(job_id, request) for job_id, request in fresh]))
+        for alike, rows in _grouped(fresh).items():
+            await transaction.run("submit", Batch(("id", "spec"), rows), **alike._asdict())
         await _open_first_stages(transaction, catalogue, fresh)
     return answers
 
@@ -101,10 +112,14 @@ def _answer(request: _Request, job_id: int, holders: dict[tuple[str, str], tuple
     return Submitted(holder, Verdict.OK if holder == job_id else Verdict.REPEATED)
 
 
-def _row(job_id: int, request: _Request) -> tuple[object, ...]:
-    declared = request.declared
-    phase = str(declared.graph.first_phase)
-    return job_id, declared.id, request.user_id, phase, request.priority, request.delay, request.spec
+def _grouped(fresh: list[tuple[int, _Request]]) -> dict[_Alike, list[Row]]:
+    """Jobs that differ in nothing but id and spec are written by one statement."""
+    groups: dict[_Alike, list[Row]] = {}
+    for job_id, request in fresh:
+        declared = request.declared
+        alike = _Alike(declared.id, request.user_id, declared.graph.first_phase, request.priority, request.delay)
+        groups.setdefault(alike, []).append((job_id, request.spec))
+    return groups
 
 
 def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _Request:

@@ -2,6 +2,5 @@
 UPDATE reelstate.tasks t
 SET status = 'ready', ready_at = clock.now, run_after = NULL, version = t.version + 1, actor = 'orchestrator',
     reason = NULL, changed_at = clock.now
-FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[]) AS given (job_id, stage),
-     (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
-WHERE t.job_id = given.job_id AND t.stage = given.stage AND t.status = 'new'
+FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
+WHERE t.job_id = ANY (%(job_ids)s::bigint[]) AND t.stage = %(stage)s AND t.status = 'new'
