@@ -1,0 +1,543 @@
+import asyncio
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reelstate.core.errors import (
+    CorruptState,
+    GuardRefused,
+    InvalidRequest,
+    SchemaMismatch,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from reelstate.stores import migrate
+from reelstate.stores.sqlite import store as sqlite_store
+from reelstate.stores.sqlite.address import database_path, filesystem, is_networked
+from reelstate.stores.sqlite.store import SQLiteStore
+from reelstate.stores.store import Batch, Transaction
+
+KEYS = ("job_id", "stage", "part")
+HELD = (*KEYS, "token")
+CLAIM = {
+    "pipelines": ["p"],
+    "capabilities": ["a", "b"],
+    "grace": 60.0,
+    "stale": 45.0,
+    "suspect": False,
+    "alone": False,
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "jobs.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SQLiteStore]:
+    opened = await open_store(path)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def shell(store: SQLiteStore, path: Path) -> Iterator[sqlite3.Connection]:
+    """A person at the sqlite3 prompt: a connection of their own, without anything of ours."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    yield connection
+    connection.close()
+
+
+async def open_store(path: Path | str, **options: Any) -> SQLiteStore:
+    made = SQLiteStore(path, **options)
+    await made.migrate()
+    await made.open()
+    return made
+
+
+async def run(store: SQLiteStore, statement: str, batch: Batch | None = None, **parameters: Any) -> list[Any]:
+    async def flow(transaction: Transaction) -> list[Any]:
+        return await transaction.run(statement, batch, **parameters)
+
+    return await store.write(flow)
+
+
+async def seed(store: SQLiteStore, jobs: int, lanes: int = 1) -> int:
+    """Jobs of one ready task each, spread over lanes, and a worker for them all; gives the worker."""
+
+    async def flow(transaction: Transaction) -> int:
+        ((pipeline,),) = await transaction.run("declare_pipeline", name="p", digest="d", graph="{}")
+        needs = [["a"], ["b"], ["a", "b"]][:lanes]
+        words = [{"pipeline": "p", "needs": need, "prefers": []} for need in needs]
+        numbers = [(await transaction.run("declare_lane", **lane))[0][0] for lane in words]
+        worker, *ids = [row[0] for row in await transaction.run("submit_ids", count=jobs + 1)]
+        await transaction.run("workers_register", id=worker, **WORKER)
+        specs = Batch(("id", "spec"), [(job, "{}") for job in ids])
+        await transaction.run("submit", specs, pipeline_id=pipeline, **JOB)
+        await transaction.run("orchestrate_stages", job_ids=ids, stage=0, total=1, sole=True)
+        for place, lane in enumerate(numbers):
+            await transaction.run("orchestrate_tasks", job_ids=ids[place::lanes], lane=lane, **TASK)
+        return int(worker)
+
+    return await store.write(flow)
+
+
+WORKER: dict[str, Any] = {
+    "name": "w",
+    "hostname": "h",
+    "software": "s",
+    "kind": "local",
+    "slots": 10,
+    "capabilities": ["a", "b"],
+    "pipelines": ["p"],
+    "metadata": None,
+}
+JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0}
+TASK = {
+    "stage": 0,
+    "priority": 5,
+    "attempts": 3,
+    "max_lost": 3,
+    "lease": 60.0,
+    "stall_after": None,
+    "timeout": None,
+    "delay": 0.0,
+}
+
+
+def list_folder(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+async def claim(store: SQLiteStore, worker: int, limit: int) -> list[Any]:
+    return await run(store, "claim", Batch(KEYS, []), worker_id=worker, limit=limit, **CLAIM)
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "address, expected",
+    [
+        ("sqlite:///relative.db", Path.cwd() / "relative.db"),
+        ("sqlite:////var/absolute.db", Path("/var/absolute.db")),
+        ("plain.db", Path.cwd() / "plain.db"),
+        ("sqlite://", None),
+        ("sqlite:///:memory:", None),
+        (":memory:", None),
+    ],
+)
+def test_an_address_is_a_url_or_a_path(address: str, expected: Path | None) -> None:
+    assert database_path(address) == expected
+
+
+@pytest.mark.parametrize("address", ["sqlite://jobs.db", "sqlite:jobs.db", "postgresql://host/name"])
+def test_what_is_no_sqlite_address_is_refused_with_the_forms_it_may_have(address: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"sqlite:///relative\.db"):
+        database_path(address)
+
+
+MOUNTS = r"""22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+23 22 0:40 / /home/my\040share rw,relatime shared:1 - nfs4 server:/share rw
+24 22 0:41 / /mnt rw,relatime - fuse.sshfs ada@host: rw
+25 24 0:42 / /mnt/local rw,relatime - tmpfs tmpfs rw"""
+
+
+@pytest.mark.parametrize(
+    "path, kind, networked",
+    [
+        ("/var/jobs.db", "ext4", False),
+        ("/home/my share/jobs.db", "nfs4", True),
+        ("/home/my shares/jobs.db", "ext4", False),
+        ("/mnt/jobs.db", "fuse.sshfs", True),
+        ("/mnt/local/jobs.db", "tmpfs", False),
+    ],
+)
+def test_a_network_filesystem_is_told_from_a_local_one(path: str, kind: str, networked: bool) -> None:
+    assert filesystem(Path(path), MOUNTS) == kind
+    assert is_networked(kind) is networked
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuse.s3fs", "ceph"])
+def test_files_that_another_machine_may_change_are_networked(kind: str) -> None:
+    assert is_networked(kind)
+
+
+async def test_a_network_filesystem_is_refused_at_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = path.parent / "mountinfo"
+    table.write_text(
+        f"22 1 254:0 / / rw - ext4 /dev/vda rw\n23 22 0:40 / {path.parent} rw - nfs4 host:/ rw\n"
+    )
+    monkeypatch.setattr("reelstate.stores.sqlite.address.MOUNTS", table)
+    with pytest.raises(StoreUnavailable, match=r"network filesystem \(nfs4\)"):
+        await open_store(path)
+
+
+# Opening
+
+
+async def test_a_database_is_made_opened_closed_and_opened_again(path: Path) -> None:
+    first = SQLiteStore(f"sqlite:///{path}")
+    assert await first.migrate() == ["0001_engine", "guards"]
+    await first.open()
+    ((epoch,),) = await run(first, "observe_epoch")
+    await first.close()
+    second = SQLiteStore(path)
+    assert await second.migrate() == []
+    await second.open()
+    assert await run(second, "observe_epoch") == [(epoch,)]
+    await second.close()
+    await second.close()
+
+
+async def test_a_database_in_memory_lives_as_long_as_its_store() -> None:
+    store = await open_store("sqlite://")
+    worker = await seed(store, 1)
+    assert len(await claim(store, worker, 10)) == 1
+    await store.close()
+
+
+async def test_opening_what_was_never_migrated_is_refused_and_makes_no_file(path: Path) -> None:
+    store = SQLiteStore(path)
+    with pytest.raises(SchemaMismatch, match="reel migrate"):
+        await store.open()
+    assert list_folder(path.parent) == []
+    await store.close()
+
+
+async def test_a_newer_schema_is_refused(store: SQLiteStore, shell: sqlite3.Connection, path: Path) -> None:
+    shell.execute("INSERT INTO migrations (number, name) VALUES (99, 'from the future')")
+    newer = SQLiteStore(path)
+    with pytest.raises(SchemaMismatch, match="schema 99"):
+        await newer.open()
+    with pytest.raises(SchemaMismatch, match="schema 99"):
+        await newer.migrate()
+    await newer.close()
+
+
+async def test_an_old_library_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_store, "OLDEST_LIBRARY", (99, 0, 0))
+    store = SQLiteStore(path)
+    with pytest.raises(SchemaMismatch, match=r"linked to SQLite 3\."):
+        await store.migrate()
+    await store.close()
+
+
+async def test_places_where_no_database_can_be_are_named(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path)
+    with pytest.raises(StoreUnavailable, match="is a folder"):
+        await store.migrate()
+    await store.close()
+    store = SQLiteStore(tmp_path / "missing" / "jobs.db")
+    with pytest.raises(StoreUnavailable, match="there is no folder"):
+        await store.migrate()
+    await store.close()
+
+
+async def test_a_file_that_is_no_database_is_named_as_such(path: Path) -> None:
+    write(path, "dear diary, " * 1000)
+    store = SQLiteStore(path)
+    with pytest.raises(StoreUnavailable, match="not a SQLite database"):
+        await store.migrate()
+    await store.close()
+
+
+async def test_a_file_of_another_program_is_left_alone(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE jobs (salary REAL)")
+    connection.close()
+    store = SQLiteStore(path)
+    with pytest.raises(SchemaMismatch, match="another program"):
+        await store.migrate()
+    await store.close()
+
+
+OPEN_AS_ANYBODY = """
+import asyncio, os, sys
+from reelstate.core.errors import StoreReadOnly
+from reelstate.stores.sqlite.store import SQLiteStore
+
+async def main():
+    store = SQLiteStore(sys.argv[1])
+    try:
+        await store.open()
+    except StoreReadOnly as error:
+        print(error)
+    await store.close()
+
+if os.getuid() == 0:
+    os.setuid(65534)
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def read_only(store: SQLiteStore, path: Path) -> Path:
+    path.chmod(0o444)
+    for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
+        folder.chmod(0o755)
+    return path
+
+
+async def test_a_read_only_file_is_refused_with_a_hint(read_only: Path) -> None:
+    answer = await asyncio.to_thread(python, OPEN_AS_ANYBODY, str(read_only))
+    assert f"{read_only} can't be written to" in answer
+    assert "must be writable" in answer
+
+
+async def test_writing_where_nothing_may_be_written_is_told_apart(path: Path) -> None:
+    await (await open_store(path)).close()
+    store = SQLiteStore(path, pragmas={"query_only": 1})
+    await store.open()
+    with pytest.raises(StoreReadOnly):
+        await seed(store, 1)
+    await store.close()
+
+
+async def test_a_full_disk_changes_nothing_and_says_so(path: Path) -> None:
+    await (await open_store(path)).close()
+    store = SQLiteStore(path, pragmas={"max_page_count": 60})
+    await store.open()
+    with pytest.raises(StoreFull, match="disk is full"):
+        await seed(store, 2000)
+    assert await run(store, "observe_feed", after_id=0, after_xid="0", limit=10) == []
+    await seed(store, 1)
+    await store.close()
+
+
+async def test_a_store_that_is_not_open_says_so(path: Path) -> None:
+    store = SQLiteStore(path)
+    with pytest.raises(StoreUnavailable, match="not open"):
+        await run(store, "observe_epoch")
+    await store.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await run(store, "observe_epoch")
+
+
+async def test_a_lock_held_too_long_is_unavailable(
+    store: SQLiteStore, shell: sqlite3.Connection, path: Path
+) -> None:
+    impatient = SQLiteStore(path, patience=0.05)
+    await impatient.open()
+    shell.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="write lock"):
+        await run(impatient, "observe_epoch")
+    shell.execute("ROLLBACK")
+    assert await run(impatient, "observe_epoch")
+    await impatient.close()
+
+
+# Flows
+
+
+async def test_a_flow_that_fails_leaves_nothing_behind(store: SQLiteStore) -> None:
+    async def flow(transaction: Transaction) -> None:
+        await transaction.run("workers_enable", name="w", enabled=False)
+        raise ValueError("on the way")
+
+    with pytest.raises(ValueError, match="on the way"):
+        await store.write(flow)
+    assert await run(store, "workers_register", id=1, **WORKER) == [(1,)]
+
+
+async def test_a_flow_may_await_nothing_but_its_transaction(store: SQLiteStore) -> None:
+    async def flow(transaction: Transaction) -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="nothing but its transaction"):
+        await store.write(flow)
+    assert await run(store, "observe_epoch")
+
+
+async def test_instants_and_documents_come_back_as_they_went_in(path: Path) -> None:
+    moment = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=UTC)
+    store = await open_store(path, clock=lambda: moment)
+    await seed(store, 1)
+    (event, *_) = await run(store, "observe_feed", after_id=0, after_xid="0", limit=1)
+    assert event[0] == "0"
+    assert event[-1] == moment
+    (worker,) = await run(store, "observe_workers")
+    assert worker[6:8] == (["a", "b"], ["p"])
+    await store.close()
+
+
+async def test_a_batch_is_read_by_the_names_of_its_columns(store: SQLiteStore) -> None:
+    worker = await seed(store, 1)
+    ((job, stage, part, token, *_),) = await claim(store, worker, 1)
+    rows = [(token, part, job, "spare", stage, '{"a": 1}')]
+    batch = Batch(("token", "part", "job_id", "more", "stage", "result"), rows)
+    assert await run(store, "complete", batch, status="done") == [(job, stage, part, token, "done")]
+
+
+async def test_ids_are_fresh_growing_and_made_of_the_time(
+    store: SQLiteStore, shell: sqlite3.Connection
+) -> None:
+    before = int(time.time()) - 1735689600
+    ids = [row[0] for _ in range(3) for row in await run(store, "submit_ids", count=1000)]
+    assert ids == sorted(set(ids))
+    assert before <= ids[0] >> 22 <= ids[-1] >> 22 <= before + 60
+    ahead = ids[-1] + (1000 << 22)
+    shell.execute("UPDATE ids SET last = ?", [ahead])
+    assert await run(store, "submit_ids", count=2) == [(ahead + 1,), (ahead + 2,)]
+    assert await run(store, "submit_ids", count=0) == []
+
+
+# Both stores
+
+
+def test_both_stores_have_statements_of_the_same_names() -> None:
+    sqlite = migrate.statements("reelstate.stores.sqlite")
+    assert sorted(sqlite) == sorted(migrate.statements("reelstate.stores.postgres"))
+
+
+def test_both_stores_have_constraints_of_the_same_names() -> None:
+    def names(package: str) -> set[str]:
+        words = chain.from_iterable(migration.script.split() for migration in migrate.migrations(package))
+        return {after for word, after in pairwise(words) if word == "CONSTRAINT"}
+
+    assert names("reelstate.stores.sqlite") == names("reelstate.stores.postgres")
+
+
+# Plans and speed
+
+
+async def test_the_claim_reads_its_index_in_order(store: SQLiteStore, shell: sqlite3.Connection) -> None:
+    parameters = dict.fromkeys([*CLAIM, "rows", "limit", "worker_id", "now"])
+    text = migrate.statements("reelstate.stores.sqlite")["claim"]
+    plan = [row[3] for row in shell.execute(f"EXPLAIN QUERY PLAN {text}", parameters)]
+    assert "SEARCH r USING INDEX tasks_ready (lane=?)" in plan
+    assert len([line for line in plan if line.startswith("USE TEMP B-TREE")]) == 1  # the merge of the lanes
+    assert not [line for line in plan if line.startswith(("SCAN t", "SCAN r", "SCAN tasks"))]
+
+
+async def test_a_claim_takes_no_longer_with_many_tasks_waiting(store: SQLiteStore) -> None:
+    worker = [await seed(store, 5000, lanes=3) for _ in range(20)][-1]
+    durations = []
+    for _ in range(9):
+        start = time.perf_counter()
+        assert len(await claim(store, worker, 10)) == 10
+        durations.append(time.perf_counter() - start)
+    assert min(durations) < 0.005  # the least, because the machine may be busy with other things
+
+
+# Several processes
+
+
+CLAIMER = """
+import asyncio, json, sys
+from tests.stores.test_sqlite_store import KEYS, SQLiteStore, claim, run
+
+async def main():
+    store = SQLiteStore(sys.argv[1], synchronous="OFF")
+    await store.migrate()
+    await store.open()
+    ids = [row[0] for _ in range(20) for row in await run(store, "submit_ids", count=10)]
+    claimed = []
+    while rows := await claim(store, int(sys.argv[2]), 7):
+        claimed += [row[:3] for row in rows]
+    print(json.dumps([ids, claimed]))
+    await store.close()
+
+asyncio.run(main())
+"""
+MIGRATOR = """
+import asyncio, json, sys
+from reelstate.stores.sqlite.store import SQLiteStore
+
+async def main():
+    store = SQLiteStore(sys.argv[1])
+    print(json.dumps(await store.migrate()))
+    await store.open()
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+def python(script: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+async def eight(script: str, *arguments: str) -> list[Any]:
+    answers = await asyncio.gather(*(asyncio.to_thread(python, script, *arguments) for _ in range(8)))
+    return [json.loads(answer) for answer in answers]
+
+
+async def test_eight_processes_never_share_a_task_or_an_id(store: SQLiteStore, path: Path) -> None:
+    worker = await seed(store, 600, lanes=3)
+    answers = await eight(CLAIMER, str(path), str(worker))
+    claimed = [tuple(key) for _, keys in answers for key in keys]
+    ids = [number for numbers, _ in answers for number in numbers]
+    assert len(claimed) == len(set(claimed)) == 600
+    assert len(ids) == len(set(ids)) == 1600
+
+
+async def test_eight_processes_migrate_at_once_and_one_does_it(path: Path) -> None:
+    answers = await eight(MIGRATOR, str(path))
+    assert sorted(answers) == [[]] * 7 + [["0001_engine", "guards"]]
+
+
+# Guards that are missing
+
+
+async def test_guards_that_are_gone_or_changed_are_missed_and_put_back(
+    store: SQLiteStore, shell: sqlite3.Connection
+) -> None:
+    assert await store.missing_guards() == []
+    shell.execute("DROP TRIGGER guard_tasks_change")
+    shell.execute("DROP TRIGGER guard_events_delete")
+    shell.execute("CREATE TRIGGER guard_events_delete BEFORE DELETE ON events BEGIN SELECT 1; END")
+    assert await store.missing_guards() == ["guard_events_delete", "guard_tasks_change"]
+    await store.restore_guards()
+    assert await store.missing_guards() == []
+
+
+async def test_a_constraint_that_is_gone_is_missed_though_it_can_not_be_put_back(
+    store: SQLiteStore, shell: sqlite3.Connection
+) -> None:
+    shell.execute("DROP TABLE workers")
+    shell.execute(
+        "CREATE TABLE workers (id INTEGER PRIMARY KEY, version INTEGER, actor TEXT, reason TEXT, status TEXT)"
+    )
+    assert "workers_status" in await store.missing_guards()
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 shell here")
+async def test_the_guards_hold_in_the_sqlite3_shell(store: SQLiteStore, path: Path) -> None:
+    await seed(store, 1)
+    change = "UPDATE jobs SET status = 'processing'; UPDATE jobs SET status = 'planning';"
+    done = await asyncio.to_thread(
+        subprocess.run, ["sqlite3", str(path), change], capture_output=True, text=True, check=False
+    )
+    assert "reelstate: job: processing -> planning is open to nobody" in done.stderr
+    feed = await run(store, "observe_feed", after_id=0, after_xid="0", limit=100)
+    assert [event[8:11] for event in feed][-1] == ("pending", "processing", "sql")
+
+
+async def test_our_own_mistakes_are_refused_as_ours(store: SQLiteStore) -> None:
+    worker = await seed(store, 1)
+    ((job, stage, part, token, *_),) = await claim(store, worker, 1)
+    columns = (*HELD, "result")
+    with pytest.raises(GuardRefused, match="running -> ready is open to doctor"):
+        await run(store, "release", Batch(HELD, [(job, stage, part, token)]), actor="user", reason=None)
+    with pytest.raises(CorruptState, match="tasks_state"):
+        await run(store, "complete", Batch(columns, [(job, stage, part, token, None)]), status="perfect")
