@@ -2,6 +2,32 @@
 
 from importlib.metadata import version
 
-__all__ = ["__version__"]
+from reelstate.app import open_engine as open
+from reelstate.core.errors import ReelstateError
+from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.model import Completion, Failure, Progress, Release, Submission, TaskKey, Verdict
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.core.policy import Backoff
+from reelstate.services.engine import Engine
+
+__all__ = [
+    "Backoff",
+    "Completion",
+    "Engine",
+    "Failure",
+    "Graph",
+    "JobStatus",
+    "Progress",
+    "ReelstateError",
+    "Release",
+    "StageSpec",
+    "Submission",
+    "TaskKey",
+    "TaskStatus",
+    "Verdict",
+    "WorkerStatus",
+    "__version__",
+    "open",
+]
 
 __version__ = version("reelstate")

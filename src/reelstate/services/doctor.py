@@ -271,3 +271,5 @@ CHECKS = (
     Check("record_tasks", "the events give the row, without a gap", "bridged by repair events", _bridge),
     Check("record_workers", "the events give the row, without a gap", "bridged by repair events", _bridge),
 )  # fmt: skip
+
+REMEDIES = {"guards": "put back", **{check.name: check.remedy for check in CHECKS}}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reelstate.core.machine import JobStatus
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.complete import recount
 from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate
+from reelstate.services.orchestrate import stage_counters
 from reelstate.stores.store import Store, Transaction
 
 
@@ -13,8 +17,15 @@ async def cancel(store: Store, catalogue: Catalogue, operation: Operation) -> li
     """End jobs for good; completed work stays on record."""
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
-        job_ids = [job.id for job in jobs]
-        await transaction.run("cancel_tasks", job_ids=job_ids, actor=operation.actor, reason=operation.reason)
+        await cancel_tasks(transaction, jobs, operation)
         await move(transaction, jobs, JobStatus.CANCELLED, operation)
 
     return await operate(store, catalogue, operation, JobStatus.CANCELLED, apply)
+
+
+async def cancel_tasks(transaction: Transaction, jobs: Sequence[LockedJob], operation: Operation) -> None:
+    """End whatever is unfinished; a finally failed task, which its stage has counted, is among it."""
+    job_ids = [job.id for job in jobs]
+    await transaction.run("cancel_tasks", job_ids=job_ids, actor=operation.actor, reason=operation.reason)
+    seen = await stage_counters(transaction, job_ids)
+    await recount(transaction, [(job_id, stage, None) for job_id in job_ids for stage in seen[job_id]])

@@ -6,6 +6,7 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import JobStatus
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.jobs import LockedJob
+from reelstate.services.operate.cancel import cancel_tasks
 from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
 from reelstate.services.operate.retry import reopen
 from reelstate.services.orchestrate import advance, rest
@@ -23,7 +24,7 @@ async def force(store: Store, catalogue: Catalogue, operation: Operation, target
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
         job_ids = [job.id for job in jobs]
         if target is JobStatus.COMPLETED:
-            await transaction.run("cancel_tasks", job_ids=job_ids, actor=operation.actor, reason=operation.reason)
+            await cancel_tasks(transaction, jobs, operation)
         else:
             await rest(transaction, job_ids, actor=operation.actor, reason=f"forced: {operation.reason}", stop=True)
         if target is JobStatus.PENDING:

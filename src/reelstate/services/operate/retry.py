@@ -101,4 +101,5 @@ async def _run_again(  # noqa: PLR0913 -- which tasks of which stage of which jo
         actor=operation.actor,
         reason=operation.reason,
     )
-    await recount(transaction, [(job.id, stage, target is TaskStatus.READY)])
+    # A stage that waits to be opened again goes on waiting, though it be the one that was named.
+    await recount(transaction, [(job.id, stage, False if target is TaskStatus.NEW else None)])

@@ -1,10 +1,5 @@
-WITH made AS (
-    INSERT INTO reelstate.lanes (pipeline, needs, prefers)
-    VALUES (%(pipeline)s, %(needs)s::text[], %(prefers)s::text[])
-    ON CONFLICT (pipeline, needs, prefers) DO NOTHING
-    RETURNING id
-)
-SELECT id FROM made
-UNION ALL
-SELECT id FROM reelstate.lanes
-WHERE pipeline = %(pipeline)s AND needs = %(needs)s::text[] AND prefers = %(prefers)s::text[]
+-- See declare_pipeline.
+INSERT INTO reelstate.lanes AS l (pipeline, needs, prefers)
+VALUES (%(pipeline)s, %(needs)s::text[], %(prefers)s::text[])
+ON CONFLICT (pipeline, needs, prefers) DO UPDATE SET pipeline = l.pipeline
+RETURNING id

@@ -1,0 +1,58 @@
+"""`reel doctor`: check a store against every invariant, and mend it when told to."""
+
+import asyncio
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from reelstate.app import open_engine
+from reelstate.cli.options import DEFAULT_DATABASE, AsJson, Database
+from reelstate.services.doctor import REMEDIES, Diagnosis, Finding
+
+
+def doctor(
+    database: Database = DEFAULT_DATABASE,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is found; every repair is audited.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the stored state. Exits with 1 while there is something wrong.
+
+    Example: `reel doctor --database sqlite:///jobs.db --repair`
+    """
+    diagnosis = asyncio.run(_examine(database, repair=repair))
+    if as_json:
+        typer.echo(json.dumps({part: [asdict(f) for f in found] for part, found in _parts(diagnosis)}, indent=2))
+    else:
+        _show(diagnosis)
+    raise typer.Exit(0 if diagnosis.healthy else 1)
+
+
+async def _examine(database: str, *, repair: bool) -> Diagnosis:
+    async with open_engine(database, migrate=False) as engine:
+        return await engine.doctor(repair=repair)
+
+
+def _parts(diagnosis: Diagnosis) -> list[tuple[str, tuple[Finding, ...]]]:
+    return [("repaired", diagnosis.repaired), ("findings", diagnosis.findings)]
+
+
+def _show(diagnosis: Diagnosis) -> None:
+    console = Console()
+    for part, found in _parts(diagnosis):
+        if found:
+            console.print(_table(part, found))
+    if diagnosis.healthy:
+        console.print("healthy: every invariant holds")
+    else:
+        console.print("run it again with --repair to mend this")
+
+
+def _table(title: str, findings: tuple[Finding, ...]) -> Table:
+    table = Table("check", "row", "what", "repair", title=title)
+    for finding in findings:
+        table.add_row(finding.check, finding.place, finding.detail, REMEDIES[finding.check])
+    return table

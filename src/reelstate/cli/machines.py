@@ -1,0 +1,61 @@
+"""`reel machines`: the state machines, as a table or as a picture."""
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from reelstate.cli.options import AsJson
+from reelstate.core.diagram import mermaid, svg
+from reelstate.core.machine import MACHINES, Machine
+
+
+class Entity(StrEnum):
+    JOB = "job"
+    TASK = "task"
+    WORKER = "worker"
+
+
+def machines(
+    entity: Annotated[Entity | None, typer.Argument(help="Which machine; all of them when left out.")] = None,
+    as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print Mermaid source.")] = False,
+    as_svg: Annotated[bool, typer.Option("--svg", help="Print an SVG picture (name one machine).")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which change of state is legal, and who may make it.
+
+    Example: `reel machines job --svg > job.svg`
+    """
+    chosen = [MACHINES[entity]] if entity else list(MACHINES.values())
+    if as_svg and len(chosen) > 1:
+        raise typer.BadParameter("a picture shows one machine: name job, task or worker", param_hint="--svg")
+    if as_json:
+        typer.echo(json.dumps([_document(machine) for machine in chosen], indent=2))
+    elif as_mermaid or as_svg:
+        typer.echo("\n".join((svg if as_svg else mermaid)(machine) for machine in chosen), nl=False)
+    else:
+        for machine in chosen:
+            Console().print(_table(machine))
+
+
+def _table(machine: Machine) -> Table:
+    table = Table("from", "to", "who may", title=f"{machine.entity}: born {' or '.join(machine.births)}")
+    for change in machine.transitions:
+        table.add_row(change.origin, change.target, ", ".join(sorted(change.actors)))
+    return table
+
+
+def _document(machine: Machine) -> dict[str, object]:
+    return {
+        "entity": machine.entity,
+        "states": machine.states,
+        "births": machine.births,
+        "terminal": machine.terminal,
+        "transitions": [
+            {"from": change.origin, "to": change.target, "actors": sorted(change.actors)}
+            for change in machine.transitions
+        ],
+    }

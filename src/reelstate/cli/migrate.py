@@ -1,0 +1,25 @@
+"""`reel migrate`: bring a store's schema up to date."""
+
+import asyncio
+
+import typer
+
+from reelstate.app import store_at
+from reelstate.cli.options import DEFAULT_DATABASE, Database
+
+
+def migrate(database: Database = DEFAULT_DATABASE) -> None:
+    """Bring the store's schema up to date; safe to run from several places at once.
+
+    Example: `reel migrate --database postgresql://reel@localhost/reel`
+    """
+    applied = asyncio.run(_migrate(database))
+    typer.echo(f"applied: {', '.join(applied)}" if applied else "the schema is up to date")
+
+
+async def _migrate(database: str) -> list[str]:
+    store = store_at(database)
+    try:
+        return await store.migrate()
+    finally:
+        await store.close()
