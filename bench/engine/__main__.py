@@ -31,9 +31,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--runs", type=int, default=3, help="interleaved runs of everything (%(default)s)")
     made.add_argument("--tasks", type=int, default=20_000, help="jobs or tasks of a run (%(default)s)")
     made.add_argument("--history", type=int, default=1_000_000, help="finished tasks of a long history")
-    made.add_argument(
-        "--memory", type=int, default=200_000, help="tasks of the drain that memory is watched in"
-    )
+    made.add_argument("--memory", type=int, default=200_000, help="tasks of the drain that memory is watched in")
     made.add_argument("--only", type=chosen, default=CONTESTANTS, metavar="NAME,NAME", help=f"of {names}")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     made.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables into a Markdown page")
@@ -51,9 +49,7 @@ def chosen(text: str) -> tuple[Contestant, ...]:
 def plan(arguments: argparse.Namespace) -> interleave.Plan:
     if arguments.quick:
         return interleave.Plan(arguments.only, runs=1, tasks=2_000, history=20_000, memory=20_000)
-    return interleave.Plan(
-        arguments.only, arguments.runs, arguments.tasks, arguments.history, arguments.memory
-    )
+    return interleave.Plan(arguments.only, arguments.runs, arguments.tasks, arguments.history, arguments.memory)
 
 
 if __name__ == "__main__":

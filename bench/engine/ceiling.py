@@ -108,9 +108,7 @@ class Ceiling:
         await self._connection.execute(SCHEMA.read_text(), prepare=False)
 
     async def _connect(self) -> Connection:
-        return await AsyncConnection.connect(
-            self._url, autocommit=True, prepare_threshold=0, options=PINNED_PLANS
-        )
+        return await AsyncConnection.connect(self._url, autocommit=True, prepare_threshold=0, options=PINNED_PLANS)
 
     async def submit_simple(self, count: int) -> float:
         started = time.perf_counter()

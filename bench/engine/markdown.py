@@ -45,16 +45,13 @@ def aims(results: Results) -> str:
 def rates(results: Results) -> str:
     headings = ("measure", "system", "count", "median per second", "runs")
     rows = (
-        (row.measure, row.system, f"{row.count:,}", row.text(row.rate), runs_text(row))
-        for row in results.sorted_rows()
+        (row.measure, row.system, f"{row.count:,}", row.text(row.rate), runs_text(row)) for row in results.sorted_rows()
     )
     return table(headings, rows)
 
 
 def contestants(results: Results) -> str:
-    rows = (
-        (name, versions_text(versions), results.settings[name]) for name, versions in results.versions.items()
-    )
+    rows = ((name, versions_text(versions), results.settings[name]) for name, versions in results.versions.items())
     return table(("system", "versions", "settings"), rows)
 
 

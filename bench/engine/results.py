@@ -52,9 +52,7 @@ class Results:
         return sorted(self.rows.values(), key=lambda row: (measures.index(row.measure), -row.rate))
 
     def write_json(self, path: Path) -> None:
-        rows = [
-            {**asdict(row), "runs": list(row.runs.values()), "rate": row.rate} for row in self.sorted_rows()
-        ]
+        rows = [{**asdict(row), "runs": list(row.runs.values()), "rate": row.rate} for row in self.sorted_rows()]
         text = json.dumps({**asdict(self, dict_factory=_without_rows), "rows": rows}, indent=2)
         path.write_text(text + "\n")
 

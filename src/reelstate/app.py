@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from reelstate.core.document import Limits
+from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.pipeline import Graph
 from reelstate.services.doctor import check_at_open
@@ -23,7 +23,9 @@ def store_at(url: str, *, clock: Clock | None = None) -> Store:
     if separator and scheme == "sqlite":
         return SQLiteStore(url, clock=clock)
     raise InvalidRequest(
-        "database_url", f"{scheme + separator!r} is no kind of store", hint="sqlite:///jobs.db or postgresql://user@host/name"
+        "database_url",
+        f"{scheme + separator!r} is no kind of store",
+        hint="sqlite:///jobs.db or postgresql://user@host/name",
     )
 
 
@@ -34,7 +36,7 @@ async def open_engine(
     pipelines: Iterable[Graph] = (),
     migrate: bool = True,
     clock: Clock | None = None,
-    limits: Limits = Limits(),
+    limits: Limits = LIMITS,
 ) -> AsyncIterator[Engine]:
     """An engine on the store at this address, its schema brought up to date, its quick invariants checked."""
     store = store_at(url, clock=clock)

@@ -67,7 +67,9 @@ async def _lose_a_worker(engine: Engine, console: Console) -> None:
     doomed = await engine.register("doomed", hostname="localhost", software="demo", slots=2)
     await engine.complete([_run(task) for task in (await engine.claim(doomed, 2)).tasks])
     taken = (await engine.claim(doomed, 2)).tasks
-    console.print(f"worker 'doomed' took {len(taken)} of {CHUNKS} chunks and died; their leases run out in {LEASE:.0f} s")
+    console.print(
+        f"worker 'doomed' took {len(taken)} of {CHUNKS} chunks and died; their leases run out in {LEASE:.0f} s"
+    )
 
 
 async def _work(engine: Engine, job_id: int) -> None:
@@ -107,10 +109,9 @@ def _stages(detail: JobDetail) -> Table:
 
 
 def _history(events: list[Event]) -> Table:
-    table = Table("at", "what", "change", "by", "why", title="history", box=SIMPLE_HEAD)
+    table = Table("at", "what", "from", "to", "by", "why", title="history", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for event in events:
         stage = None if event.stage is None else FINGERPRINT.stages[event.stage].name
         what = " ".join(str(word) for word in (event.entity, stage, event.part) if word is not None)
-        change = f"{event.origin or 'birth'} → {event.target}"
-        table.add_row(f"{event.at:%H:%M:%S.%f}"[:-3], what, change, event.actor, event.reason)
+        table.add_row(f"{event.at:%M:%S.%f}"[:-3], what, event.origin, event.target, event.actor, event.reason)
     return table

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from reelstate.app import open_engine
 from reelstate.cli.options import DEFAULT_DATABASE, AsJson, Database
-from reelstate.services.doctor import REMEDIES, Diagnosis, Finding
+from reelstate.services.doctor import REMEDIES, Diagnosis
+from reelstate.services.repair import Finding
 
 
 def doctor(

@@ -8,6 +8,10 @@ from math import cos, hypot, pi, sin
 from reelstate.core.machine import Machine
 
 WIDTH, HEIGHT = 116, 34
+ARROW_HEAD = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>'
+)
 
 
 def mermaid(machine: Machine) -> str:
@@ -33,16 +37,21 @@ def svg(machine: Machine) -> str:
         for number, state in enumerate(machine.states)
     }
     arrows = [
-        _arrow(centres[change.origin], centres[change.target], f"{change.origin} → {change.target}: " + ", ".join(sorted(change.actors)))
+        _arrow(
+            centres[change.origin],
+            centres[change.target],
+            f"{change.origin} → {change.target}: " + ", ".join(sorted(change.actors)),
+        )
         for change in machine.transitions
     ]
-    boxes = [_box(state, *centres[state], state in machine.births, state in machine.terminal) for state in machine.states]
+    boxes = [
+        _box(state, *centres[state], state in machine.births, state in machine.terminal) for state in machine.states
+    ]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
             f"<title>The {escape(machine.entity)} machine</title>",
-            '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-            '<path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>',
+            ARROW_HEAD,
             *arrows,
             *boxes,
             "</svg>",
@@ -68,7 +77,8 @@ def _edge(centre: tuple[float, float], towards: tuple[float, float]) -> tuple[fl
     """The point where a line from the centre of a box leaves it."""
     delta_x, delta_y = towards[0] - centre[0], towards[1] - centre[1]
     scale = min(
-        (WIDTH / 2) / abs(delta_x) if delta_x else float("inf"), (HEIGHT / 2) / abs(delta_y) if delta_y else float("inf")
+        (WIDTH / 2) / abs(delta_x) if delta_x else float("inf"),
+        (HEIGHT / 2) / abs(delta_y) if delta_y else float("inf"),
     )
     return centre[0] + delta_x * scale, centre[1] + delta_y * scale
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -25,6 +24,9 @@ class Limits:
     idempotency_key: int = 255
 
 
+LIMITS = Limits()
+
+
 def encode(field: str, value: Json, limit: int) -> str:
     """The value as compact JSON; an error names the field when it is no JSON, too large, or holds a NUL."""
     try:
@@ -32,7 +34,9 @@ def encode(field: str, value: Json, limit: int) -> str:
         size = len(text) if text.isascii() else len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(
-            field, f"is not JSON: {error}", hint="use dicts with string keys, lists, strings, numbers, booleans, None"
+            field,
+            f"is not JSON: {error}",
+            hint="use dicts with string keys, lists, strings, numbers, booleans, None",
         ) from None
     if size > limit:
         raise TooLarge(field, size, limit)

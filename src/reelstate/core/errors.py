@@ -55,7 +55,9 @@ class UnknownPipeline(InvalidRequest):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         declared = ", ".join(sorted(known)) or "none"
         super().__init__(
-            "pipeline", f"no pipeline is called {name!r}", hint=f"declared here: {declared}; check the spelling"
+            "pipeline",
+            f"no pipeline is called {name!r}",
+            hint=f"declared here: {declared}; check the spelling",
         )
         self.name = name
 
@@ -98,8 +100,15 @@ class NotFound(ReelstateError):
 class InvalidTransition(ReelstateError):
     """The machine does not allow this change of state."""
 
-    def __init__(  # noqa: PLR0913 -- each part of the refused change is a field of its own
-        self, entity: str, origin: str, target: str, actor: str, *, key: object = "", who_may: Sequence[str] = ()
+    def __init__(
+        self,
+        entity: str,
+        origin: str,
+        target: str,
+        actor: str,
+        *,
+        key: object = "",
+        who_may: Sequence[str] = (),
     ) -> None:
         hint = f"only {', '.join(who_may)} may do that" if who_may else f"a {entity} never goes that way"
         super().__init__(f"{entity} {key}: {origin} → {target} is not open to {actor}".replace(" :", ":"), hint=hint)

@@ -164,7 +164,12 @@ def _job_machine() -> Machine:
 
 def _task_machine() -> Machine:
     new, ready, running = TaskStatus.NEW, TaskStatus.READY, TaskStatus.RUNNING
-    done, error, skipped, cancelled = TaskStatus.DONE, TaskStatus.ERROR, TaskStatus.SKIPPED, TaskStatus.CANCELLED
+    done, error, skipped, cancelled = (
+        TaskStatus.DONE,
+        TaskStatus.ERROR,
+        TaskStatus.SKIPPED,
+        TaskStatus.CANCELLED,
+    )
     people = [Actor.USER, Actor.OPERATOR]
     rules: list[_Rule] = [
         ([new], [ready], [Actor.ORCHESTRATOR, *people]),

@@ -23,6 +23,8 @@ SPEC = "spec"
 """The root of an `each` path that reads the job's spec instead of a stage's result."""
 SPEC_SOURCE = -1
 REMEMBERED = 1000
+MOST_ATTEMPTS = 1000
+LONGEST_LEASE = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class StageSpec:
     max_lost: int = 3
 
     def document(self) -> dict[str, Any]:
-        """This stage as JSON, equal for equal stages."""
+        """The stage as JSON, equal for equal stages."""
         return asdict(self) | {"needs": sorted(self.needs), "prefers": sorted(self.prefers)}
 
     @classmethod
@@ -141,7 +143,9 @@ class Graph:
         openings = (
             self.opening(number)
             for number in range(len(self.stages))
-            if number not in closed and number not in opened and all(self.index[n] in closed for n in self.stages[number].after)
+            if number not in closed
+            and number not in opened
+            and all(self.index[n] in closed for n in self.stages[number].after)
         )
         return Next(tuple(openings), min(phases, key=PHASES.index) if phases else None)
 
@@ -188,11 +192,15 @@ class Graph:
             return
         if root not in self.index or self.index[stage.name] not in self.downstream(self.index[root]):
             raise InvalidPipeline(
-                place, f"{root!r} is not a stage that comes before it", hint=f"add after={root!r}, or begin with spec"
+                place,
+                f"{root!r} is not a stage that comes before it",
+                hint=f"add after={root!r}, or begin with spec",
             )
         if self.stages[self.index[root]].each is not None:
             raise InvalidPipeline(
-                place, f"{root!r} has many parts, so it has no one result", hint="fan out over a one-part stage"
+                place,
+                f"{root!r} has many parts, so it has no one result",
+                hint="fan out over a one-part stage",
             )
 
 
@@ -205,7 +213,9 @@ def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
     for stage in stages:
         place = f"{name}.{stage.name}"
         if not NAME.fullmatch(stage.name) or stage.name == SPEC:
-            raise InvalidPipeline(place, f"{stage.name!r} can't name a stage", hint="letters, digits, _ and -; not spec")
+            raise InvalidPipeline(
+                place, f"{stage.name!r} can't name a stage", hint="letters, digits, _ and -; not spec"
+            )
         if stage.name in seen:
             raise InvalidPipeline(place, "two stages have this name", hint="rename one of them")
         seen.add(stage.name)
@@ -217,9 +227,13 @@ def _check_options(place: str, stage: StageSpec) -> None:
             raise InvalidPipeline(f"{place}.{option}", f"{getattr(stage, option)!r} can't be", hint=hint)
 
     require("phase", stage.phase in PHASES, f"one of {', '.join(PHASES)}")
-    require("attempts", isinstance(stage.attempts, int) and 1 <= stage.attempts <= 1000, "a whole number from 1 to 1000")
-    require("max_lost", isinstance(stage.max_lost, int) and stage.max_lost >= 1, "a whole number, at least 1")
-    require("lease", 1 <= stage.lease <= 86_400, "seconds, from 1 to 86400")
+    require(
+        "attempts",
+        1 <= stage.attempts <= MOST_ATTEMPTS,
+        f"a whole number from 1 to {MOST_ATTEMPTS}",
+    )
+    require("max_lost", stage.max_lost >= 1, "a whole number, at least 1")
+    require("lease", 1 <= stage.lease <= LONGEST_LEASE, f"seconds, from 1 to {LONGEST_LEASE}")
     require("weight", 0 < stage.weight < float("inf"), "a number above 0")
     require("backoff", 0 <= stage.backoff.base <= stage.backoff.cap, "base and cap in seconds, base not above cap")
     for option in ("stall_after", "timeout"):
@@ -227,7 +241,7 @@ def _check_options(place: str, stage: StageSpec) -> None:
         require(option, seconds is None or seconds > 0, "seconds above 0, or None for no limit")
     for option in ("needs", "prefers"):
         names = getattr(stage, option)
-        require(option, all(isinstance(name, str) and name for name in names), "a set of capability names")
+        require(option, all(names), "a set of capability names")
 
 
 def _in_order(name: str, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]:
@@ -237,11 +251,15 @@ def _in_order(name: str, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]
     def visit(stage: StageSpec, path: tuple[str, ...]) -> None:
         if stage.name in path:
             circle = " → ".join((*path[path.index(stage.name) :], stage.name))
-            raise InvalidPipeline(f"{name}.{stage.name}.after", f"it waits for itself: {circle}", hint="break the circle")
+            raise InvalidPipeline(
+                f"{name}.{stage.name}.after", f"it waits for itself: {circle}", hint="break the circle"
+            )
         for before in stage.after:
             if before not in by_name:
                 known = ", ".join(sorted(by_name))
-                raise InvalidPipeline(f"{name}.{stage.name}.after", f"there is no stage {before!r}", hint=f"stages: {known}")
+                raise InvalidPipeline(
+                    f"{name}.{stage.name}.after", f"there is no stage {before!r}", hint=f"stages: {known}"
+                )
             if before not in ordered:
                 visit(by_name[before], (*path, stage.name))
         ordered[stage.name] = stage

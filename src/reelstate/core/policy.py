@@ -40,7 +40,7 @@ def priority_number(priority: int | str) -> int:
     return number
 
 
-def lease_expiry(  # noqa: PLR0913 -- the three limits and the three instants they count from
+def lease_expiry(
     now: datetime,
     claimed_at: datetime,
     progress_at: datetime,

@@ -1,4 +1,4 @@
-"""The record of an entity, and how a gap in it is bridged: versions follow each other, each origin the target before."""
+"""The record of an entity, and how a gap in it is bridged: versions without a hole, each origin the target before."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reelstate.core.aggregate import Counters
-from reelstate.core.document import Limits, encode_optional
+from reelstate.core.document import LIMITS, Limits, encode_optional
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Completion, TaskKey, Verdict
 from reelstate.services.catalogue import Catalogue
@@ -24,7 +24,7 @@ Stage = tuple[int, int]
 
 
 async def complete(
-    store: Store, catalogue: Catalogue, items: Sequence[Completion], limits: Limits = Limits()
+    store: Store, catalogue: Catalogue, items: Sequence[Completion], limits: Limits = LIMITS
 ) -> list[Verdict]:
     """Record results, a verdict per item in the order given. Only a `running` task under the same token takes one."""
     if not items:
@@ -77,7 +77,9 @@ async def count(transaction: Transaction, ended: Counter[tuple[int, int, str]]) 
     rows = [(*key, *numbers) for key, numbers in sorted(stages.items())]
     closed: dict[int, Closed] = {}
     columns = ("job_id", "stage", "done", "skipped", "failed")
-    for job_id, stage, total, done, skipped, failed, sole in await transaction.run("complete_stages", Batch(columns, rows)):
+    for job_id, stage, total, done, skipped, failed, sole in await transaction.run(
+        "complete_stages", Batch(columns, rows)
+    ):
         if done + skipped + failed == total:
             job = closed.setdefault(job_id, Closed())
             job.completes = bool(sole) and not failed

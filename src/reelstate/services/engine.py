@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from reelstate.core.document import Limits
+from reelstate.core.document import LIMITS, Limits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
     Claim,
@@ -55,7 +55,7 @@ OPERATOR = "operator"
 class Engine:
     """The verbs in the order of the data's way: submit, orchestrate, claim, report, complete … observe."""
 
-    def __init__(self, store: Store, *, limits: Limits = Limits()) -> None:
+    def __init__(self, store: Store, *, limits: Limits = LIMITS) -> None:
         self.store = store
         self.limits = limits
         self.catalogue = Catalogue()
@@ -67,7 +67,9 @@ class Engine:
 
     async def submit(self, pipeline: str, spec: Json = None, **options: Any) -> Submitted:
         """Make one job; options are those of `Submission`."""
-        (answer,) = await self.submit_many([Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)])
+        (answer,) = await self.submit_many(
+            [Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)]
+        )
         return answer
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
@@ -109,9 +111,7 @@ class Engine:
     async def cancel_many(self, operation: Operation) -> list[Operated]:
         return await cancel(self.store, self.catalogue, operation)
 
-    async def retry(
-        self, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any
-    ) -> Verdict:
+    async def retry(self, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Run a job again: what is unfinished, or from a stage on."""
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
 
@@ -139,7 +139,7 @@ class Engine:
         """Jobs, the newest first; the rest of the options are those of `JobFilter`."""
         return await observe.observe_jobs(self.store, JobFilter(**wanted), limit=limit, after=after)
 
-    async def tasks(  # noqa: PLR0913 -- a filter and a page
+    async def tasks(
         self,
         job_id: int,
         *,
@@ -187,6 +187,6 @@ class Engine:
     async def disable(self, name: str, *, actor: str = OPERATOR) -> int:
         return await workers.disable(self.store, name, actor=actor)
 
-    async def doctor(self, *, repair: bool = False, quick: bool = False) -> Diagnosis:
+    async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant, and mend it when told to."""
-        return await doctor(self.store, self.catalogue, repair=repair, quick=quick)
+        return await doctor(self.store, self.catalogue, mend=repair)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reelstate.core.document import Limits, encode, shorten
+from reelstate.core.document import LIMITS, Limits, encode, shorten
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import Actor, JobStatus, TaskStatus
 from reelstate.core.model import Failure, Json, TaskKey, Verdict
@@ -31,15 +31,13 @@ class FinalError:
     killer: bool = False
 
 
-async def fail(
-    store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: Limits = Limits()
-) -> list[Verdict]:
+async def fail(store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: Limits = LIMITS) -> list[Verdict]:
     """Record failed attempts, a verdict per item in the order given."""
     if not items:
         return []
     errors = [_error_text(item, limits) for item in items]
     held = [(item.key, item.token) for item in items]
-    dice = [random.random() for _ in items]  # noqa: S311 -- jitter
+    dice = [random.random() for _ in items]
 
     async def flow(transaction: Transaction) -> list[Verdict]:
         rests = await _rests(transaction, catalogue, items, dice)
@@ -59,12 +57,13 @@ async def fail(
 
 async def settle(transaction: Transaction, catalogue: Catalogue, final: Sequence[FinalError], *, actor: Actor) -> None:
     """What follows from final errors: a required stage fails its job, a killer has it quarantined, an optional
-    stage goes on without them."""
+    stage goes on without them.
+    """
     if not final:
         return
     closed = await count(transaction, Counter((error.key.job_id, error.key.stage, "error") for error in final))
     jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {error.key.job_id for error in final})}
-    moves = {}
+    moves: dict[int, JobMove] = {}
     for error in sorted(final, key=lambda error: not error.killer):  # a killer weighs more than a failure
         job = jobs[error.key.job_id]
         if job.active and (error.killer or job.declared.graph.stages[error.key.stage].required):
@@ -111,5 +110,7 @@ def _error_text(item: Failure, limits: Limits) -> str:
         raise InvalidRequest("retry_in", f"{item.retry_in!r} is not a delay", hint="seconds, from 0 to 30 days")
     error = {"message": item.error} if isinstance(item.error, str) else item.error
     if isinstance(error, dict):
-        error = {name: shorten(value, limits.error) if isinstance(value, str) else value for name, value in error.items()}
+        error = {
+            name: shorten(value, limits.error) if isinstance(value, str) else value for name, value in error.items()
+        }
     return encode(f"error of {item.key}", error, 16 * limits.error)

@@ -11,7 +11,7 @@ from reelstate.core.model import Json
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.stores.store import Batch, Row, Transaction
 
-COLUMNS = tuple("id origin status phase actor reason error degraded".split())
+COLUMNS = ("id", "origin", "status", "phase", "actor", "reason", "error", "degraded")
 KNOWN = {str(status): status for status in JobStatus}
 
 

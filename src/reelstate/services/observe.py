@@ -22,6 +22,7 @@ T = TypeVar("T")
 LARGEST_PAGE = 10_000
 PAST_EVERY_ID = 2**62
 START = ("0", 0)
+CURSOR_PIECES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +34,11 @@ class JobFilter:
     user_id: str | None = None
 
 
+EVERY_JOB = JobFilter()
+
+
 async def observe_jobs(
-    store: Store, wanted: JobFilter = JobFilter(), *, limit: int = 50, after: str | None = None
+    store: Store, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, after: str | None = None
 ) -> Page[Job]:
     """Jobs, the newest first."""
     before = PAST_EVERY_ID if after is None else _whole(after)
@@ -58,13 +62,13 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDet
         declared = (await catalogue.known(transaction, [pipeline_id]))[pipeline_id]
         opened = {row[0]: row for row in await transaction.run("observe_stages", job_id=job_id)}
         single = [number for number, stage in enumerate(declared.graph.stages) if stage.each is None]
-        results = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
+        results: dict[int, Json] = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
         return _detail(_job(tuple(row)), declared, opened, results)
 
     return await store.read(flow)
 
 
-async def observe_tasks(  # noqa: PLR0913 -- a filter and a page
+async def observe_tasks(
     store: Store,
     catalogue: Catalogue,
     job_id: int,
@@ -106,7 +110,7 @@ async def observe_events(store: Store, *, limit: int = 500, after: str | None = 
     return await store.read(flow)
 
 
-async def observe_history(  # noqa: PLR0913 -- an entity and a page
+async def observe_history(
     store: Store,
     job_id: int,
     *,
@@ -178,7 +182,7 @@ def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
     if text is None:
         return START
     pieces = text.split(".")
-    if len(pieces) != 3 or not all(piece.isdecimal() for piece in pieces[1:]):
+    if len(pieces) != CURSOR_PIECES or not all(piece.isdecimal() for piece in pieces[1:]):
         raise InvalidRequest("after", f"{text!r} is not a cursor", hint="use the one that the last page gave")
     if pieces[0] != epoch:
         raise InvalidRequest("after", "the cursor is from another database", hint="start again without a cursor")
@@ -216,14 +220,25 @@ def _task(row: Row, declared: Declared) -> Task:
     names = [name for name in Task.__dataclass_fields__ if name != "stage_name"]
     values = dict(zip(names, row, strict=True))
     return Task(
-        **{**values, "status": _known(TaskStatus, values["status"]), "stage_name": declared.graph.stages[row[1]].name}
+        **{
+            **values,
+            "status": _known(TaskStatus, values["status"]),
+            "stage_name": declared.graph.stages[row[1]].name,
+        }
     )
 
 
 def _worker(row: Row) -> Worker:
     values = dict(zip(Worker.__dataclass_fields__, row, strict=True))
     sets = {name: frozenset(values[name]) for name in ("capabilities", "pipelines")}
-    return Worker(**{**values, **sets, "status": _known(WorkerStatus, values["status"]), "enabled": bool(values["enabled"])})
+    return Worker(
+        **{
+            **values,
+            **sets,
+            "status": _known(WorkerStatus, values["status"]),
+            "enabled": bool(values["enabled"]),
+        }
+    )
 
 
 def _event(row: Row, epoch: str) -> Event:
@@ -253,7 +268,9 @@ def _known(statuses: Callable[[str], T], word: str) -> T:
         return statuses(word)
     except ValueError:
         raise InvalidRequest(
-            "status", f"{word!r} is not a status this version knows", hint="upgrade Reelstate, or run `reel doctor`"
+            "status",
+            f"{word!r} is not a status this version knows",
+            hint="upgrade Reelstate, or run `reel doctor`",
         ) from None
 
 

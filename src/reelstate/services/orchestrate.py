@@ -139,9 +139,7 @@ async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisi
 def _move(job: LockedJob, seen: Opened, following: Next, decisions: _Decisions) -> None:
     if following.phase is None:
         names = [job.declared.graph.stages[stage].name for stage, (_, counters) in seen.items() if counters.failed]
-        decisions.moves.append(
-            JobMove(job=job, status=JobStatus.COMPLETED, actor=Actor.ORCHESTRATOR, degraded=names)
-        )
+        decisions.moves.append(JobMove(job=job, status=JobStatus.COMPLETED, actor=Actor.ORCHESTRATOR, degraded=names))
     elif following.phase == job.phase:
         return
     elif job.status in PHASES:

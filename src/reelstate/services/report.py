@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reelstate.core.document import Limits, encode_optional, shorten
+from reelstate.core.document import LIMITS, Limits, encode_optional, shorten
 from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.services.verdict import HELD_COLUMNS, held_of, verdicts
@@ -16,10 +16,11 @@ from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
 LOG_COLUMNS = (*HELD_COLUMNS, "level", "message", "metadata")
+WHOLE = 100
 LEVELS = ("debug", "info", "warning", "error")
 
 
-async def report(store: Store, worker_id: int, items: Sequence[Progress], limits: Limits = Limits()) -> Report:
+async def report(store: Store, worker_id: int, items: Sequence[Progress], limits: Limits = LIMITS) -> Report:
     """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given."""
     rows = [_row(item, limits) for item in items]
     logs = [_log_rows(item, limits) for item in items]
@@ -52,7 +53,7 @@ async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list
 
 
 def _row(item: Progress, limits: Limits) -> Row:
-    if item.percent is not None and not 0 <= item.percent <= 100:
+    if item.percent is not None and not 0 <= item.percent <= WHOLE:
         raise InvalidRequest("percent", f"{item.percent!r} is not a percentage", hint="a number from 0 to 100")
     message = None if item.message is None else shorten(item.message, limits.message)
     step = None if item.step is None else shorten(item.step, limits.message)

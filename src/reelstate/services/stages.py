@@ -46,7 +46,7 @@ class OpeningStage:
         }
 
 
-class BrokenFanOut(Exception):  # noqa: N818 -- becomes a failed job or a refused request, never reaches a caller
+class BrokenFanOut(Exception):
     """An `each` path that leads to nothing one could fan out over."""
 
     def __init__(self, opening: OpeningStage) -> None:
@@ -88,7 +88,8 @@ async def _open(transaction: Transaction, group: list[OpeningStage], *, total: i
     if first.fans_out:
         await _fan_out(transaction, first, total)
     elif first.again:
-        await transaction.run("orchestrate_tasks_again", job_ids=job_ids, stage=first.opening.stage)
+        terms = {"stage": first.opening.stage, "attempts": first.spec.attempts}
+        await transaction.run("orchestrate_tasks_again", job_ids=job_ids, **terms)
     else:
         await transaction.run("orchestrate_tasks", job_ids=job_ids, **first.terms())
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reelstate.core.document import Limits, encode, plain_text
+from reelstate.core.document import LIMITS, Limits, encode, plain_text
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest
 from reelstate.core.model import Submission, Submitted, Verdict
 from reelstate.core.policy import priority_number
@@ -51,7 +51,7 @@ class _Request:
 
 
 async def submit(
-    store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: Limits = Limits()
+    store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: Limits = LIMITS
 ) -> list[Submitted]:
     """Make a job of each submission, all or none; the answers stand in the order of the submissions."""
     requests = [_checked(catalogue, submission, limits) for submission in submissions]
@@ -75,9 +75,7 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
     return answers
 
 
-async def _open_first_stages(
-    transaction: Transaction, catalogue: Catalogue, fresh: list[tuple[int, _Request]]
-) -> None:
+async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, fresh: list[tuple[int, _Request]]) -> None:
     openings = [
         OpeningStage(job_id, request.declared, opening, request.priority, request.delay)
         for job_id, request in fresh
@@ -86,7 +84,9 @@ async def _open_first_stages(
     try:
         empty = await open_stages(transaction, openings)
     except BrokenFanOut as broken:
-        raise InvalidRequest("spec", broken.message, hint="put the array that the pipeline fans out over there") from None
+        raise InvalidRequest(
+            "spec", broken.message, hint="put the array that the pipeline fans out over there"
+        ) from None
     if empty:
         await advance(transaction, catalogue, {job_id: {} for job_id, _ in fresh})
 

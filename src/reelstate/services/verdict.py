@@ -53,8 +53,13 @@ async def _ends(transaction: Transaction, refused: Sequence[Held]) -> list[Row]:
     return await transaction.run("complete_verdicts", Batch(HELD_COLUMNS, held_rows(refused)))
 
 
-def _verdict(  # noqa: PLR0913 -- the row as it is, the run as it ended, and what was asked
-    token: int | None, asked: int, status: str | None, target: str | None, actor: str | None, targets: Sequence[str]
+def _verdict(
+    token: int | None,
+    asked: int,
+    status: str | None,
+    target: str | None,
+    actor: str | None,
+    targets: Sequence[str],
 ) -> Verdict:
     if token is None or asked > token:
         return Verdict.UNKNOWN

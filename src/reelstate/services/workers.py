@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from reelstate.core.document import Limits, encode_optional, plain_text
+from reelstate.core.document import LIMITS, Limits, encode_optional, plain_text
 from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.machine import WORKER, WorkerStatus
 from reelstate.core.model import Json, TaskKey
@@ -30,7 +30,7 @@ class Registration:
     metadata: Json = None
 
 
-async def register(store: Store, registration: Registration, limits: Limits = Limits()) -> int:
+async def register(store: Store, registration: Registration, limits: Limits = LIMITS) -> int:
     """Make the instance known and give its id; refused while its name is disabled."""
     if not NAME.fullmatch(registration.name):
         raise InvalidRequest("name", f"{registration.name!r} can't name a worker", hint="letters, digits, . _ -")
@@ -90,7 +90,13 @@ async def disable(store: Store, name: str, *, actor: str) -> int:
 
 
 async def _move(
-    store: Store, target: WorkerStatus, *, actor: str, reason: str | None, worker_id: int | None, name: str | None
+    store: Store,
+    target: WorkerStatus,
+    *,
+    actor: str,
+    reason: str | None,
+    worker_id: int | None,
+    name: str | None,
 ) -> list[int]:
     origins = [state for state in WORKER.states if state != target and WORKER.allows(state, target, actor)]
 

@@ -8,7 +8,11 @@ from collections.abc import Iterable, Mapping
 from reelstate.core.machine import JOB, TASK, WORKER, Machine
 
 TABLES: Mapping[str, Machine] = {"jobs": JOB, "tasks": TASK, "workers": WORKER}
-KEYS: Mapping[str, tuple[str, ...]] = {"jobs": ("id",), "tasks": ("job_id", "stage", "part"), "workers": ("id",)}
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "jobs": ("id",),
+    "tasks": ("job_id", "stage", "part"),
+    "workers": ("id",),
+}
 
 
 def quoted(words: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ class Patience:
         left = self._end - time.monotonic()
         if left <= 0:
             return False
-        pause = min(left, self._pause * random.uniform(0.5, 1.0))  # noqa: S311 -- spreads load, guards nothing
+        pause = min(left, self._pause * random.uniform(0.5, 1.0))
         words = " ".join(str(cause).split()) or type(cause).__name__
         logger.warning("%s: %s; trying again in %.2f s, for %.0f s more", doing, words, pause, left)
         await asyncio.sleep(pause)

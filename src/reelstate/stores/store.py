@@ -20,11 +20,39 @@ Result = TypeVar("Result")
 Row = tuple[Any, ...]
 
 TIMES = frozenset(
-    "at run_after ready_at claimed_at started_at progress_at finished_at changed_at created_at declared_at opened_at"
-    " lease_expires_at registered_at last_heartbeat_at".split()
+    {
+        "at",
+        "changed_at",
+        "claimed_at",
+        "created_at",
+        "declared_at",
+        "finished_at",
+        "last_heartbeat_at",
+        "lease_expires_at",
+        "opened_at",
+        "progress_at",
+        "ready_at",
+        "registered_at",
+        "run_after",
+        "started_at",
+    }
 )
 DOCUMENTS = frozenset(
-    "spec input checkpoint result error data degraded graph metadata capabilities pipelines needs prefers".split()
+    {
+        "capabilities",
+        "checkpoint",
+        "data",
+        "degraded",
+        "error",
+        "graph",
+        "input",
+        "metadata",
+        "needs",
+        "pipelines",
+        "prefers",
+        "result",
+        "spec",
+    }
 )
 
 
@@ -83,4 +111,3 @@ class Store(Protocol):
 def columns_of(kind: frozenset[str], names: Sequence[str]) -> list[int]:
     """The positions of the columns of a kind in a result."""
     return [position for position, name in enumerate(names) if name in kind]
-

@@ -72,9 +72,7 @@ async def operate(
     return await store.write(flow)
 
 
-async def move(
-    transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation
-) -> None:
+async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation) -> None:
     """Write the jobs' new status with who asked and why."""
     rows = [(job.id, job.status, None) for job in jobs]
     await transaction.run(
@@ -108,12 +106,20 @@ async def _lock(transaction: Transaction, catalogue: Catalogue, job_ids: Sequenc
 
 
 def _judge(
-    job_id: int, job: LockedJob | None, operation: Operation, target: JobStatus, already: Collection[JobStatus]
+    job_id: int,
+    job: LockedJob | None,
+    operation: Operation,
+    target: JobStatus,
+    already: Collection[JobStatus],
 ) -> Operated:
     if job is None:
         return Operated(job_id, Verdict.UNKNOWN, NotFound("job", job_id))
     if job.status is None:
-        return Operated(job_id, None, CorruptState(f"job {job_id} has a status that this version does not know", hint=READ_ONLY))
+        return Operated(
+            job_id,
+            None,
+            CorruptState(f"job {job_id} has a status that this version does not know", hint=READ_ONLY),
+        )
     if operation.version is not None and operation.version != job.version:
         return Operated(job_id, None, VersionConflict("job", job_id, operation.version, job.version))
     if job.status in already:

@@ -34,9 +34,7 @@ class From:
             raise InvalidRequest("parts", f"{first}-{last} is not a range", hint="the first part is 0; write 3-9")
 
 
-async def retry(
-    store: Store, catalogue: Catalogue, operation: Operation, start: From | None = None
-) -> list[Operated]:
+async def retry(store: Store, catalogue: Catalogue, operation: Operation, start: From | None = None) -> list[Operated]:
     """Run jobs again: what is unfinished, or everything from a stage on."""
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
@@ -82,7 +80,7 @@ async def _rewind(transaction: Transaction, job: LockedJob, start: From, operati
     await _run_again(transaction, job, number, start.parts, TaskStatus.READY, operation)
 
 
-async def _run_again(  # noqa: PLR0913 -- which tasks of which stage of which job, to what, asked by whom
+async def _run_again(
     transaction: Transaction,
     job: LockedJob,
     stage: int,

@@ -24,11 +24,11 @@ AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAva
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 
 
-class Again(Exception):  # noqa: N818 -- a signal between this module and the store, never shown
+class Again(Exception):
     """The database asks for the transaction to be run again."""
 
 
-class Away(Exception):  # noqa: N818
+class Away(Exception):
     """The connection is gone; the server may come back."""
 
 
@@ -55,7 +55,13 @@ def wrong_address(error: psycopg.OperationalError) -> bool:
     text = str(error)
     return any(
         sign in text
-        for sign in ("authentication failed", "does not exist", "could not translate", "resolve host", "no pg_hba.conf")
+        for sign in (
+            "authentication failed",
+            "does not exist",
+            "could not translate",
+            "resolve host",
+            "no pg_hba.conf",
+        )
     )
 
 
@@ -76,14 +82,18 @@ def _meaning(error: Exception) -> StoreError:
         return GuardRefused(text.removeprefix("reelstate: "), hint="the machines are drawn in docs/lifecycle.md")
     match error:
         case errors.DiskFull():
-            return StoreFull(f"the database's disk is full: {text}", hint="free space on the server; nothing was changed")
+            return StoreFull(
+                f"the database's disk is full: {text}", hint="free space on the server; nothing was changed"
+            )
         case errors.ReadOnlySqlTransaction():
             return StoreReadOnly(
                 "the database is read-only", hint="connect to the primary server, with a user that may write"
             )
         case errors.InsufficientPrivilege():
             return StoreReadOnly(text, hint="grant the user all rights on the schema reelstate")
-        case errors.UndefinedTable() | errors.UndefinedColumn() | errors.InvalidSchemaName() | errors.UndefinedFunction():
+        case (
+            errors.UndefinedTable() | errors.UndefinedColumn() | errors.InvalidSchemaName() | errors.UndefinedFunction()
+        ):
             return SchemaMismatch(text, hint="run `reel migrate`")
         case errors.IntegrityError():
             return CorruptState(text, hint="run `reel doctor` to see what is wrong; nothing was changed")

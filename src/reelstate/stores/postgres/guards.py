@@ -92,7 +92,8 @@ STAGES = """
 CREATE OR REPLACE FUNCTION reelstate.audit_stages_opened() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO reelstate.events (entity, job_id, stage, version, origin, target, actor, data, at)
-    SELECT 'stage', job_id, stage, version, NULL, 'opened', 'orchestrator', jsonb_build_object('total', total), opened_at
+    SELECT 'stage', job_id, stage, version, NULL, 'opened', 'orchestrator', jsonb_build_object('total', total),
+           opened_at
     FROM opened;
     RETURN NULL;
 END $$;
@@ -112,7 +113,14 @@ CREATE OR REPLACE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stage
 
 def script() -> str:
     """Everything that guards the tables, fit to be run again at any time."""
-    return REFUSE + BY_HAND + EVENTS + DELETES + STAGES + "".join(_table(table, machine) for table, machine in TABLES.items())
+    return (
+        REFUSE
+        + BY_HAND
+        + EVENTS
+        + DELETES
+        + STAGES
+        + "".join(_table(table, machine) for table, machine in TABLES.items())
+    )
 
 
 def triggers() -> set[str]:
@@ -156,9 +164,8 @@ def _hot(table: str) -> str:
     """The changes that nearly every row goes through, told apart by plain comparisons before the list is searched."""
     if table != "tasks":
         return "false"
-    return (
-        "n.actor = 'worker' AND (o.status = 'ready' AND n.status = 'running' OR o.status = 'running' AND n.status = 'done')"
-    )
+    claimed, completed = ("o.status = 'ready' AND n.status = 'running'", "o.status = 'running' AND n.status = 'done'")
+    return f"n.actor = 'worker' AND ({claimed} OR {completed})"
 
 
 def _births(table: str, machine: Machine) -> str:

@@ -17,8 +17,8 @@ from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.stores import guard, migrate
 from reelstate.stores.patience import Patience
 from reelstate.stores.postgres import guards
-from reelstate.stores.postgres.array import array
 from reelstate.stores.postgres.address import session_address, shown_address
+from reelstate.stores.postgres.array import array
 from reelstate.stores.postgres.faults import AWAY, Again, Away, first_line, translated, wrong_address
 from reelstate.stores.store import Batch, Clock, Flow, Row
 
@@ -36,7 +36,12 @@ class PostgresTransaction:
     """Runs the named statements on one connection."""
 
     def __init__(
-        self, connection: Connection, statements: dict[str, LiteralString], clock: Clock | None, *, prepare: bool
+        self,
+        connection: Connection,
+        statements: dict[str, LiteralString],
+        clock: Clock | None,
+        *,
+        prepare: bool,
     ) -> None:
         self._connection = connection
         self._statements = statements
@@ -61,13 +66,19 @@ class PostgresStore:
     dialect = "postgres"
 
     def __init__(
-        self, url: str, *, connections: int = 4, patience: float = 60.0, prepare: bool = True, clock: Clock | None = None
+        self,
+        url: str,
+        *,
+        connections: int = 4,
+        patience: float = 60.0,
+        prepare: bool = True,
+        clock: Clock | None = None,
     ) -> None:
         self.url = url
         self._patience = patience
         self._clock = clock
         self._prepare = prepare
-        self._statements = cast("dict[str, LiteralString]", migrate.statements(PACKAGE))
+        self._statements = migrate.statements(PACKAGE)
         self._migrations = migrate.migrations(PACKAGE)
         self._constraints = guards.constraints(self._migrations[CONSTRAINTS - 1].script)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -109,8 +120,8 @@ class PostgresStore:
             with translated():
                 async with connection.transaction():
                     for name in self._constraints.keys() - await _installed(connection):
-                        await connection.execute(cast("LiteralString", self._constraints[name]))
-                    await connection.execute(cast("LiteralString", guards.script()))
+                        await connection.execute(self._constraints[name])
+                    await connection.execute(guards.script())
 
     async def read(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
@@ -183,7 +194,9 @@ class PostgresStore:
         patience = Patience(min(self._patience, 10.0))
         while True:
             try:
-                return await psycopg.AsyncConnection.connect(session_address(self.url), autocommit=True, connect_timeout=10)
+                return await psycopg.AsyncConnection.connect(
+                    session_address(self.url), autocommit=True, connect_timeout=10
+                )
             except psycopg.OperationalError as error:
                 if wrong_address(error) or not await patience.wait(error, "the database can't be reached"):
                     raise StoreUnavailable(
@@ -201,9 +214,10 @@ class PostgresStore:
             )
             applied = []
             for migration in migrate.pending(self._migrations, await _schema_number(connection)):
-                await connection.execute(cast("LiteralString", migration.script))
+                await connection.execute(migration.script)
                 await connection.execute(
-                    "INSERT INTO reelstate.migrations (number, name) VALUES (%s, %s)", [migration.number, migration.name]
+                    "INSERT INTO reelstate.migrations (number, name) VALUES (%s, %s)",
+                    [migration.number, migration.name],
                 )
                 applied.append(f"{migration.number:04d}_{migration.name}")
             if await _install_guards(connection):
@@ -227,9 +241,10 @@ async def _install_guards(connection: Connection) -> bool:
     cursor = await connection.execute("SELECT value FROM reelstate.facts WHERE name = 'guards'")
     if await cursor.fetchone() == (digest,):
         return False
-    await connection.execute(cast("LiteralString", script))
+    await connection.execute(script)
     await connection.execute(
-        "INSERT INTO reelstate.facts VALUES ('guards', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [digest]
+        "INSERT INTO reelstate.facts VALUES ('guards', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [digest],
     )
     return True
 

@@ -43,15 +43,11 @@ def _meaning(error: sqlite3.Error) -> StoreError:
     text = str(error)
     match _code(error):
         case sqlite3.SQLITE_CONSTRAINT if text.startswith(REFUSED):
-            return GuardRefused(
-                text.removeprefix(REFUSED), hint="the machines are drawn in docs/lifecycle.md"
-            )
+            return GuardRefused(text.removeprefix(REFUSED), hint="the machines are drawn in docs/lifecycle.md")
         case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_MISMATCH:
             return CorruptState(text, hint="run `reel doctor` to see what is wrong; nothing was changed")
         case sqlite3.SQLITE_FULL:
-            return StoreFull(
-                f"the database's disk is full: {text}", hint="free space on its disk; nothing was changed"
-            )
+            return StoreFull(f"the database's disk is full: {text}", hint="free space on its disk; nothing was changed")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return StoreReadOnly(text, hint="the database file and its folder must be writable for this user")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
@@ -71,8 +67,6 @@ def _meaning(error: sqlite3.Error) -> StoreError:
         case sqlite3.SQLITE_ERROR if any(sign in text for sign in MISSING):
             return SchemaMismatch(text, hint="run `reel migrate`")
         case sqlite3.SQLITE_ERROR if text.endswith("already exists"):
-            return SchemaMismatch(
-                text, hint="the file belongs to another program; give Reelstate one of its own"
-            )
+            return SchemaMismatch(text, hint="the file belongs to another program; give Reelstate one of its own")
         case _:
             return StoreError(text)

@@ -54,8 +54,7 @@ AUDITS = {
         "NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker",
         "job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part",
         "status, version, token, attempt",
-        "NEW.version NOT IN (OLD.version, OLD.version + 1)"
-        " OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
+        "NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
     ),
     "workers": Audit(
         "worker_id",
@@ -118,9 +117,7 @@ END;
 def script() -> str:
     """Everything that guards the tables, to be run where none of our triggers is left."""
     tables = "".join(
-        guard(table, machine)
-        for table, machine in TABLES.items()
-        for guard in (_birth, _identity, _change, _by_hand)
+        guard(table, machine) for table, machine in TABLES.items() for guard in (_birth, _identity, _change, _by_hand)
     )
     return EVENTS + DELETES + STAGES + tables
 

@@ -157,9 +157,7 @@ class SQLiteStore:
     def _migrate(self) -> list[str]:
         self._connect(create=True)
         connection = self._ready()
-        return _committed(
-            connection, "BEGIN IMMEDIATE", lambda: _brought_up_to_date(connection, self._migrations)
-        )
+        return _committed(connection, "BEGIN IMMEDIATE", lambda: _brought_up_to_date(connection, self._migrations))
 
     def _restore_guards(self) -> None:
         connection = self._ready()
@@ -261,9 +259,7 @@ def _brought_up_to_date(connection: sqlite3.Connection, shipped: list[migrate.Mi
     applied = []
     for migration in migrate.pending(shipped, _schema_number(connection)):
         _run_script(connection, migration.script)
-        connection.execute(
-            "INSERT INTO migrations (number, name) VALUES (?, ?)", [migration.number, migration.name]
-        )
+        connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", [migration.number, migration.name])
         applied.append(f"{migration.number:04d}_{migration.name}")
     script = guards.script()
     installed = connection.execute("SELECT value FROM facts WHERE name = 'guards'").fetchone()

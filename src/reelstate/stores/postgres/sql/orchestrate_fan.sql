@@ -22,5 +22,6 @@ SELECT %(job_id)s, %(stage)s, part, %(lane)s, %(priority)s, %(attempts)s, %(max_
 FROM parts, (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
 ON CONFLICT (job_id, stage, part) DO UPDATE
 SET status = 'ready', ready_at = excluded.changed_at, run_after = NULL, input = excluded.input,
+    max_attempts = greatest(t.max_attempts, t.attempt + excluded.max_attempts),
     version = t.version + 1, actor = 'orchestrator', reason = NULL, changed_at = excluded.changed_at
 WHERE t.status = 'new'

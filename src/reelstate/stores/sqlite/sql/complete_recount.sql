@@ -6,7 +6,8 @@ WITH given (job_id, stage, open) AS (
            count(*) FILTER (WHERE t.status = 'done') AS done,
            count(*) FILTER (WHERE t.status = 'skipped') AS skipped,
            count(*) FILTER (WHERE t.status = 'error' AND t.run_after IS NULL) AS failed
-    FROM given LEFT JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage
+    FROM (SELECT DISTINCT * FROM given) AS given
+    LEFT JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage
     GROUP BY given.job_id, given.stage
 )
 UPDATE stages

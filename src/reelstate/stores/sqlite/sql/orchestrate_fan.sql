@@ -37,5 +37,6 @@ FROM parts
 WHERE true
 ON CONFLICT (job_id, stage, part) DO UPDATE
 SET status = 'ready', ready_at = excluded.changed_at, run_after = NULL, input = excluded.input,
+    max_attempts = max(t.max_attempts, t.attempt + excluded.max_attempts),
     version = t.version + 1, actor = 'orchestrator', reason = NULL, changed_at = excluded.changed_at
 WHERE t.status = 'new'
