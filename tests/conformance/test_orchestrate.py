@@ -1,16 +1,12 @@
 """orchestrate: what is possible opens, what is due becomes ready, the job shows where it stands."""
 
-from typing import Any
-
 import pytest
 
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.core.model import Completion, Json
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.complete import COLUMNS, count
 from reelstate.services.engine import Engine
 from reelstate.services.orchestrate import Orchestrated
-from reelstate.stores.store import Batch, Transaction
 from tests.conformance.scenes import (
     a_running_task,
     declared,
@@ -342,16 +338,16 @@ async def test_with_nothing_due_orchestrate_does_nothing(engine: Engine, clock: 
     assert await engine.orchestrate() == Orchestrated(ready=0, advanced=0)
 
 
-async def test_a_job_whose_next_step_was_missed_is_moved_on(engine: Engine, clock: FakeClock) -> None:
+async def test_a_job_whose_next_step_was_missed_is_moved_on(
+    engine: Engine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def forget(*_: object) -> None:
+        """Stand for a process that counted the task and then took no further step."""
+
     task = await a_running_task(engine, "fan")
-    result = '{"items":[1,2]}'
-
-    async def complete_without_advancing(transaction: Transaction) -> Any:
-        row = (*task.key, task.token, "done", result)
-        await transaction.run("complete", Batch(COLUMNS, [row]))
-        await count(transaction, [(task.key.job_id, 0, TaskStatus.DONE)])
-
-    await engine.store.write(complete_without_advancing)
+    with monkeypatch.context() as patch:
+        patch.setattr("reelstate.services.complete.advance", forget)
+        await engine.complete([done(task, {"items": [1, 2]})])
     clock.advance(59)
     assert (await engine.orchestrate(stuck_after=60)).advanced == 0
     clock.advance(1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reelstate.core.errors import InvalidRequest
-from reelstate.core.machine import JobStatus
+from reelstate.core.errors import InvalidRequest, InvalidTransition
+from reelstate.core.machine import Actor, JobStatus
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.cancel import cancel_tasks
@@ -20,6 +20,8 @@ async def force(store: Store, catalogue: Catalogue, operation: Operation, target
     require_reason(operation, "force")
     if target not in TARGETS:
         raise InvalidRequest("target", f"a job can't be forced to {target}", hint=f"one of {', '.join(TARGETS)}")
+    if operation.actor.partition(":")[0] != Actor.OPERATOR:
+        raise InvalidTransition("job", "whatever it is", target, operation.actor, who_may=[Actor.OPERATOR])
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
         job_ids = [job.id for job in jobs]
