@@ -58,9 +58,11 @@ async def doctor(store: Store, catalogue: Catalogue, *, mend: bool = False) -> D
     findings = tuple(missing + await _examine(store, CHECKS))
     if not findings or not mend:
         return Diagnosis(findings)
+    if missing:
+        await store.restore_triggers()
     await _mend(store, catalogue, findings)
     if missing:
-        await store.restore_guards()
+        await store.restore_constraints()
     left = await doctor(store, catalogue)
     return Diagnosis(left.findings, repaired=findings)
 

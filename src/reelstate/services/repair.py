@@ -134,7 +134,9 @@ async def _settle_jobs(transaction: Transaction, catalogue: Catalogue, findings:
 async def remove_orphans(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
     keys = [(finding.job_id, finding.stage, finding.part) for finding in findings]
     gone = await transaction.run("repair_orphans", Batch(("job_id", "stage", "part"), keys))
-    told = [("task", *key, version + 1, status, "removed") for *key, version, status in gone]
+    told = [
+        ("task" if key[2] >= 0 else "stage", *key, version + 1, status, "removed") for *key, version, status in gone
+    ]
     await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason="repair: orphans")
 
 

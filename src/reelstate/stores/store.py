@@ -95,8 +95,12 @@ class Store(Protocol):
         """The triggers and constraints that should be there and are not."""
         ...
 
-    async def restore_guards(self) -> None:
-        """Put back what is missing; the rows must satisfy it by then."""
+    async def restore_triggers(self) -> None:
+        """Put the triggers back; they look at what changes from now on."""
+        ...
+
+    async def restore_constraints(self) -> None:
+        """Put the constraints back; the rows must satisfy them by now."""
         ...
 
     async def read(self, flow: Flow[Result]) -> Result:

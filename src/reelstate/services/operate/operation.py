@@ -54,16 +54,17 @@ async def operate(
     target: JobStatus,
     apply: Apply,
     *,
-    already: Collection[JobStatus] = (),
+    already: Collection[JobStatus] | None = None,
 ) -> list[Operated]:
     """Move jobs to `target` where their machine allows it; `apply` does the verb's own part for those that move.
 
-    Jobs in a status in `already` are as the verb would have them, so nothing is done to them.
+    Jobs in a status in `already` (by default the target) are as the verb would have them, so nothing is done.
     """
 
     async def flow(transaction: Transaction) -> list[Operated]:
         jobs = await _lock(transaction, catalogue, operation.job_ids)
-        outcomes = [_judge(job_id, jobs.get(job_id), operation, target, already) for job_id in operation.job_ids]
+        enough = (target,) if already is None else already
+        outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in operation.job_ids]
         moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
         if moving:
             await apply(transaction, moving)
@@ -125,7 +126,7 @@ def _judge(
     if job.status in already:
         return Operated(job_id, Verdict.REPEATED)
     try:
-        changes = JOB.validate(job.status, target, operation.actor)
+        JOB.validate(job.status, target, operation.actor)
     except ReelstateError as error:
         return Operated(job_id, None, error)
-    return Operated(job_id, Verdict.OK if changes else Verdict.REPEATED)
+    return Operated(job_id, Verdict.OK)

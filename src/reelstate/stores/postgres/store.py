@@ -115,13 +115,20 @@ class PostgresStore:
         async with await self._first_connection() as connection:
             return sorted((guards.triggers() | self._constraints.keys()) - await _installed(connection))
 
-    async def restore_guards(self) -> None:
+    async def restore_triggers(self) -> None:
+        await self._restore([guards.script()])
+
+    async def restore_constraints(self) -> None:
+        async with await self._first_connection() as connection:
+            missing = self._constraints.keys() - await _installed(connection)
+        await self._restore([self._constraints[name] for name in sorted(missing)])
+
+    async def _restore(self, scripts: list[str]) -> None:
         async with await self._first_connection() as connection:
             with translated():
                 async with connection.transaction():
-                    for name in self._constraints.keys() - await _installed(connection):
-                        await connection.execute(self._constraints[name])
-                    await connection.execute(guards.script())
+                    for script in scripts:
+                        await connection.execute(script)
 
     async def read(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:

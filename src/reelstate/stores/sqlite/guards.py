@@ -132,6 +132,12 @@ def constraints(script: str) -> set[str]:
     return set(re.findall(r"CONSTRAINT (\w+)", script))
 
 
+def indexes(script: str) -> dict[str, str]:
+    """The statements of a script that make indexes, by name."""
+    found = re.findall(r"(CREATE (?:UNIQUE )?INDEX (\w+) .*?;)", script, re.DOTALL)
+    return {name: statement for statement, name in found}
+
+
 def _birth(table: str, machine: Machine) -> str:
     """Rows are born in a birth state at version 1; one with a past is the work of INSERT OR REPLACE."""
     audit = AUDITS[table]

@@ -122,8 +122,11 @@ class SQLiteStore:
     async def missing_guards(self) -> list[str]:
         return await self._in_thread(lambda: _missing_guards(self._ready(), self._migrations))
 
-    async def restore_guards(self) -> None:
-        await self._in_thread(self._restore_guards)
+    async def restore_triggers(self) -> None:
+        await self._in_thread(self._restore_triggers)
+
+    async def restore_constraints(self) -> None:
+        await self._in_thread(self._restore_constraints)
 
     async def read(self, flow: Flow[Result]) -> Result:
         return await self._in_thread(lambda: self._transact("BEGIN", flow))
@@ -159,9 +162,15 @@ class SQLiteStore:
         connection = self._ready()
         return _committed(connection, "BEGIN IMMEDIATE", lambda: _brought_up_to_date(connection, self._migrations))
 
-    def _restore_guards(self) -> None:
+    def _restore_triggers(self) -> None:
         connection = self._ready()
         _committed(connection, "BEGIN IMMEDIATE", lambda: _install_guards(connection, guards.script()))
+
+    def _restore_constraints(self) -> None:
+        connection = self._ready()
+        indexes = guards.indexes(_all(self._migrations))
+        for name in indexes.keys() & set(_missing_guards(connection, self._migrations)):
+            connection.execute(indexes[name])
         missing = _missing_guards(connection, self._migrations)
         if missing:
             raise SchemaMismatch(
@@ -282,12 +291,18 @@ def _install_guards(connection: sqlite3.Connection, script: str) -> None:
 
 
 def _missing_guards(connection: sqlite3.Connection, shipped: list[migrate.Migration]) -> list[str]:
-    """Triggers that are gone or were changed, and constraints that are gone."""
+    """Triggers that are gone or were changed, and constraints and indexes that are gone."""
     installed = _triggers(connection)
     changed = {name for name, text in guards.triggers().items() if installed.get(name) != text}
-    tables = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchall()
-    kept = guards.constraints("".join(text for (text,) in tables))
-    return sorted(changed | guards.constraints("".join(migration.script for migration in shipped)) - kept)
+    rows = connection.execute("SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type IN ('table', 'index')")
+    objects = dict(rows.fetchall())
+    kept = guards.constraints("".join(objects.values())) | objects.keys()
+    wanted = guards.constraints(_all(shipped)) | guards.indexes(_all(shipped)).keys()
+    return sorted(changed | wanted - kept)
+
+
+def _all(shipped: list[migrate.Migration]) -> str:
+    return "".join(migration.script for migration in shipped)
 
 
 def _triggers(connection: sqlite3.Connection) -> dict[str, str]:

@@ -126,7 +126,6 @@ CREATE TABLE tasks (
     checkpoint       TEXT,
     result           TEXT,
     error            TEXT,
-    CONSTRAINT tasks_pkey PRIMARY KEY (job_id, stage, part),
     -- What each status demands of the lease, the end and the next run.
     CONSTRAINT tasks_state CHECK (CASE status
         WHEN 'ready' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL

@@ -1,0 +1,315 @@
+"""doctor: what was broken by hand is found, mended or put aside, told in the record, and not found again."""
+
+import logging
+
+import pytest
+
+from reelstate.core.errors import CorruptState
+from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.services.engine import Engine
+from tests.engines import FakeClock, a_worker, done, engine_at, failed
+from tests.vandal import Vandal
+
+
+@pytest.fixture
+def vandal(database_url: str) -> Vandal:
+    return Vandal(database_url)
+
+
+async def _a_running_job(engine: Engine) -> int:
+    """A job with its plan done, one part done, one running and one ready."""
+    job_id = (await engine.submit("fan")).job_id
+    worker = await a_worker(engine)
+    (plan,) = (await engine.claim(worker, 1)).tasks
+    await engine.complete([done(plan, {"items": [1, 2, 3]})])
+    first, _ = (await engine.claim(worker, 2)).tasks
+    await engine.complete([done(first)])
+    return job_id
+
+
+async def _mended(engine: Engine, *checks: str) -> None:
+    """Doctor finds these checks broken, mends them, and then finds nothing."""
+    before = await engine.doctor()
+    assert set(checks) <= {finding.check for finding in before.findings}
+    after = await engine.doctor(repair=True)
+    assert after.findings == ()
+    assert set(checks) <= {finding.check for finding in after.repaired}
+    assert (await engine.doctor()).healthy
+
+
+async def _finish(engine: Engine, job_id: int) -> None:
+    """The job still runs to its end after a repair."""
+    worker = await a_worker(engine, "another")
+    while tasks := (await engine.claim(worker, 10)).tasks:
+        await engine.complete([done(task) for task in tasks])
+    assert (await engine.job(job_id)).job.status is JobStatus.COMPLETED
+
+
+async def test_a_healthy_store_has_no_findings_and_repair_changes_nothing(engine: Engine) -> None:
+    job_id = await _a_running_job(engine)
+    before = await engine.history(job_id)
+    diagnosis = await engine.doctor(repair=True)
+    assert diagnosis.healthy
+    assert diagnosis.repaired == ()
+    assert await engine.history(job_id) == before
+
+
+async def test_missing_guards_are_found_and_put_back(engine: Engine, vandal: Vandal) -> None:
+    vandal.drop_guards()
+    findings = (await engine.doctor()).findings
+    assert {finding.check for finding in findings} == {"guards"}
+    assert len(findings) > 10
+    assert (await engine.doctor(repair=True)).healthy
+
+
+async def test_an_unknown_job_status_is_quarantined(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET status = 'paused' WHERE id = ?", job_id)
+    await _mended(engine, "unknown_jobs")
+    detail = await engine.job(job_id)
+    assert detail.job.status is JobStatus.QUARANTINED
+    assert {task.status for task in (await engine.tasks(job_id)).items} == {TaskStatus.DONE, TaskStatus.NEW}
+    last = (await engine.history(job_id, stage=-1, part=-1)).items[-1]
+    assert (last.origin, last.target, last.actor) == ("paused", "quarantined", "doctor")
+
+
+async def test_an_ended_job_with_an_unknown_status_is_marked_and_not_moved(engine: Engine, vandal: Vandal) -> None:
+    job_id = (await engine.submit("simple")).job_id
+    await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 1)).tasks])
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET status = 'paused' WHERE id = ?", job_id)
+    await _mended(engine, "unknown_jobs")
+    job = (await engine.job(job_id)).job
+    assert job.status is JobStatus.COMPLETED
+    assert job.suspect
+
+
+async def test_an_unknown_task_status_is_put_back_and_its_job_quarantined(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET status = 'asleep' WHERE job_id = ? AND stage = 1 AND part = 2", job_id)
+    await _mended(engine, "unknown_tasks")
+    assert (await engine.job(job_id)).job.status is JobStatus.QUARANTINED
+    await engine.retry(job_id, reason="looked at it")
+    await _finish(engine, job_id)
+
+
+async def test_a_lease_on_a_finished_task_is_removed(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run(
+        "UPDATE tasks SET worker_id = last_worker, lease_expires_at = finished_at"
+        " WHERE job_id = ? AND stage = 1 AND part = 0",
+        job_id,
+    )
+    await _mended(engine, "lease_without_run")
+    task = (await engine.tasks(job_id, stage="work")).items[0]
+    assert (task.status, task.worker_id, task.lease_expires_at) == (TaskStatus.DONE, None, None)
+
+
+async def test_a_running_task_without_a_lease_is_made_ready(engine: Engine, vandal: Vandal, clock: FakeClock) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET worker_id = NULL, lease_expires_at = NULL WHERE job_id = ? AND part = 1", job_id)
+    clock.advance(3600)
+    assert (await engine.reclaim()).total == 0
+    await _mended(engine, "run_without_lease")
+    await _finish(engine, job_id)
+
+
+async def test_a_lease_of_an_unknown_worker_is_ended(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET worker_id = 7 WHERE job_id = ? AND part = 1", job_id)
+    await _mended(engine, "unknown_worker")
+    await _finish(engine, job_id)
+
+
+async def test_counters_that_are_off_are_counted_again(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE stages SET done = 0, failed = 2 WHERE job_id = ? AND stage = 1", job_id)
+    await _mended(engine, "counters")
+    stage = (await engine.job(job_id)).stages[1]
+    assert (stage.total, stage.done, stage.failed) == (3, 1, 0)
+
+
+async def test_counters_that_hid_the_end_of_a_stage_let_the_job_go_on(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE stages SET total = 9 WHERE job_id = ? AND stage = 1", job_id)
+    worker = await a_worker(engine, "another")
+    await engine.complete([done(task) for task in (await engine.claim(worker, 9)).tasks])
+    running = [task for task in (await engine.tasks(job_id)).items if task.status is TaskStatus.RUNNING]
+    assert len(running) == 1
+    vandal.run("UPDATE tasks SET status = 'ready', worker_id = NULL, lease_expires_at = NULL, ready_at = claimed_at"
+               " WHERE job_id = ? AND part = 1", job_id)  # fmt: skip
+    await engine.complete([done(task) for task in (await engine.claim(worker, 9)).tasks])
+    assert (await engine.claim(worker, 9)).tasks == []
+    await _mended(engine, "counters")
+    await _finish(engine, job_id)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+async def test_a_gap_in_the_record_is_bridged(engine: Engine, vandal: Vandal, version: int) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("DELETE FROM events WHERE job_id = ? AND stage = 1 AND part = 0 AND version = ?", job_id, version)
+    await _mended(engine, "record_tasks")
+    lines = [
+        (event.version, event.origin, event.target) for event in (await engine.history(job_id, stage=1, part=0)).items
+    ]
+    assert sorted(lines) == [(2, "ready", "running"), (3, "running", "done")]
+    (bridge,) = [event for event in (await engine.history(job_id, stage=1, part=0)).items if event.actor == "doctor"]
+    assert bridge.version == version
+    assert bridge.data == {"repair": True}
+
+
+async def test_a_job_whose_birth_was_erased_gets_it_back(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("DELETE FROM events WHERE job_id = ? AND entity = 'job' AND version = 1", job_id)
+    await _mended(engine, "record_jobs")
+    events = sorted((await engine.history(job_id, stage=-1, part=-1)).items, key=lambda event: event.version)
+    assert (events[0].version, events[0].origin, events[0].target) == (1, None, "pending")
+
+
+async def test_a_row_that_was_moved_unseen_is_told_in_the_record(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run(
+        "UPDATE tasks SET status = 'new', worker_id = NULL, lease_expires_at = NULL WHERE job_id = ? AND part = 1",
+        job_id,
+    )
+    await _mended(engine, "record_tasks")
+    last = (await engine.history(job_id, stage=1, part=1)).items[-1]
+    assert (last.origin, last.target, last.actor) == ("running", "new", "doctor")
+
+
+async def test_a_version_behind_its_record_catches_up(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET version = 1 WHERE id = ?", job_id)
+    vandal.run("UPDATE workers SET version = 9")
+    await _mended(engine, "record_jobs", "record_workers")
+
+
+async def test_a_record_that_contradicts_itself_marks_the_job(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE events SET origin = 'error' WHERE job_id = ? AND stage = 1 AND part = 0 AND version = 3", job_id)
+    await _mended(engine, "record_tasks")
+    assert (await engine.job(job_id)).job.suspect
+
+
+async def test_attempts_above_the_limit_raise_the_limit(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET attempt = 7 WHERE job_id = ? AND part = 1", job_id)
+    await _mended(engine, "attempts")
+    task = (await engine.tasks(job_id, stage="work")).items[1]
+    assert (task.attempt, task.max_attempts, task.status) == (7, 7, TaskStatus.RUNNING)
+
+
+async def test_a_token_behind_its_record_is_raised(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET token = 0 WHERE job_id = ? AND part = 1", job_id)
+    await _mended(engine, "tokens")
+    assert (await engine.tasks(job_id, stage="work")).items[1].token == 1
+
+
+async def test_of_two_tasks_for_one_part_the_furthest_stays(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run(
+        "INSERT INTO tasks (job_id, stage, part, lane, status, ready_at)"
+        " SELECT job_id, stage, part, lane, 'ready', changed_at FROM tasks WHERE job_id = ? AND stage = 1 AND part = 0",
+        job_id,
+    )
+    await _mended(engine, "duplicates")
+    assert (await engine.job(job_id)).job.status is JobStatus.QUARANTINED
+    parts = [(task.part, task.status) for task in (await engine.tasks(job_id, stage="work")).items]
+    assert parts[0] == (0, TaskStatus.DONE)
+    assert [part for part, _ in parts] == [0, 1, 2]
+
+
+async def test_an_orphan_is_removed_and_told(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("DELETE FROM stages WHERE job_id = ? AND stage = 1", job_id)
+    vandal.run("DELETE FROM jobs WHERE id = ?", job_id)
+    diagnosis = await engine.doctor(repair=True)
+    assert diagnosis.healthy
+    assert "orphans" in {finding.check for finding in diagnosis.repaired}
+
+
+@pytest.mark.parametrize(
+    "statement, check",
+    [
+        ("UPDATE tasks SET finished_at = NULL WHERE job_id = ? AND stage = 1 AND part = 0", "finished_tasks"),
+        ("UPDATE tasks SET finished_at = changed_at WHERE job_id = ? AND part = 2", "finished_tasks"),
+        ("UPDATE jobs SET finished_at = changed_at WHERE id = ?", "finished_jobs"),
+    ],
+)
+async def test_finished_at_tells_what_has_finished(engine: Engine, vandal: Vandal, statement: str, check: str) -> None:
+    job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run(statement, job_id)
+    await _mended(engine, check)
+
+
+async def test_what_is_ready_in_a_failed_job_is_put_back(engine: Engine, vandal: Vandal) -> None:
+    job_id = await _a_running_job(engine)
+    (task,) = (await engine.claim(await a_worker(engine, "another"), 1)).tasks
+    await engine.fail([failed(task, retryable=False)])
+    vandal.drop_guards()
+    vandal.run(
+        "UPDATE tasks SET status = 'ready', finished_at = NULL, ready_at = changed_at WHERE job_id = ? AND part = 2",
+        job_id,
+    )
+    await _mended(engine, "restless", "counters")
+
+
+async def test_a_job_that_nothing_moves_is_moved_on(engine: Engine, vandal: Vandal) -> None:
+    job_id = (await engine.submit("fan")).job_id
+    await engine.complete([done(task, {"items": []}) for task in (await engine.claim(await a_worker(engine), 1)).tasks])
+    vandal.drop_guards()
+    vandal.run("DELETE FROM tasks WHERE job_id = ? AND stage = 2", job_id)
+    vandal.run("DELETE FROM stages WHERE job_id = ? AND stage = 2", job_id)
+    vandal.run("DELETE FROM events WHERE job_id = ? AND stage = 2", job_id)
+    await _mended(engine, "stuck")
+    await _finish(engine, job_id)
+
+
+async def test_a_store_says_at_open_what_it_does_not_know(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    vandal = Vandal(database_url)
+    async with engine_at(database_url) as engine:
+        job_id = await _a_running_job(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET status = 'paused' WHERE id = ?", job_id)
+    vandal.run("UPDATE tasks SET status = 'asleep' WHERE job_id = ? AND part = 2", job_id)
+    with caplog.at_level(logging.ERROR):
+        async with engine_at(database_url) as engine:
+            with pytest.raises(CorruptState, match="does not know"):
+                await engine.cancel(job_id)
+            (running,) = vandal.run("SELECT stage, part, token FROM tasks WHERE status = 'running'")
+            assert running == (1, 1, 1)
+            assert (await engine.doctor(repair=True)).healthy
+    said = " ".join(record.getMessage() for record in caplog.records)
+    assert "'paused'" in said
+    assert "'asleep'" in said
+    assert "reel doctor" in said
+
+
+async def test_a_job_of_unknown_status_does_not_hold_up_the_others(engine: Engine, vandal: Vandal) -> None:
+    strange = await _a_running_job(engine)
+    worker = await a_worker(engine, "another")
+    healthy = (await engine.submit("simple")).job_id
+    tasks = (await engine.claim(worker, 9)).tasks
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET status = 'paused' WHERE id = ?", strange)
+    await engine.complete([done(task) for task in tasks])
+    assert (await engine.job(healthy)).job.status is JobStatus.COMPLETED
+    assert (await engine.doctor(repair=True)).healthy

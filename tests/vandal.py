@@ -1,0 +1,59 @@
+"""Changes to a store by hand, the way no program should make them: past the engine, and past its guards."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from reelstate.stores.sqlite.address import database_path
+
+TABLES = ("jobs", "stages", "tasks", "workers", "events")
+
+
+class Vandal:
+    """A person at the database's own command line."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.postgres = url.startswith("postgres")
+
+    def run(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Run one statement; table names are the same in both dialects, `?` stands for a parameter."""
+        return self.run_all([(statement, parameters)])[0]
+
+    def run_all(self, statements: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
+        """Run statements in one transaction."""
+        if self.postgres:
+            with psycopg.connect(self.url, options="-c search_path=reelstate") as connection:
+                return [self._fetch(connection.execute(text.replace("?", "%s"), values)) for text, values in statements]  # type: ignore[arg-type]
+        with sqlite3.connect(database_path(self.url) or ":memory:", isolation_level=None) as connection:
+            connection.execute("PRAGMA ignore_check_constraints = on")
+            connection.execute("BEGIN IMMEDIATE")
+            rows = [connection.execute(text, values).fetchall() for text, values in statements]
+            connection.execute("COMMIT")
+        connection.close()
+        return rows
+
+    def drop_guards(self) -> None:
+        """Remove every trigger and every constraint that can be removed."""
+        if self.postgres:
+            triggers = self.run(
+                "SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) FROM pg_trigger t"
+                " JOIN pg_class c ON c.oid = t.tgrelid"
+                " WHERE c.relnamespace = 'reelstate'::regnamespace AND NOT tgisinternal".replace("%", "%%")
+            )
+            constraints = self.run(
+                "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint"
+                " WHERE connamespace = 'reelstate'::regnamespace AND (contype = 'c' OR conname = 'tasks_pkey')".replace(
+                    "%", "%%"
+                )
+            )
+            self.run_all([(text, ()) for (text,) in triggers + constraints])
+        else:
+            found = self.run("SELECT type, name FROM sqlite_master WHERE type = 'trigger' OR name = 'tasks_pkey'")
+            self.run_all([(f"DROP {kind} {name}", ()) for kind, name in found])
+
+    @staticmethod
+    def _fetch(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        return cursor.fetchall() if cursor.description else []
