@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes the parts of the documentation that the code itself can tell: `python docs/generate.py`.
+
+A page holds the generated text between two comments, `<!-- generated: name -->` and `<!-- end -->`; the rest of the
+page is written by people and left alone. The pictures are written whole. A test runs this and compares.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+from reelstate.core import errors
+from reelstate.core.diagram import mermaid, svg
+from reelstate.core.document import Limits
+from reelstate.core.machine import MACHINES, Machine
+from reelstate.services.doctor import CHECKS
+
+DOCS: Final = Path(__file__).parent
+PAGES: Final = ("lifecycle.md", "operations.md", "guides/doctor.md", "reference/errors.md")
+_BLOCK: Final = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def generated() -> dict[Path, str]:
+    """Every file that holds something generated, with the text it should have."""
+    parts = blocks()
+    pages = {DOCS / name: _filled((DOCS / name).read_text(), parts) for name in PAGES}
+    pictures = {DOCS / "images" / f"{name}.svg": svg(machine) for name, machine in MACHINES.items()}
+    return pages | pictures
+
+
+def blocks() -> dict[str, str]:
+    """The generated parts by name."""
+    machines = {name: _machine(machine) for name, machine in MACHINES.items()}
+    return machines | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
+
+
+def _filled(page: str, parts: Mapping[str, str]) -> str:
+    return _BLOCK.sub(lambda block: f"{block[1]}\n{parts[block[2]]}\n{block[3]}", page)
+
+
+def _machine(machine: Machine) -> str:
+    rows = [
+        (f"`{origin}`", ", ".join(f"`{target}`" for target in targets), ", ".join(actors))
+        for (origin, actors), targets in _grouped(machine).items()
+    ]
+    births = " or ".join(f"`{state}`" for state in machine.births)
+    terminal = ", ".join(f"`{state}`" for state in machine.terminal) or "none"
+    return "\n".join(
+        [
+            f"```mermaid\n{mermaid(machine)}```\n",
+            f"![The {machine.entity} machine](images/{machine.entity}.svg)\n",
+            f"Born: {births}. Never left: {terminal}.\n",
+            _table(("from", "to", "who may"), rows),
+        ]
+    )
+
+
+def _grouped(machine: Machine) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """The targets that the same actors may reach from one state."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for change in sorted(machine.transitions, key=lambda change: machine.states.index(change.origin)):
+        groups.setdefault((change.origin, tuple(sorted(change.actors))), []).append(change.target)
+    return groups
+
+
+def _errors() -> str:
+    """The tree as the module draws it, between its opening words and its end."""
+    text = inspect.cleandoc(errors.__doc__ or "")
+    return f"```text\n{text[text.index('ReelstateError') :]}\n```\n"
+
+
+def _checks() -> str:
+    rows = [(f"`{check.name}`", check.invariant, check.remedy, "yes" if check.quick else "") for check in CHECKS]
+    return _table(("check", "what must hold", "what repair does", "at open"), rows)
+
+
+def _limits() -> str:
+    rows = [(f"`{field.name}`", f"{getattr(Limits(), field.name):,}") for field in fields(Limits)]
+    return _table(("field of `Limits`", "default"), rows)
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, ("---",) * len(heads), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def main() -> None:
+    """Write what has changed."""
+    for path, text in generated().items():
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
