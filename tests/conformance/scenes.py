@@ -32,9 +32,7 @@ async def take_one(engine: Engine, worker: int, **options: Any) -> ClaimedTask:
     return task
 
 
-async def a_running_task(
-    engine: Engine, pipeline: str = "simple", spec: Json = None, **options: Any
-) -> ClaimedTask:
+async def a_running_task(engine: Engine, pipeline: str = "simple", spec: Json = None, **options: Any) -> ClaimedTask:
     """The first task of a new job, held by a new worker."""
     await submitted(engine, pipeline, spec, **options)
     return await take_one(engine, await a_worker(engine))

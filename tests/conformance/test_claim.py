@@ -284,9 +284,7 @@ async def test_without_a_better_worker_nothing_is_held_back(engine: Engine) -> N
     ],
     ids=["without the codec", "without the code"],
 )
-async def test_a_worker_that_could_not_run_it_holds_nothing_back(
-    engine: Engine, options: dict[str, Any]
-) -> None:
+async def test_a_worker_that_could_not_run_it_holds_nothing_back(engine: Engine, options: dict[str, Any]) -> None:
     await encode_job(engine)
     await a_gpu(engine, **options)
     assert await take_by_cpu(engine) == 2
@@ -348,9 +346,7 @@ async def a_suspect(engine: Engine, clock: FakeClock) -> TaskKey:
     return task.key
 
 
-async def test_a_suspect_is_given_alone_to_a_worker_that_runs_nothing(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_suspect_is_given_alone_to_a_worker_that_runs_nothing(engine: Engine, clock: FakeClock) -> None:
     suspect = await a_suspect(engine, clock)
     await submitted(engine, "parts", {"parts": 3}, priority=10)
     worker = await a_worker(engine, "other")
@@ -369,9 +365,7 @@ async def test_a_worker_that_runs_a_suspect_gets_nothing_more(engine: Engine, cl
     assert len(await take(engine, worker)) == 3
 
 
-async def test_a_busy_worker_leaves_a_suspect_and_is_told_that_it_waits(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_busy_worker_leaves_a_suspect_and_is_told_that_it_waits(engine: Engine, clock: FakeClock) -> None:
     suspect = await a_suspect(engine, clock)
     other = await submitted(engine, "parts", {"parts": 2}, priority=0)
     busy, idle = await a_worker(engine, "busy"), await a_worker(engine, "idle")

@@ -27,9 +27,7 @@ OK, REPEATED, LOST = Verdict.OK, Verdict.REPEATED, Verdict.LOST
 CANCELLED, UNKNOWN = Verdict.CANCELLED, Verdict.UNKNOWN
 
 
-async def test_a_completed_task_is_done_with_its_result_and_without_a_lease(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_completed_task_is_done_with_its_result_and_without_a_lease(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(9)
     assert await engine.complete([done(task, {"file": "a.mp4"})]) == [OK]
@@ -53,18 +51,14 @@ async def test_nothing_completed_is_nothing_answered(engine: Engine) -> None:
     assert await engine.complete([]) == []
 
 
-async def test_a_late_completion_is_accepted_while_nobody_took_the_task(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_late_completion_is_accepted_while_nobody_took_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(100_000)
     assert await engine.complete([done(task, "late")]) == [OK]
     assert (await task_at(engine, task.key)).result == "late"
 
 
-async def test_a_completion_is_refused_once_the_lease_was_taken_back(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_completion_is_refused_once_the_lease_was_taken_back(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await lose(engine, clock)
     assert await engine.complete([done(task, "late")]) == [LOST]
@@ -72,9 +66,7 @@ async def test_a_completion_is_refused_once_the_lease_was_taken_back(
     assert (row.status, row.result) == (TaskStatus.READY, None)
 
 
-async def test_the_old_token_is_refused_while_the_new_one_runs_and_after(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_the_old_token_is_refused_while_the_new_one_runs_and_after(engine: Engine, clock: FakeClock) -> None:
     old = await a_running_task(engine)
     await lose(engine, clock)
     new = await take_one(engine, await a_worker(engine, "other"))
@@ -117,9 +109,7 @@ async def test_of_two_results_for_one_task_in_one_batch_the_first_counts(engine:
     assert (await task_at(engine, task.key)).result == "first"
 
 
-async def test_one_batch_may_hold_the_old_and_the_new_token_of_a_task(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_one_batch_may_hold_the_old_and_the_new_token_of_a_task(engine: Engine, clock: FakeClock) -> None:
     old = await a_running_task(engine)
     await lose(engine, clock)
     new = await take_one(engine, await a_worker(engine, "other"))
@@ -174,9 +164,7 @@ async def test_done_can_not_become_skipped_or_failed_by_a_second_word(engine: En
     assert (await task_at(engine, task.key)).status is TaskStatus.DONE
 
 
-async def test_success_after_a_failed_attempt_leaves_no_error_on_the_task(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_success_after_a_failed_attempt_leaves_no_error_on_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await engine.fail([failed(task, retry_in=0)])
     await engine.orchestrate()

@@ -42,9 +42,7 @@ async def test_a_failed_attempt_rests_and_the_job_goes_on(engine: Engine, clock:
     assert (await task_path(engine, task.key))[-1] == ("running", "error", "worker")
 
 
-async def test_the_rest_is_spread_between_nothing_and_the_stages_backoff(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_the_rest_is_spread_between_nothing_and_the_stages_backoff(engine: Engine, clock: FakeClock) -> None:
     backoff = Backoff(base=8, cap=20)
     stage = StageSpec(name="part", each="spec.parts", attempts=6, backoff=backoff)
     await declared(engine, "shaky", stage)
@@ -229,9 +227,7 @@ async def test_a_failure_is_refused_once_the_lease_was_taken_back(engine: Engine
     assert await status_of(engine, task.key.job_id) is JobStatus.PROCESSING
 
 
-async def test_a_late_failure_is_accepted_while_nobody_took_the_task(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_late_failure_is_accepted_while_nobody_took_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(10_000)
     assert await engine.fail([failed(task)]) == [OK]

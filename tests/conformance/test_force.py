@@ -118,9 +118,7 @@ async def test_it_needs_a_reason(engine: Engine, target: JobStatus) -> None:
     assert await job_path(engine, job_id) == [("pending", "user")]
 
 
-@pytest.mark.parametrize(
-    "target", [status for status in JobStatus if status not in (PENDING, FAILED, COMPLETED)]
-)
+@pytest.mark.parametrize("target", [status for status in JobStatus if status not in (PENDING, FAILED, COMPLETED)])
 async def test_a_job_can_not_be_forced_to_anything_else(engine: Engine, target: JobStatus) -> None:
     job_id = await submitted(engine)
     with pytest.raises(InvalidRequest) as refused:

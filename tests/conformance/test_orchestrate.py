@@ -177,9 +177,7 @@ async def test_a_path_names_its_fields_literally(engine: Engine, field: str) -> 
 
 
 @pytest.mark.parametrize("parts", [[], 0])
-async def test_an_empty_fan_out_is_skipped_and_satisfies_what_waits_for_it(
-    engine: Engine, parts: Json
-) -> None:
+async def test_an_empty_fan_out_is_skipped_and_satisfies_what_waits_for_it(engine: Engine, parts: Json) -> None:
     job_id = await submitted(engine, "fan")
     assert await finish(engine, await a_worker(engine), {"plan": {"items": parts}}) == ["plan", "pack"]
     expected = {"plan": TaskStatus.DONE, "work": TaskStatus.SKIPPED, "pack": TaskStatus.DONE}
@@ -235,9 +233,7 @@ async def test_a_job_that_fails_by_its_fan_out_leaves_nothing_ready(engine: Engi
 
 
 async def test_a_later_fan_out_over_the_spec_fails_the_job_when_it_is_reached(engine: Engine) -> None:
-    await declared(
-        engine, "later", StageSpec(name="plan"), StageSpec(name="work", after=("plan",), each="spec.files")
-    )
+    await declared(engine, "later", StageSpec(name="plan"), StageSpec(name="work", after=("plan",), each="spec.files"))
     job_id = await submitted(engine, "later", {})
     await finish(engine, await a_worker(engine))
     job = (await engine.job(job_id)).job
@@ -252,9 +248,7 @@ OPTIONAL = (
 
 
 @pytest.mark.parametrize("broken", [1, 3])
-async def test_a_failed_part_of_an_optional_stage_leaves_the_job_degraded(
-    engine: Engine, broken: int
-) -> None:
+async def test_a_failed_part_of_an_optional_stage_leaves_the_job_degraded(engine: Engine, broken: int) -> None:
     await declared(engine, "lenient", *OPTIONAL)
     job_id = await submitted(engine, "lenient", {"parts": 3})
     worker = await a_worker(engine)
@@ -274,9 +268,7 @@ async def test_a_job_in_which_all_went_well_is_not_degraded(engine: Engine) -> N
     assert (await engine.job(job_id)).job.degraded is None
 
 
-async def test_an_optional_part_is_tried_again_before_it_is_given_up(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_an_optional_part_is_tried_again_before_it_is_given_up(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "lenient", StageSpec(name="extra", required=False, attempts=2))
     job_id = await submitted(engine, "lenient")
     worker = await a_worker(engine)
@@ -322,9 +314,7 @@ async def test_what_is_due_in_a_job_at_rest_waits_as_new(engine: Engine, clock: 
     assert (row.status, row.run_after) == (TaskStatus.NEW, None)
 
 
-async def test_a_delayed_job_that_was_put_aside_stays_new_when_it_is_due(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_delayed_job_that_was_put_aside_stays_new_when_it_is_due(engine: Engine, clock: FakeClock) -> None:
     job_id = await submitted(engine, delay=5)
     await engine.quarantine(job_id, reason="wait")
     clock.advance(5)

@@ -146,9 +146,7 @@ async def test_a_timeout_is_charged_but_is_no_loss_of_the_worker(engine: Engine,
     assert await status_of(engine, task.key.job_id) is JobStatus.FAILED
 
 
-async def test_a_running_task_of_a_failed_job_that_is_lost_waits_as_new(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_running_task_of_a_failed_job_that_is_lost_waits_as_new(engine: Engine, clock: FakeClock) -> None:
     bad, other = await running_parts(engine, 2)
     await fail_for_good(engine, bad)
     clock.advance(61)
@@ -233,9 +231,7 @@ async def test_the_siblings_of_a_killer_are_stopped_uncharged(engine: Engine, cl
     assert await take(engine, busy) == []
 
 
-async def test_a_killer_of_an_optional_stage_is_quarantined_all_the_same(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_killer_of_an_optional_stage_is_quarantined_all_the_same(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "deadly", StageSpec(name="main", max_lost=1, required=False))
     job_id = await submitted(engine, "deadly")
     await lose_alone(engine, clock, "first")

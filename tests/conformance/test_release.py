@@ -81,9 +81,7 @@ async def test_every_item_of_a_batch_gets_its_own_verdict(engine: Engine, clock:
     assert verdicts == [Verdict.UNKNOWN, Verdict.OK, Verdict.LOST, Verdict.CANCELLED, Verdict.LOST]
 
 
-async def test_a_release_after_reclaim_is_lost_and_gives_nothing_back(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_release_after_reclaim_is_lost_and_gives_nothing_back(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await lose(engine, clock)
     assert await engine.release([released(task)]) == [Verdict.LOST]

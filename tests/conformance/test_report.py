@@ -51,9 +51,7 @@ async def test_a_report_renews_the_lease(engine: Engine, clock: FakeClock) -> No
     assert (await engine.reclaim()).total == 0
 
 
-async def test_a_report_after_expiry_renews_what_nobody_has_taken_back(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_report_after_expiry_renews_what_nobody_has_taken_back(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(500)
     await say(engine, task)

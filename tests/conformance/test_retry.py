@@ -332,9 +332,7 @@ async def test_a_quarantined_job_may_be_run_again_from_a_stage(engine: Engine) -
     assert await status_of(engine, job_id) is JobStatus.COMPLETED
 
 
-async def test_a_result_of_an_earlier_run_is_not_the_plan_of_the_next(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_result_of_an_earlier_run_is_not_the_plan_of_the_next(engine: Engine, clock: FakeClock) -> None:
     worker = await a_worker(engine)
     job_id = await a_failed_fan(engine, worker)
     await engine.retry(job_id, start=From("plan"))

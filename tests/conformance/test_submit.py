@@ -128,9 +128,7 @@ async def test_a_key_still_gives_the_first_job_when_that_has_ended(engine: Engin
     ],
     ids=["spec", "pipeline", "priority", "delay"],
 )
-async def test_the_same_key_with_another_body_is_refused_and_changes_nothing(
-    engine: Engine, other: Submission
-) -> None:
+async def test_the_same_key_with_another_body_is_refused_and_changes_nothing(engine: Engine, other: Submission) -> None:
     first = await submitted(engine, spec={"a": 1}, idempotency_key="k")
     with pytest.raises(IdempotencyConflict, match=str(first)) as refused:
         await engine.submit_many([Submission(pipeline="simple"), other])
@@ -229,9 +227,7 @@ async def test_an_unknown_pipeline_is_refused_with_those_that_are_known(engine: 
 
 
 @pytest.mark.parametrize("given", [{}, {"parts": None}, {"parts": "abc"}, {"parts": {}}, {"parts": True}, []])
-async def test_a_fan_out_over_the_spec_is_refused_when_its_path_leads_to_no_parts(
-    engine: Engine, given: Json
-) -> None:
+async def test_a_fan_out_over_the_spec_is_refused_when_its_path_leads_to_no_parts(engine: Engine, given: Json) -> None:
     with pytest.raises(InvalidRequest, match=r"spec\.parts") as refused:
         await engine.submit("parts", given)
     assert refused.value.field == "spec"

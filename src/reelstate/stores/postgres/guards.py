@@ -202,7 +202,7 @@ def _changes(table: str, machine: Machine) -> str:
                CASE WHEN {by_hand} THEN clock_timestamp() ELSE n.changed_at END
     FROM after n LEFT JOIN before o ON {same}
     WHERE o.{keys[0]} IS NULL OR n.status <> o.status OR {audit.monotonic}
-           OR n.version <> o.version AND n.actor <> '{SQL_ACTOR}';
+           OR n.version <> o.version AND (n.actor <> '{SQL_ACTOR}' OR pg_trigger_depth() = 1);
     IF current_setting('reelstate.by_hand', true) = 'on' THEN
         PERFORM set_config('reelstate.by_hand', '', true);
         UPDATE reelstate.{table} n
