@@ -1,5 +1,6 @@
 -- Expired leases, and what becomes of each task, in one statement. A stall and a timeout are charged but are no loss
 -- of the worker. A task that lost its worker while alone on it, too often or for the last time, is a killer.
+-- What follows may count in the stages and move the jobs, so their rows are locked here, in the order of all locks.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), expired AS MATERIALIZED (
@@ -11,8 +12,13 @@ WITH clock AS (
     WHERE t.worker_id IS NOT NULL AND t.status = 'running' AND t.lease_expires_at < clock.now
     ORDER BY t.job_id, t.stage, t.part LIMIT %(limit)s
     FOR UPDATE OF t SKIP LOCKED
+), counting AS MATERIALIZED (
+    SELECT s.job_id
+    FROM (SELECT DISTINCT job_id, stage FROM expired) AS e JOIN reelstate.stages s USING (job_id, stage)
+    ORDER BY s.job_id, s.stage FOR UPDATE OF s
 ), parents AS MATERIALIZED (
-    SELECT id, status FROM reelstate.jobs WHERE id IN (SELECT job_id FROM expired) ORDER BY id FOR SHARE
+    SELECT id, status FROM reelstate.jobs
+    WHERE id IN (SELECT job_id FROM expired) AND (SELECT count(*) FROM counting) >= 0 ORDER BY id FOR UPDATE
 ), judged AS MATERIALIZED (
     SELECT expired.*,
            CASE WHEN parents.status IN ('completed', 'cancelled') THEN 'cancelled'

@@ -1,0 +1,86 @@
+"""Stores that do what a test wants in the middle of a transaction: stop there for a while, or break."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from reelstate.services.engine import Engine
+from reelstate.stores.store import Batch, Flow, Row, Store, Transaction
+
+Result = TypeVar("Result")
+Around = Callable[[str, Callable[[], Awaitable[list[Row]]]], Awaitable[list[Row]]]
+"""Given the name of a statement and what runs it, runs it, or not."""
+
+
+class WrappedTransaction:
+    def __init__(self, inner: Transaction, around: Around) -> None:
+        self._inner = inner
+        self._around = around
+
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+        return await self._around(statement, lambda: self._inner.run(statement, batch, **parameters))
+
+
+class WrappedStore:
+    """A store whose statements pass through `around`. Everything else is the store's own."""
+
+    def __init__(self, inner: Store, around: Around) -> None:
+        self._inner = inner
+        self._around = around
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def read(self, flow: Flow[Result]) -> Result:
+        return await self._inner.read(lambda transaction: flow(WrappedTransaction(transaction, self._around)))
+
+    async def write(self, flow: Flow[Result]) -> Result:
+        return await self._inner.write(lambda transaction: flow(WrappedTransaction(transaction, self._around)))
+
+
+def wrapped(engine: Engine, around: Around) -> Engine:
+    """The same engine, its statements passed through `around`."""
+    made = Engine(WrappedStore(engine.store, around), limits=engine.limits)  # type: ignore[arg-type]
+    made.catalogue = engine.catalogue
+    return made
+
+
+class Pause:
+    """Stops after the Nth statement, once, until it is told to go on."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+        self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.statement = ""
+
+    async def __call__(self, statement: str, run: Callable[[], Awaitable[list[Row]]]) -> list[Row]:
+        rows = await run()
+        self._left -= 1
+        if self._left == 0:
+            self.statement = statement
+            self.reached.set()
+            await self.go_on.wait()
+        return rows
+
+
+class Broken(Exception):
+    """What a test breaks a statement with."""
+
+
+class Fault:
+    """Breaks the Nth statement, once: before it is run, or after."""
+
+    def __init__(self, at: int, *, after: bool) -> None:
+        self._left = at
+        self._after = after
+        self.statement: str | None = None
+
+    async def __call__(self, statement: str, run: Callable[[], Awaitable[list[Row]]]) -> list[Row]:
+        self._left -= 1
+        if self._left:
+            return await run()
+        self.statement = statement
+        if self._after:
+            await run()
+        raise Broken(statement)
