@@ -18,7 +18,7 @@ from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import Limits
 from reelstate.core.machine import MACHINES, Machine
-from reelstate.services.doctor import CHECKS
+from reelstate.services.doctor import CHECKS, Check
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = ("lifecycle.md", "operations.md", "guides/doctor.md", "reference/errors.md")
@@ -75,8 +75,14 @@ def _errors() -> str:
 
 
 def _checks() -> str:
-    rows = [(f"`{check.name}`", check.invariant, check.remedy, "yes" if check.quick else "") for check in CHECKS]
-    return _table(("check", "what must hold", "what repair does", "at open"), rows)
+    rows = [(f"`{check.name}`", check.invariant, check.remedy, _at_open(check)) for check in CHECKS]
+    return _table(("check", "what must hold", "what repair does", "run at open"), rows)
+
+
+def _at_open(check: Check) -> str:
+    if not check.quick:
+        return ""
+    return "if a guard is missing" if check.guarded else "yes"
 
 
 def _limits() -> str:

@@ -1,4 +1,4 @@
-"""The programs in the README and the quickstart are run as they stand, and say what the text says of them."""
+"""The programs in the README, the quickstart and the guide to workers are run as they stand, and say what the text says of them."""
 
 import re
 import subprocess
@@ -47,6 +47,13 @@ def test_the_program_of_the_quickstart_fails_is_retried_and_completes(tmp_path: 
     assert history.count("task  1 0  running → done  worker") == 1
     assert history.count("task  1 2  ready → new  orchestrator") == 1
     assert healthy == "healthy: True"
+
+
+def test_the_worker_by_hand_completes_its_job_and_signs_off(tmp_path: Path) -> None:
+    guide = "docs/guides/claim-and-report.md"
+    (line,) = run(program(guide), tmp_path)
+    assert line == "completed attempts: [1, 2, 1] worker: offline"
+    assert f"It prints `{line}`" in (ROOT / guide).read_text()
 
 
 def test_the_readme_is_short_and_opens_with_both_commands() -> None:
