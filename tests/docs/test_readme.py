@@ -1,4 +1,4 @@
-"""The programs in the README, the quickstart and the guide to workers are run as they stand, and say what the text says of them."""
+"""The programs in the documentation are run as they stand, and say what the text says of them."""
 
 import re
 import subprocess
@@ -54,6 +54,10 @@ def test_the_worker_by_hand_completes_its_job_and_signs_off(tmp_path: Path) -> N
     (line,) = run(program(guide), tmp_path)
     assert line == "completed attempts: [1, 2, 1] worker: offline"
     assert f"It prints `{line}`" in (ROOT / guide).read_text()
+
+
+def test_the_test_in_the_reference_owns_the_time(tmp_path: Path) -> None:
+    assert run(program("docs/reference/python.md"), tmp_path) == ["1 taken back", "lost"]
 
 
 def test_the_readme_is_short_and_opens_with_both_commands() -> None:
