@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, LiteralString, Protocol, cast
+from typing import Any, Protocol
 
 import psycopg
 
@@ -56,7 +56,7 @@ class PostgresShell:
         self.run("SET LOCAL search_path TO reelstate")
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        cursor = self._connection.execute(cast("LiteralString", statement))
+        cursor = self._connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
 
     def refusal(self, statement: str) -> str | None:

@@ -431,7 +431,7 @@ async def test_an_unknown_worker_is_refused(engine: Engine) -> None:
 
 
 async def test_a_lease_is_as_long_as_the_soonest_of_its_limits(engine: Engine, clock: FakeClock) -> None:
-    limits: list[dict[str, float]] = [
+    limits: list[dict[str, Any]] = [
         {"lease": 30},
         {"lease": 30, "stall_after": 20},
         {"lease": 30, "stall_after": 20, "timeout": 10},

@@ -25,6 +25,7 @@ SPEC_SOURCE = -1
 REMEMBERED = 1000
 MOST_ATTEMPTS = 1000
 LONGEST_LEASE = 86_400
+LONGEST_LIMIT = 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,18 +228,17 @@ def _check_options(place: str, stage: StageSpec) -> None:
             raise InvalidPipeline(f"{place}.{option}", f"{getattr(stage, option)!r} can't be", hint=hint)
 
     require("phase", stage.phase in PHASES, f"one of {', '.join(PHASES)}")
-    require(
-        "attempts",
-        1 <= stage.attempts <= MOST_ATTEMPTS,
-        f"a whole number from 1 to {MOST_ATTEMPTS}",
-    )
-    require("max_lost", stage.max_lost >= 1, "a whole number, at least 1")
+    for option in ("attempts", "max_lost"):
+        counts = getattr(stage, option) in range(1, MOST_ATTEMPTS + 1)
+        require(option, counts, f"a whole number from 1 to {MOST_ATTEMPTS}")
     require("lease", 1 <= stage.lease <= LONGEST_LEASE, f"seconds, from 1 to {LONGEST_LEASE}")
     require("weight", 0 < stage.weight < float("inf"), "a number above 0")
-    require("backoff", 0 <= stage.backoff.base <= stage.backoff.cap, "base and cap in seconds, base not above cap")
+    rests = 0 <= stage.backoff.base <= stage.backoff.cap <= LONGEST_LIMIT
+    require("backoff", rests, "base and cap in seconds, base not above cap, cap at most a year")
     for option in ("stall_after", "timeout"):
         seconds = getattr(stage, option)
-        require(option, seconds is None or seconds > 0, "seconds above 0, or None for no limit")
+        limited = seconds is None or 0 < seconds <= LONGEST_LIMIT
+        require(option, limited, "seconds above 0, at most a year, or None for no limit")
     for option in ("needs", "prefers"):
         names = getattr(stage, option)
         require(option, all(names), "a set of capability names")

@@ -13,6 +13,7 @@ from reelstate.core.model import Json, TaskKey
 from reelstate.services.release import give_back
 from reelstate.stores.store import Store, Transaction
 
+KINDS = ("local", "remote")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 
@@ -36,6 +37,8 @@ async def register(store: Store, registration: Registration, limits: Limits = LI
         raise InvalidRequest("name", f"{registration.name!r} can't name a worker", hint="letters, digits, . _ -")
     if registration.slots < 1:
         raise InvalidRequest("slots", f"{registration.slots} is too few", hint="a worker runs at least one task")
+    if registration.kind not in KINDS:
+        raise InvalidRequest("kind", f"{registration.kind!r} is no kind of worker", hint=f"one of {', '.join(KINDS)}")
     parameters = {
         "name": registration.name,
         "hostname": plain_text("hostname", registration.hostname, 255),
