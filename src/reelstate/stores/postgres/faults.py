@@ -70,6 +70,8 @@ def _is_away(error: Exception) -> bool:
         return False
     if isinstance(error, PoolTimeout | psycopg.InterfaceError):
         return True
+    if isinstance(error, errors.IdleInTransactionSessionTimeout):  # this process slept, and its session was ended
+        return True
     state = getattr(error, "sqlstate", None)
     return isinstance(error, psycopg.OperationalError) and (
         state is None or state.startswith("08") or state in {"57P01", "57P02", "57P03", "53300"}

@@ -1,0 +1,140 @@
+"""A proxy in front of PostgreSQL that can cut a connection exactly at a COMMIT: before it gets there, or after."""
+
+import asyncio
+import contextlib
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Literal
+from urllib.parse import urlsplit
+
+Cut = Literal["before", "after"]
+
+
+class Proxy:
+    """Reads the client's messages as they pass. Armed by `cut`, it strikes once, at the next COMMIT."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._server = host, port
+        self._open: set[asyncio.Task[None]] = set()
+        self.cut: Cut | None = None
+        self.cuts = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        up_reader, up_writer = await asyncio.open_connection(*self._server)
+        line = _Line(self, reader, writer, up_reader, up_writer)
+        try:
+            await line.carry()
+        finally:
+            self._open.discard(task)
+            for end in (writer, up_writer):
+                end.close()
+                with contextlib.suppress(OSError):
+                    await end.wait_closed()
+
+    async def close(self) -> None:
+        for task in list(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+
+class _Line:
+    """One connection through the proxy."""
+
+    def __init__(
+        self,
+        proxy: Proxy,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        up_reader: asyncio.StreamReader,
+        up_writer: asyncio.StreamWriter,
+    ) -> None:
+        self._proxy = proxy
+        self._reader, self._writer = reader, writer
+        self._up_reader, self._up_writer = up_reader, up_writer
+        self._commits: set[bytes] = set()
+        """The names of prepared statements that are a COMMIT."""
+
+    async def carry(self) -> None:
+        upwards = asyncio.ensure_future(self._upwards())
+        downwards = asyncio.ensure_future(self._downwards())
+        try:
+            await asyncio.wait({upwards, downwards}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in (upwards, downwards):
+                way.cancel()
+            await asyncio.gather(upwards, downwards, return_exceptions=True)
+
+    async def _downwards(self) -> None:
+        while data := await self._up_reader.read(65536):
+            self._writer.write(data)
+            await self._writer.drain()
+
+    async def _upwards(self) -> None:
+        """Client to server; ends when either hangs up, or the line is cut."""
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            await self._startup()
+            while True:
+                head = await self._reader.readexactly(5)
+                (length,) = struct.unpack("!I", head[1:])
+                body = await self._reader.readexactly(length - 4)
+                if self._commits_with(head[:1], body) and self._proxy.cut is not None:
+                    await self._strike(head + body)
+                    return
+                self._up_writer.write(head + body)
+                await self._up_writer.drain()
+
+    async def _startup(self) -> None:
+        """The first message has no type. (The test's address asks for no encryption.)"""
+        head = await self._reader.readexactly(4)
+        (length,) = struct.unpack("!I", head)
+        self._up_writer.write(head + await self._reader.readexactly(length - 4))
+        await self._up_writer.drain()
+
+    def _commits_with(self, kind: bytes, body: bytes) -> bool:
+        if kind == b"Q":
+            return body.rstrip(b"\0").strip().upper() == b"COMMIT"
+        if kind == b"P":
+            name, query, *_ = body.split(b"\0")
+            if query.strip().upper() == b"COMMIT":
+                self._commits.add(name)
+            return False
+        if kind == b"B":
+            _, name, *_ = body.split(b"\0")
+            return name in self._commits
+        return False
+
+    async def _strike(self, message: bytes) -> None:
+        cut, self._proxy.cut = self._proxy.cut, None
+        self._proxy.cuts += 1
+        if cut == "after":
+            self._writer.close()  # the client hears nothing more, whatever the server says
+            self._up_writer.write(message)
+            # A COMMIT sent in pieces (bind, execute, sync) is sent whole.
+            with contextlib.suppress(asyncio.TimeoutError, asyncio.IncompleteReadError, OSError):
+                while b"S" not in message[:1] and message[:1] != b"Q":
+                    head = await asyncio.wait_for(self._reader.readexactly(5), 1)
+                    (length,) = struct.unpack("!I", head[1:])
+                    message = head + await self._reader.readexactly(length - 4)
+                    self._up_writer.write(message)
+            await self._up_writer.drain()
+            await self._up_reader.read(65536)  # the server has committed
+
+
+@asynccontextmanager
+async def proxied(url: str) -> AsyncIterator[tuple[str, Proxy]]:
+    """The address of the same database through a proxy, and the proxy."""
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    proxy = Proxy(parts.hostname, parts.port)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}?sslmode=disable&gssencmode=disable", proxy
+    finally:
+        server.close()
+        await proxy.close()
