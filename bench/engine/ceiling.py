@@ -1,119 +1,126 @@
-"""The ceiling: hand-written SQL on one psycopg connection, doing what any engine of this shape must do.
+"""The ceiling: hand-written SQL on one psycopg connection, over the engine's own tables with all their guards on.
 
-Batches of 500 are claimed with SKIP LOCKED and completed by arrays of (task, token), one statement
-each. Nothing is left out that a promise needs (checked transitions, events, leases, tokens, stage
-counters); everything else is.
+It writes the same rows as the engine does (job, stage, task, an event for every transition), checked
+by the same triggers and constraints, with one statement a batch: submit by 1,000, claim and complete
+by 500. What it lacks is all that is not SQL: no verdicts, no limits, no lanes, no retries.
 """
 
 import asyncio
 import json
 import time
 from importlib.metadata import version
-from pathlib import Path
 
 from psycopg import AsyncConnection, pq
 
+from bench.engine.bare import payloads
 from bench.engine.stopwatch import batches
-from bench.engine.system import BATCH, EventLoop, PartitionedSystem, payload
+from bench.engine.system import BATCH, EventLoop, PartitionedSystem
+from reelstate.stores.postgres.address import session_address
+from reelstate.stores.postgres.store import PostgresStore
 
-SCHEMA = Path(__file__).with_suffix(".sql")
+CLAIM_BATCH = 500
+
+PREPARE = """
+INSERT INTO reelstate.pipelines (name, digest, graph) VALUES ('ceiling', '', '{}') ON CONFLICT DO NOTHING;
+INSERT INTO reelstate.worker_names (name) VALUES ('ceiling') ON CONFLICT DO NOTHING;
+INSERT INTO reelstate.workers (id, name, hostname, software, actor)
+VALUES (1, 'ceiling', 'localhost', 'bench', 'worker') ON CONFLICT DO NOTHING;
+"""
 
 SUBMIT_SIMPLE = """
-WITH new_jobs AS (
-    INSERT INTO jobs (spec) SELECT unnest(%b::text[]) RETURNING id
-), new_stages AS (
-    INSERT INTO stages (job_id, total) SELECT id, 1 FROM new_jobs RETURNING id, job_id
+WITH given AS MATERIALIZED (SELECT reelstate.new_id() AS id, spec FROM unnest(%b::text[]) AS spec),
+born AS (
+    INSERT INTO reelstate.jobs (id, pipeline_id, actor, spec) SELECT id, 1, 'user', spec::jsonb FROM given
+), opened AS (
+    INSERT INTO reelstate.stages (job_id, stage, total, sole, opened_at)
+    SELECT id, 0, 1, true, clock_timestamp() FROM given
 )
-INSERT INTO tasks (job_id, stage_id, part) SELECT job_id, id, 0 FROM new_stages
+INSERT INTO reelstate.tasks (job_id, stage, part, lane, status, ready_at, actor)
+SELECT id, 0, 0, 1, 'ready', clock_timestamp(), 'orchestrator' FROM given
 """
 
-SUBMIT_JOB = """
-WITH new_job AS (INSERT INTO jobs (spec) VALUES (NULL) RETURNING id)
-INSERT INTO stages (job_id, total) SELECT id, %b::integer FROM new_job RETURNING job_id, id
-"""
-
-SUBMIT_PARTS = """
-INSERT INTO tasks (job_id, stage_id, part, input)
-SELECT %b::bigint, %b::bigint, parts.number - 1 + %b::integer, parts.input
-FROM unnest(%b::text[]) WITH ORDINALITY AS parts (input, number)
+SUBMIT_PARTITIONED = """
+WITH given AS MATERIALIZED (SELECT reelstate.new_id() AS id),
+born AS (
+    INSERT INTO reelstate.jobs (id, pipeline_id, actor, spec) SELECT id, 1, 'user', '{}' FROM given
+), opened AS (
+    INSERT INTO reelstate.stages (job_id, stage, total, sole, opened_at)
+    SELECT id, 0, %b, true, clock_timestamp() FROM given
+)
+INSERT INTO reelstate.tasks (job_id, stage, part, lane, status, ready_at, actor, input)
+SELECT id, 0, part, 1, 'ready', clock_timestamp(), 'orchestrator', to_jsonb(part)
+FROM given, generate_series(0, %b - 1) AS part
 """
 
 CLAIM = """
 WITH picked AS MATERIALIZED (
-    SELECT ctid FROM tasks WHERE status = 'ready' ORDER BY priority DESC, id LIMIT 500
+    SELECT ctid AS place FROM reelstate.tasks WHERE lane = 1 AND status = 'ready'
+    ORDER BY priority DESC, job_id, stage, part LIMIT 500
     FOR UPDATE SKIP LOCKED
 ), claimed AS (
-    UPDATE tasks SET
-        status = 'running', actor = 'worker', version = version + 1, token = token + 1,
-        attempt = attempt + 1, worker = pg_backend_pid(),
-        lease_expires_at = clock_timestamp() + interval '60 seconds'
-    WHERE ctid = ANY (ARRAY(SELECT ctid FROM picked))
-    RETURNING id, job_id, token, input
+    UPDATE reelstate.tasks t
+    SET status = 'running', actor = 'worker', version = version + 1, token = token + 1, attempt = attempt + 1,
+        worker_id = 1, last_worker = 1, claimed_at = clock_timestamp(), progress_at = clock_timestamp(),
+        lease_expires_at = clock_timestamp() + interval '60 seconds', changed_at = clock_timestamp()
+    WHERE ctid = ANY (ARRAY(SELECT place FROM picked))
+    RETURNING job_id, stage, part, token, input
 ), begun AS (
-    UPDATE jobs SET status = 'processing', actor = 'worker', version = version + 1
-    WHERE id IN (SELECT job_id FROM claimed) AND status = 'pending'
+    UPDATE reelstate.jobs
+    SET status = 'processing', actor = 'worker', version = version + 1, started_at = clock_timestamp(),
+        changed_at = clock_timestamp()
+    WHERE id = ANY (ARRAY(SELECT DISTINCT job_id FROM claimed)) AND status = 'pending'
 )
-SELECT id, token, coalesce(input, (SELECT spec FROM jobs WHERE jobs.id = job_id)) FROM claimed
+SELECT job_id, part, token, coalesce(input, (SELECT spec FROM reelstate.jobs WHERE id = job_id))::text FROM claimed
 """
 
 COMPLETE = """
 WITH finished AS (
-    UPDATE tasks SET
-        status = 'done', actor = 'worker', version = version + 1, worker = NULL,
-        lease_expires_at = NULL, finished_at = clock_timestamp()
-    FROM unnest(%b::bigint[], %b::bigint[]) AS report (id, token)
-    WHERE tasks.id = report.id AND tasks.token = report.token AND status = 'running'
-    RETURNING tasks.id, stage_id
+    UPDATE reelstate.tasks t
+    SET status = 'done', actor = 'worker', version = version + 1, worker_id = NULL, lease_expires_at = NULL,
+        percent = 100, finished_at = clock_timestamp(), changed_at = clock_timestamp()
+    FROM unnest(%b::bigint[], %b::integer[], %b::bigint[]) AS given (job_id, part, token)
+    WHERE t.job_id = given.job_id AND t.stage = 0 AND t.part = given.part
+      AND t.token = given.token AND t.status = 'running'
+    RETURNING t.job_id
 ), counted AS (
-    UPDATE stages SET done = done + more
-    FROM (SELECT stage_id, count(*) AS more FROM finished GROUP BY stage_id) AS counts
-    WHERE stages.id = stage_id
-    RETURNING job_id, done = total AS complete
-), closed AS (
-    UPDATE jobs SET
-        status = 'completed', actor = 'orchestrator', version = version + 1,
-        finished_at = clock_timestamp()
-    FROM counted WHERE complete AND jobs.id = job_id
+    UPDATE reelstate.stages s SET done = done + ended
+    FROM (SELECT job_id, count(*) AS ended FROM finished GROUP BY job_id) AS batch
+    WHERE s.job_id = batch.job_id AND s.stage = 0
+    RETURNING s.job_id, done = total AS closed
+), completed AS (
+    UPDATE reelstate.jobs j
+    SET status = 'completed', actor = 'orchestrator', version = version + 1, finished_at = clock_timestamp(),
+        changed_at = clock_timestamp()
+    FROM counted WHERE closed AND j.id = counted.job_id
 )
-SELECT id FROM finished
+SELECT job_id FROM finished
 """
 
-PINNED_PLANS = " ".join(
-    f"-c {setting}"
-    for setting in (
-        "enable_seqscan=off",
-        "enable_bitmapscan=off",
-        "enable_sort=off",
-        "plan_cache_mode=force_generic_plan",
-        "jit=off",
-    )
-)
-"""The tables grow and shrink faster than their statistics: every hot lookup goes by index."""
-
-Connection = AsyncConnection[tuple[int, int, str]]
+Connection = AsyncConnection[tuple[int, int, int, str]]
 
 
 class Ceiling:
     """One connection, or one for each claimer."""
 
     event_loop: EventLoop = "uvloop"
-    settings = "hand-written SQL, psycopg, uvloop, submit by unnest of 1,000, claim and complete by 500"
+    settings = "hand-written SQL over the engine's tables, psycopg, uvloop, submit by 1,000, claim and complete by 500"
 
     def versions(self) -> dict[str, str]:
         return {"psycopg": f"{version('psycopg')} ({pq.__impl__})"}
 
     async def prepare(self, url: str) -> None:
         self._url = url
+        await PostgresStore(url).migrate()
         self._connection = await self._connect()
-        await self._connection.execute(SCHEMA.read_text(), prepare=False)
+        await self._connection.execute(PREPARE, prepare=False)
 
     async def _connect(self) -> Connection:
-        return await AsyncConnection.connect(self._url, autocommit=True, prepare_threshold=0, options=PINNED_PLANS)
+        return await AsyncConnection.connect(session_address(self._url), autocommit=True, prepare_threshold=0)
 
     async def submit_simple(self, count: int) -> float:
         started = time.perf_counter()
         for numbers in batches(count, BATCH):
-            await self._connection.execute(SUBMIT_SIMPLE, [_payloads(numbers)])
+            await self._connection.execute(SUBMIT_SIMPLE, [payloads(numbers)])
         return count / (time.perf_counter() - started)
 
     async def drain_simple(self, count: int) -> float:
@@ -121,11 +128,7 @@ class Ceiling:
 
     async def submit_partitioned(self, count: int) -> float:
         started = time.perf_counter()
-        async with self._connection.transaction():
-            cursor = await self._connection.execute(SUBMIT_JOB, [count])
-            (job, stage) = (await cursor.fetchall())[0][:2]
-            for numbers in batches(count, BATCH):
-                await self._connection.execute(SUBMIT_PARTS, [job, stage, numbers.start, _payloads(numbers)])
+        await self._connection.execute(SUBMIT_PARTITIONED, [count, count])
         return count / (time.perf_counter() - started)
 
     async def drain_partitioned(self, count: int, claimers: int = 1) -> float:
@@ -154,12 +157,11 @@ async def _run_until_empty(connection: Connection) -> int:
         claimed = await cursor.fetchall()
         if not claimed:
             return done
-        await cursor.execute(COMPLETE, [[task for task, _, _ in claimed], [token for _, token, _ in claimed]])
+        jobs, parts, tokens, inputs = zip(*claimed, strict=True)
+        for text in inputs:
+            json.loads(text)
+        await cursor.execute(COMPLETE, [list(jobs), list(parts), list(tokens)])
         done += cursor.rowcount
-
-
-def _payloads(numbers: range) -> list[str]:
-    return [json.dumps(payload(number)) for number in numbers]
 
 
 system: type[PartitionedSystem] = Ceiling

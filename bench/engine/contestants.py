@@ -27,6 +27,7 @@ class Contestant:
 OURS: Final = "ours"
 OURS_ON_SQLITE: Final = "ours-sqlite"
 CEILING: Final = "ceiling"
+BARE: Final = "bare"
 PGQUEUER: Final = "pgqueuer"
 GRAPHILE: Final = "graphile"
 PROCRASTINATE: Final = "procrastinate"
@@ -40,6 +41,7 @@ CONTESTANTS: Final = (
         ("simple", "partitioned", "history", "claimers", "memory"),
     ),
     Contestant(CEILING, "bench.engine.ceiling", "postgresql", ("simple", "partitioned")),
+    Contestant(BARE, "bench.engine.bare", "postgresql", ("simple", "partitioned")),
     Contestant(PGQUEUER, "bench.engine.peers.pgqueuer", "postgresql", ("simple",)),
     Contestant(GRAPHILE, "bench.engine.peers.graphile", "postgresql", ("simple",)),
     Contestant(PROCRASTINATE, "bench.engine.peers.procrastinate", "postgresql", ("simple",), most=2_000),

@@ -18,7 +18,8 @@ from reelstate.services.verdict import HELD_COLUMNS, held_of, row_key, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "result")
-COUNTED = (TaskStatus.DONE, TaskStatus.SKIPPED, TaskStatus.ERROR)
+COUNTED = {str(TaskStatus.DONE): 0, str(TaskStatus.SKIPPED): 1, str(TaskStatus.ERROR): 2}
+"""The place of each counter among the three."""
 Stage = tuple[int, int]
 """A stage of a job, by the numbers of both."""
 
@@ -71,7 +72,7 @@ async def count(transaction: Transaction, ended: Counter[tuple[int, int, str]]) 
     """Add ended tasks to their stages' counters; gives the stages with none left, by job."""
     stages: dict[Stage, list[int]] = {}
     for (job_id, stage, status), number in ended.items():
-        stages.setdefault((job_id, stage), [0, 0, 0])[COUNTED.index(TaskStatus(status))] += number
+        stages.setdefault((job_id, stage), [0, 0, 0])[COUNTED[status]] += number
     if not stages:
         return {}
     rows = [(*key, *numbers) for key, numbers in sorted(stages.items())]

@@ -10,12 +10,14 @@ from reelstate.stores.postgres.faults import first_line
 
 SESSION = {
     # Statements here are written for their indexes: one nested loop over the input, one probe a row. The tables grow
-    # and shrink faster than their statistics, so the plan is pinned rather than guessed anew from them.
+    # and shrink faster than their statistics, so the plan is pinned rather than guessed anew from them. Probes are
+    # called free, or a plan made while a table is small would walk all of it, and be kept when it is large.
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    "plan_cache_mode": "force_generic_plan",
+    "random_page_cost": "0",
+    "cpu_operator_cost": "0.00001",
     "jit": "off",
     "timezone": "UTC",
     # An open transaction holds back every reader of the event stream.

@@ -7,13 +7,16 @@ either the answer that was computed stands, or the flow runs again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any, LiteralString, TypeVar, cast
 
 import psycopg
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
+from reelstate.core.model import Json
 from reelstate.stores import guard, migrate
 from reelstate.stores.patience import Patience
 from reelstate.stores.postgres import guards
@@ -25,8 +28,28 @@ from reelstate.stores.store import Batch, Clock, Flow, Row
 Result = TypeVar("Result")
 Connection = psycopg.AsyncConnection[Row]
 
+_decode = json.JSONDecoder().raw_decode
+
 PACKAGE = "reelstate.stores.postgres"
 OLDEST_SERVER = 140000
+BEGIN = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SELECT pg_current_xact_id()::text"
+HOT = frozenset(
+    {
+        "claim",
+        "claim_jobs",
+        "claim_worker",
+        "complete",
+        "complete_jobs",
+        "complete_stages",
+        "orchestrate_stages",
+        "orchestrate_tasks",
+        "report",
+        "report_worker",
+        "submit",
+        "submit_ids",
+    }
+)
+"""Statements whose plan is kept by the connection. The others are planned each time, for the tables as they are."""
 CONSTRAINTS = 2
 """The number of the migration that adds the constraints."""
 MIGRATION_LOCK = 0x5245454C53544154
@@ -56,7 +79,8 @@ class PostgresTransaction:
             if isinstance(value, list):
                 parameters[name] = array(value)
         parameters["now"] = self._clock() if self._clock else None
-        cursor = await self._connection.execute(self._statements[statement], parameters, prepare=self._prepare)
+        prepare = self._prepare and statement in HOT
+        cursor = await self._connection.execute(self._statements[statement], parameters, prepare=prepare)
         return await cursor.fetchall() if cursor.description else []
 
 
@@ -86,6 +110,7 @@ class PostgresStore:
             kwargs={"autocommit": True, "prepare_threshold": 0 if prepare else None},
             min_size=1,
             max_size=connections,
+            configure=_configure,
             open=False,
             reconnect_timeout=patience,
             name="reelstate",
@@ -141,8 +166,9 @@ class PostgresStore:
         return await self._persist(lambda connection: self._transact(connection, flow))
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
-        cursor = await connection.execute("BEGIN; SELECT pg_current_xact_id()::text", prepare=False)
-        cursor.nextset()
+        cursor = await connection.execute(BEGIN, prepare=False)
+        while cursor.nextset():
+            pass
         (transaction_id,) = cast("Row", await cursor.fetchone())
         try:
             transaction = PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
@@ -230,6 +256,15 @@ class PostgresStore:
             if await _install_guards(connection):
                 applied.append("guards")
         return applied
+
+
+def _load(data: str | bytes) -> Json:
+    """The server writes JSON without white space around it, so the reader need not look for any."""
+    return _decode(data if isinstance(data, str) else data.decode())[0]
+
+
+async def _configure(connection: Connection) -> None:
+    set_json_loads(_load, context=connection)
 
 
 async def _installed(connection: Connection) -> set[str]:

@@ -29,14 +29,15 @@ WITH clock AS (
     ) t
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT %(limit)s
 ), named AS MATERIALIZED (
-    SELECT t.ctid AS place
+    SELECT t.place
     FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[]) AS given (job_id, stage, part)
-    JOIN reelstate.tasks t USING (job_id, stage, part)
+    CROSS JOIN LATERAL (
+        SELECT ctid AS place, lane, ready_at FROM reelstate.tasks
+        WHERE job_id = given.job_id AND stage = given.stage AND part = given.part AND status = 'ready'
+        FOR UPDATE SKIP LOCKED
+    ) t
     JOIN mine ON mine.id = CASE WHEN %(suspect)s THEN -t.lane ELSE t.lane END
-    WHERE t.status = 'ready'
-      AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
-    ORDER BY t.job_id, t.stage, t.part
-    FOR UPDATE OF t SKIP LOCKED
+    WHERE mine.ready_before IS NULL OR t.ready_at <= mine.ready_before
 )
 UPDATE reelstate.tasks t
 SET status = 'running', worker_id = %(worker_id)s, last_worker = %(worker_id)s, token = t.token + 1,

@@ -1,4 +1,4 @@
--- The ceiling's tables: jobs, stages, tasks and events in their smallest form that keeps the promises
+-- The smallest tables: jobs, stages, tasks and events in their smallest form that keeps the promises
 -- the engine makes: checked transitions, one event row for each, leases with tokens, stage counters.
 -- The triggers write the events of a whole statement at once, and the two constraints on events are
 -- the set of legal (from, to, actor): an illegal change has no event, so it can't happen.
