@@ -45,8 +45,8 @@ async def register(store: Store, registration: Registration, limits: Limits = LI
         "software": plain_text("software", registration.software, 255),
         "kind": registration.kind,
         "slots": registration.slots,
-        "capabilities": sorted(registration.capabilities),
-        "pipelines": sorted(registration.pipelines),
+        "capabilities": sorted(plain_text("capabilities", word, 255) for word in registration.capabilities),
+        "pipelines": sorted(plain_text("pipelines", name, 255) for name in registration.pipelines),
         "metadata": encode_optional("metadata", registration.metadata, limits.metadata),
     }
 
@@ -73,23 +73,31 @@ async def drain(store: Store, name: str, *, actor: str, reason: str | None = Non
     return await _move(store, WorkerStatus.DRAINING, actor=actor, reason=reason, worker_id=None, name=name)
 
 
-async def enable(store: Store, name: str) -> None:
+async def enable(store: Store, name: str, *, actor: str, reason: str | None = None) -> None:
+    """Let instances of this name claim again."""
+
     async def flow(transaction: Transaction) -> None:
-        await transaction.run("workers_enable", name=name, enabled=True)
+        await _flag(transaction, name, enabled=True, actor=actor, reason=reason)
 
     await store.write(flow)
 
 
-async def disable(store: Store, name: str, *, actor: str) -> int:
+async def disable(store: Store, name: str, *, actor: str, reason: str | None = None) -> int:
     """Refuse claims under this name and give back what its instances run, uncharged; gives how many tasks."""
 
     async def flow(transaction: Transaction) -> int:
-        await transaction.run("workers_enable", name=name, enabled=False)
+        await _flag(transaction, name, enabled=False, actor=actor, reason=reason)
         rows = await transaction.run("workers_leases", name=name)
         held = [(TaskKey(*row[:3]), row[3]) for row in rows]
         return len(await give_back(transaction, held, actor=actor, reason=f"worker {name} was disabled"))
 
     return await store.write(flow)
+
+
+async def _flag(transaction: Transaction, name: str, *, enabled: bool, actor: str, reason: str | None) -> None:
+    await transaction.run("workers_enable", name=name, enabled=enabled)
+    words = "enabled" if enabled else "disabled"
+    await transaction.run("workers_edit", name=name, actor=actor, reason=f"{words}: {reason}" if reason else words)
 
 
 async def _move(

@@ -32,12 +32,17 @@ def session_address(url: str) -> str:
     except psycopg.ProgrammingError as error:
         raise InvalidRequest(
             "database_url",
-            f"is not a PostgreSQL address: {first_line(error)}",
+            f"is not a PostgreSQL address: {_unquoted(first_line(error))}",
             hint="it looks like postgresql://user@host:5432/name",
         ) from None
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     options = f"{given.get('options') or ''} {settings}".strip()
     return make_conninfo(url, options=options, application_name=given.get("application_name") or "reelstate")
+
+
+def _unquoted(text: str) -> str:
+    """A message up to what it quotes: of an address that may be the password."""
+    return text.partition('"')[0].rstrip(" :")
 
 
 def shown_address(url: str) -> str:

@@ -12,6 +12,8 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from reelstate.core.errors import (
     CorruptState,
     GuardRefused,
+    InvalidRequest,
+    ReelstateError,
     SchemaMismatch,
     StoreError,
     StoreFull,
@@ -78,7 +80,7 @@ def _is_away(error: Exception) -> bool:
     )
 
 
-def _meaning(error: Exception) -> StoreError:
+def _meaning(error: Exception) -> ReelstateError:
     text = first_line(error)
     if getattr(error, "sqlstate", None) == REFUSED:
         return GuardRefused(text.removeprefix("reelstate: "), hint="the machines are drawn in docs/lifecycle.md")
@@ -97,6 +99,8 @@ def _meaning(error: Exception) -> StoreError:
             errors.UndefinedTable() | errors.UndefinedColumn() | errors.InvalidSchemaName() | errors.UndefinedFunction()
         ):
             return SchemaMismatch(text, hint="run `reel migrate`")
+        case errors.NumericValueOutOfRange():
+            return InvalidRequest("number", text, hint="ids and counts must fit a column of the database")
         case errors.IntegrityError():
             return CorruptState(text, hint="run `reel doctor` to see what is wrong; nothing was changed")
         case PoolClosed():

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from reelstate.core.errors import (
     CorruptState,
     GuardRefused,
+    InvalidRequest,
     SchemaMismatch,
     StoreError,
     StoreFull,
@@ -27,6 +28,8 @@ def translated() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _meaning(error) from error
+    except OverflowError as error:
+        raise InvalidRequest("number", str(error), hint="ids and counts must fit a column of the database") from error
 
 
 def is_busy(error: sqlite3.Error) -> bool:
