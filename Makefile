@@ -4,7 +4,7 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-CHECKED := $(wildcard src tests bench)
+CHECKED := $(wildcard src tests bench docs examples)
 
 # uv brings certificates of its own; the machine's are the ones that also know a company's proxy, as pip does.
 export UV_SYSTEM_CERTS := 1

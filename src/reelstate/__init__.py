@@ -3,20 +3,27 @@
 from importlib.metadata import version
 
 from reelstate.app import open_engine as open
+from reelstate.core.document import Limits
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Completion, Failure, Progress, Release, Submission, TaskKey, Verdict
+from reelstate.core.model import Completion, Failure, LogLine, Progress, Release, Submission, TaskKey, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.services.engine import Engine
+from reelstate.services.operate.operation import Operation
+from reelstate.services.operate.retry import From
 
 __all__ = [
     "Backoff",
     "Completion",
     "Engine",
     "Failure",
+    "From",
     "Graph",
     "JobStatus",
+    "Limits",
+    "LogLine",
+    "Operation",
     "Progress",
     "ReelstateError",
     "Release",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import InvalidRequest
@@ -15,13 +16,13 @@ from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
 
 
-def store_at(url: str, *, clock: Clock | None = None) -> Store:
-    """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`."""
+def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
+    """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`; options are its own."""
     scheme, separator, _ = url.partition("://")
     if separator and scheme in {"postgresql", "postgres"}:
-        return PostgresStore(url, clock=clock)
+        return PostgresStore(url, clock=clock, **options)
     if separator and scheme == "sqlite":
-        return SQLiteStore(url, clock=clock)
+        return SQLiteStore(url, clock=clock, **options)
     raise InvalidRequest(
         "database_url",
         f"{scheme + separator!r} is no kind of store",
@@ -37,9 +38,14 @@ async def open_engine(
     migrate: bool = True,
     clock: Clock | None = None,
     limits: Limits = LIMITS,
+    **options: Any,
 ) -> AsyncIterator[Engine]:
-    """An engine on the store at this address, its schema brought up to date, its quick invariants checked."""
-    store = store_at(url, clock=clock)
+    """An engine on the store at this address, its schema brought up to date, its quick invariants checked.
+
+    Options are the store's: `connections` and `patience` (seconds to wait for a database that went away) for
+    PostgreSQL, `patience` and `synchronous` for SQLite.
+    """
+    store = store_at(url, clock=clock, **options)
     if migrate:
         await store.migrate()
     await store.open()

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from reelstate.core.errors import CorruptState
+from reelstate.core.errors import CorruptState, InvalidRequest
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.services.engine import Engine
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
@@ -313,3 +313,29 @@ async def test_a_job_of_unknown_status_does_not_hold_up_the_others(engine: Engin
     await engine.complete([done(task) for task in tasks])
     assert (await engine.job(healthy)).job.status is JobStatus.COMPLETED
     assert (await engine.doctor(repair=True)).healthy
+
+
+async def test_a_worker_whose_record_was_erased_gets_it_back(engine: Engine, vandal: Vandal) -> None:
+    worker = await a_worker(engine)
+    vandal.drop_guards()
+    vandal.run("DELETE FROM events WHERE entity = 'worker'")
+    await _mended(engine, "record_workers")
+    assert [(event.version, event.target) for event in await engine.worker_history(worker)] == [(1, "active")]
+
+
+async def test_a_dump_restored_into_another_server_shows_its_events_again(
+    engine: Engine, vandal: Vandal, dialect: str
+) -> None:
+    if dialect == "sqlite":
+        pytest.skip("a copy of a SQLite file is as good as the file: there are no transaction numbers")
+    job_id = await _a_running_job(engine)
+    before = [(event.entity, event.stage, event.part, event.version) for event in (await engine.history(job_id)).items]
+    cursor = (await engine.events()).after
+    vandal.drop_guards()
+    vandal.run("UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8")
+    assert (await engine.history(job_id)).items == []
+    await _mended(engine, "restored")
+    after = [(event.entity, event.stage, event.part, event.version) for event in (await engine.history(job_id)).items]
+    assert sorted(after, key=str) == sorted(before, key=str)
+    with pytest.raises(InvalidRequest, match="another database"):
+        await engine.events(after=cursor)

@@ -54,8 +54,6 @@ def test_errors_carry_what_they_are_about() -> None:
     assert (missing.entity, missing.key) == ("job", 7)
     version = errors.VersionConflict("job", 7, 1, 2)
     assert (version.expected, version.found) == (1, 2)
-    lost = errors.LeaseLost("7/0/0", 3)
-    assert (lost.task, lost.token) == ("7/0/0", 3)
     pipeline = errors.UnknownPipeline("a", ["c", "b"])
     assert "b, c" in pipeline.hint
     illegal = errors.InvalidTransition("job", "completed", "pending", "user", key=7)

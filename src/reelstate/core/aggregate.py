@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reelstate.core.machine import TaskStatus
+from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS, JobStatus, TaskStatus
 
 URGENCY = (
     TaskStatus.ERROR,
@@ -39,19 +39,25 @@ class Counters:
         return self.done + self.skipped + self.failed == self.total
 
 
-def stage_status(counters: Counters | None, *, required: bool, running: int = 0) -> TaskStatus:
+def stage_status(
+    counters: Counters | None, *, job: JobStatus = JobStatus.PROCESSING, required: bool = True, running: int = 0
+) -> TaskStatus:
     """A stage's status in the words of tasks. `None` is a stage that has not been opened."""
     match counters:
-        case None:
-            return TaskStatus.NEW
         case Counters(failed=failed) if failed and required:
             return TaskStatus.ERROR
         case Counters(closed=True, total=total, skipped=skipped) if skipped == total:
             return TaskStatus.SKIPPED
         case Counters(closed=True):
             return TaskStatus.DONE
+        case _ if job in ENDED_JOBS:
+            return TaskStatus.CANCELLED
+        case Counters() if running:
+            return TaskStatus.RUNNING
+        case Counters() if job not in RESTING_JOBS:
+            return TaskStatus.READY
         case _:
-            return TaskStatus.RUNNING if running else TaskStatus.READY
+            return TaskStatus.NEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

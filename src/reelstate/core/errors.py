@@ -10,7 +10,6 @@ ReelstateError
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           somebody changed the row since it was read
 ├── WorkerRefused             the worker's name is disabled, or it is not registered
-├── LeaseLost                 the token no longer holds the task
 └── StoreError                the database
     ├── StoreUnavailable      it can't be reached, or went away and stayed away
     ├── StoreFull             no room left on its disk
@@ -128,14 +127,6 @@ class VersionConflict(ReelstateError):
 
 class WorkerRefused(ReelstateError):
     """The worker may not take work."""
-
-
-class LeaseLost(ReelstateError):
-    """The token no longer holds the task; whatever was made under it does not count."""
-
-    def __init__(self, task: object, token: int) -> None:
-        super().__init__(f"task {task} is no longer held by token {token}", hint="stop this run; another may have it")
-        self.task, self.token = task, token
 
 
 class StoreError(ReelstateError):

@@ -56,6 +56,8 @@ class Submission:
     user_id: str = ""
     delay: float = 0.0
     """Seconds until its first tasks may run."""
+    run_after: datetime | None = None
+    """The instant from which they may run, where a delay does not say it better; it wins over `delay`."""
     idempotency_key: str | None = None
 
 

@@ -24,8 +24,9 @@ class Claiming:
 
     worker_id: int
     limit: int
-    pipelines: Collection[str]
-    capabilities: Collection[str] = ()
+    pipelines: Collection[str] | None = None
+    capabilities: Collection[str] | None = None
+    """What the worker can run; left out, what it was registered with."""
     hints: Sequence[TaskKey] = ()
     """Tasks that a dispatch has named; none means whatever is first."""
     gpu_grace: float = 60.0
@@ -40,6 +41,8 @@ class _Claimer:
     runs_suspect: bool
     suspect: TaskKey | None
     """The first task that it could only run alone."""
+    pipelines: list[str]
+    capabilities: list[str]
     draining: bool
 
 
@@ -57,36 +60,49 @@ async def _claim(transaction: Transaction, catalogue: Catalogue, claiming: Claim
     suspect = claimer.suspect
     rows: list[Row] = []
     if suspect and not claimer.running:
-        rows = await _lease(transaction, claiming, [suspect], suspect=True, alone=True)
+        rows = await _lease(transaction, claiming, claimer, [suspect], suspect=True, alone=True)
     if not rows:
         alone = claimer.slots == 1 and claiming.limit == 1 and not claimer.running
-        rows = await _lease(transaction, claiming, claiming.hints, suspect=False, alone=alone)
+        rows = await _lease(transaction, claiming, claimer, claiming.hints, suspect=False, alone=alone)
     return Claim(await _claimed(transaction, catalogue, rows), suspects_waiting=bool(suspect and claimer.running))
 
 
 async def _claimer(transaction: Transaction, claiming: Claiming) -> _Claimer:
     worker_id = claiming.worker_id
-    parameters = {"pipelines": sorted(claiming.pipelines), "capabilities": sorted(claiming.capabilities)}
+    parameters = {"pipelines": _listed(claiming.pipelines), "capabilities": _listed(claiming.capabilities)}
     found = await transaction.run("claim_worker", worker_id=worker_id, **parameters)
     if not found:
         raise WorkerRefused(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
-    status, enabled, slots, running, runs_suspect, *suspect = found[0]
+    status, enabled, slots, running, runs_suspect, pipelines, capabilities, *suspect = found[0]
     if not enabled:
         raise WorkerRefused(f"worker {worker_id} is disabled", hint="an operator disabled its name and may enable it")
+    if status == WorkerStatus.OFFLINE:
+        await transaction.run("report_worker", worker_id=worker_id)
     first = None if suspect[0] is None else TaskKey(*suspect)
-    return _Claimer(slots, running, bool(runs_suspect), first, draining=status == WorkerStatus.DRAINING)
+    draining = status == WorkerStatus.DRAINING
+    return _Claimer(slots, running, bool(runs_suspect), first, pipelines, capabilities, draining=draining)
+
+
+def _listed(names: Collection[str] | None) -> list[str] | None:
+    return None if names is None else sorted(names)
 
 
 async def _lease(
-    transaction: Transaction, claiming: Claiming, named: Sequence[TaskKey], *, suspect: bool, alone: bool
+    transaction: Transaction,
+    claiming: Claiming,
+    claimer: _Claimer,
+    named: Sequence[TaskKey],
+    *,
+    suspect: bool,
+    alone: bool,
 ) -> list[Row]:
     return await transaction.run(
         "claim",
         Batch(KEY_COLUMNS, named[: claiming.limit]),
         worker_id=claiming.worker_id,
         limit=0 if named else claiming.limit,
-        pipelines=sorted(claiming.pipelines),
-        capabilities=sorted(claiming.capabilities),
+        pipelines=claimer.pipelines,
+        capabilities=claimer.capabilities,
         grace=claiming.gpu_grace,
         stale=claiming.stale_after,
         suspect=suspect,

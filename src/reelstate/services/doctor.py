@@ -146,6 +146,13 @@ CHECKS = (
         guarded=True,
     ),
     Check("unknown_worker", "a lease names a known worker", "made ready again", repair.requeue, quick=True),
+    Check(
+        "restored",
+        "events are no younger than their server",
+        "renumbered in their order; cursors start again",
+        repair.renumber,
+        quick=True,
+    ),
     Check("orphans", "a task has a stage and a job", "removed, and kept in the record", repair.remove_orphans),
     Check("attempts", "attempts are within their limit", "the limit raised to what was counted", repair.normalise),
     Check("lease_without_run", "only a running task has a lease", "the lease removed", repair.normalise),

@@ -81,8 +81,7 @@ class Engine:
         return await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after)
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
-        """Lease tasks to a worker; options are those of `Claiming`, by default every pipeline declared here."""
-        options.setdefault("pipelines", self.catalogue.names)
+        """Lease tasks to a worker; options are those of `Claiming`."""
         return await claim(self.store, self.catalogue, Claiming(worker_id=worker_id, limit=limit, **options))
 
     async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
@@ -181,11 +180,13 @@ class Engine:
     async def drain(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         return await workers.drain(self.store, name, actor=actor, reason=reason)
 
-    async def enable(self, name: str) -> None:
-        await workers.enable(self.store, name)
+    async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> None:
+        """Let workers of this name claim again."""
+        await workers.enable(self.store, name, actor=actor, reason=reason)
 
-    async def disable(self, name: str, *, actor: str = OPERATOR) -> int:
-        return await workers.disable(self.store, name, actor=actor)
+    async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
+        """Refuse claims under this name and give back what its workers run; gives how many tasks."""
+        return await workers.disable(self.store, name, actor=actor, reason=reason)
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant, and mend it when told to."""

@@ -276,25 +276,25 @@ def _known(statuses: Callable[[str], T], word: str) -> T:
 
 def _detail(job: Job, declared: Declared, opened: dict[int, Row], results: dict[int, Json]) -> JobDetail:
     graph = declared.graph
-    stages = tuple(_stage(job.id, declared, number, opened.get(number)) for number in range(len(graph.stages)))
+    stages = tuple(_stage(job, declared, number, opened.get(number)) for number in range(len(graph.stages)))
     plan = {graph.stages[number].name: result for number, result in results.items()}
     outputs = {graph.stages[number].name: results[number] for number in graph.leaves if number in results}
     done = 100.0 if job.status is JobStatus.COMPLETED else percent(list(_progress(stages, opened)))
     return JobDetail(job=job, stages=stages, plan=plan, outputs=outputs, progress=done)
 
 
-def _stage(job_id: int, declared: Declared, number: int, row: Row | None) -> Stage:
+def _stage(job: Job, declared: Declared, number: int, row: Row | None) -> Stage:
     spec = declared.graph.stages[number]
     _, is_open, total, done, skipped, failed, opened_at, running, running_percent = row or (
         number, False, 0, 0, 0, 0, None, 0, 0.0
     )  # fmt: skip
     counters = Counters(total=total, done=done, skipped=skipped, failed=failed) if is_open else None
     return Stage(
-        job_id=job_id,
+        job_id=job.id,
         stage=number,
         name=spec.name,
         phase=spec.phase,
-        status=stage_status(counters, required=spec.required, running=running),
+        status=stage_status(counters, job=job.status, required=spec.required, running=running),
         required=spec.required,
         weight=spec.weight,
         total=total,

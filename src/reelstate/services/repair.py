@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reelstate.core.machine import ENDED_JOBS, JobStatus, TaskStatus
+from reelstate.core.machine import ENDED_JOBS, MACHINES, JobStatus, TaskStatus
 from reelstate.core.record import Line, bridge
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import recount
@@ -131,6 +131,10 @@ async def _settle_jobs(transaction: Transaction, catalogue: Catalogue, findings:
     await advance(transaction, catalogue, {finding.job_id: {} for finding in findings})
 
 
+async def renumber(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:
+    await transaction.run("repair_restored")
+
+
 async def remove_orphans(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
     keys = [(finding.job_id, finding.stage, finding.part) for finding in findings]
     gone = await transaction.run("repair_orphans", Batch(("job_id", "stage", "part"), keys))
@@ -151,9 +155,10 @@ async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
     place = {"id": finding.job_id, "stage": finding.stage, "part": finding.part}
     told = [Line(*row) for row in await transaction.run("repair_record", entity=entity, **place)]
     ((version, status),) = await transaction.run("repair_row", entity=entity, **place)
-    birth, first = (TaskStatus.READY, 2) if entity == "task" else (JobStatus.PENDING, 1)
-    if entity == "task" and told:
-        birth = TaskStatus(told[0].origin or birth) if told[0].version == first else birth
+    first = 2 if entity == "task" else 1
+    birth = MACHINES[entity].births[-1]
+    if entity == "task" and told and told[0].version == first:
+        birth = told[0].origin or birth
     bridged = bridge(told, first=first, birth=birth, version=version, status=status)
     rows = [(entity, *place.values(), line.version, line.origin, line.target) for line in bridged.lines]
     if rows:

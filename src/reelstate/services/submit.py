@@ -7,8 +7,10 @@ so the same request gets the first answer and another request under the same key
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import NamedTuple
 
 from reelstate.core.document import LIMITS, Limits, encode, plain_text
@@ -41,13 +43,22 @@ class _Request:
     priority: int
     user_id: str
     delay: float
+    run_after: datetime | None
     key: str | None
 
     @property
     def digest(self) -> str:
-        """Equal for equal requests, so that a key can't stand for two of them."""
-        parts = (self.declared.graph.name, self.spec, self.priority, self.delay)
+        """Equal for equal requests, so that a key can't stand for two of them. The order of names does not matter."""
+        spec = json.dumps(json.loads(self.spec), sort_keys=True)
+        when = self.delay if self.run_after is None else self.run_after.timestamp()
+        parts = (self.declared.graph.name, spec, self.priority, when)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    def starting(self, now: datetime) -> _Request:
+        """The same with its start as seconds from now, by the store's clock."""
+        if self.run_after is None:
+            return self
+        return replace(self, delay=max(0.0, (self.run_after - now).total_seconds()))
 
 
 async def submit(
@@ -69,10 +80,18 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
         if answer.verdict is Verdict.OK
     ]
     if fresh:
+        fresh = await _timed(transaction, fresh)
         for alike, rows in _grouped(fresh).items():
             await transaction.run("submit", Batch(("id", "spec"), rows), **alike._asdict())
         await _open_first_stages(transaction, catalogue, fresh)
     return answers
+
+
+async def _timed(transaction: Transaction, fresh: list[tuple[int, _Request]]) -> list[tuple[int, _Request]]:
+    if all(request.run_after is None for _, request in fresh):
+        return fresh
+    ((now,),) = await transaction.run("submit_now")
+    return [(job_id, request.starting(now)) for job_id, request in fresh]
 
 
 async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, fresh: list[tuple[int, _Request]]) -> None:
@@ -132,11 +151,14 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _R
         )
     if not 0 <= submission.delay <= LONGEST_DELAY:
         raise InvalidRequest("delay", f"{submission.delay!r} is not a delay", hint="seconds from now, 0 or more")
+    if submission.run_after is not None and submission.run_after.tzinfo is None:
+        raise InvalidRequest("run_after", "has no time zone", hint="use an aware datetime, such as datetime.now(UTC)")
     return _Request(
         catalogue.named(submission.pipeline),
         encode("spec", submission.spec, limits.spec),
         priority_number(submission.priority),
         plain_text("user_id", submission.user_id, USER_LIMIT),
         float(submission.delay),
+        submission.run_after,
         None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
     )

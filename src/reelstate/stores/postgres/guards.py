@@ -60,7 +60,7 @@ EVENTS = f"""
 CREATE OR REPLACE FUNCTION reelstate.guard_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('reelstate.archiving', true) = 'on' THEN
-        RETURN OLD;
+        RETURN CASE TG_OP WHEN 'UPDATE' THEN NEW ELSE OLD END;
     END IF;
     RAISE EXCEPTION 'reelstate: events are never changed or deleted' USING ERRCODE = '{REFUSED}',
         HINT = 'old events are moved by archive, and by nothing else';
@@ -195,7 +195,8 @@ def _changes(table: str, machine: Machine) -> str:
                       OR n.status <> o.status AND NOT {by_hand} AND NOT ({_hot(table)})
                          AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
                              = ANY (ARRAY[{triples(machine)}])
-                    THEN reelstate.refuse('{machine.entity}', {key}::text, o.status, n.status, n.actor)
+                    THEN reelstate.refuse('{machine.entity}', {key}::text, o.status, n.status,
+                                          CASE WHEN {by_hand} THEN '{SQL_ACTOR}' ELSE n.actor END)
                     ELSE n.status END,
                CASE WHEN {by_hand} THEN reelstate.by_hand() ELSE n.actor END,
                CASE WHEN NOT {by_hand} THEN n.reason END,

@@ -1,24 +1,24 @@
 -- The worker, what it runs now, and the first suspect it could take: a task that has cost a worker before and may
 -- only be run alone. The share lock makes a disable wait for claims under way, so that it sees them.
 WITH named AS MATERIALIZED (
-    SELECT w.id, w.status, w.slots, n.enabled
+    SELECT w.id, w.status, w.slots, n.enabled, coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
+           coalesce(%(capabilities)s::text[], w.capabilities) AS capabilities
     FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
     WHERE w.id = %(worker_id)s
     FOR SHARE OF n
 ), suspect AS MATERIALIZED (
     SELECT t.job_id, t.stage, t.part
-    FROM reelstate.lanes l
+    FROM named JOIN reelstate.lanes l ON l.pipeline = ANY (named.pipelines) AND l.needs <@ named.capabilities
     CROSS JOIN LATERAL (
         SELECT job_id, stage, part, priority FROM reelstate.tasks
         WHERE lane = -l.id AND status = 'ready'
         ORDER BY priority DESC, job_id, stage, part LIMIT 1
     ) t
-    WHERE l.pipeline = ANY (%(pipelines)s::text[]) AND l.needs <@ %(capabilities)s::text[]
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT 1
 ), held AS MATERIALIZED (
     SELECT count(*) AS running, coalesce(bool_or(t.lost > 0), false) AS runs_suspect
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
 )
 SELECT named.status, named.enabled, named.slots, held.running, held.runs_suspect,
-       suspect.job_id, suspect.stage, suspect.part
+       named.pipelines, named.capabilities, suspect.job_id, suspect.stage, suspect.part
 FROM named CROSS JOIN held LEFT JOIN suspect ON true

@@ -1,0 +1,5 @@
+-- A change to a name is told in the record of each of its instances that has not signed off.
+UPDATE reelstate.workers
+SET version = version + 1, actor = %(actor)s, reason = %(reason)s,
+    changed_at = coalesce(%(now)s::timestamptz, clock_timestamp())
+WHERE name = %(name)s AND status <> 'offline'
