@@ -318,9 +318,7 @@ async def refused(url: str, caplog: pytest.LogCaptureFixture) -> StoreUnavailabl
     return raised.value
 
 
-async def test_a_port_where_nobody_listens_is_named(
-    unused_tcp_port: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_port_where_nobody_listens_is_named(unused_tcp_port: int, caplog: pytest.LogCaptureFixture) -> None:
     error = await refused(f"postgresql://u:{SECRET}@127.0.0.1:{unused_tcp_port}/d", caplog)
     assert f"127.0.0.1:{unused_tcp_port}/d" in error.message
 

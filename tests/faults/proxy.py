@@ -19,6 +19,7 @@ class Proxy:
         self._open: set[asyncio.Task[None]] = set()
         self.cut: Cut | None = None
         self.cuts = 0
+        self.struck = asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -74,7 +75,7 @@ class _Line:
             await self._writer.drain()
 
     async def _upwards(self) -> None:
-        """Client to server; ends when either hangs up, or the line is cut."""
+        """From client to server, until either hangs up or the line is cut."""
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
             await self._startup()
             while True:
@@ -88,7 +89,7 @@ class _Line:
                 await self._up_writer.drain()
 
     async def _startup(self) -> None:
-        """The first message has no type. (The test's address asks for no encryption.)"""
+        """The first message has no type; and the test's address asks for no encryption."""
         head = await self._reader.readexactly(4)
         (length,) = struct.unpack("!I", head)
         self._up_writer.write(head + await self._reader.readexactly(length - 4))
@@ -110,6 +111,7 @@ class _Line:
     async def _strike(self, message: bytes) -> None:
         cut, self._proxy.cut = self._proxy.cut, None
         self._proxy.cuts += 1
+        self._proxy.struck.set()
         if cut == "after":
             self._writer.close()  # the client hears nothing more, whatever the server says
             self._up_writer.write(message)

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Progress, Release, Submission, TaskKey, Verdict
+from reelstate.core.model import (
+    ClaimedTask,
+    Completion,
+    Failure,
+    LogLine,
+    Progress,
+    Release,
+    Submission,
+    TaskKey,
+    Verdict,
+)
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 from reelstate.services.operate.retry import From
@@ -60,49 +70,51 @@ async def register(engine: Engine, scene: Scene, clock: FakeClock) -> Any:
 
 
 VERBS: dict[str, Verb] = {
-    "submit": lambda engine, scene, clock: engine.submit_many(
+    "submit": lambda engine, scene, _: engine.submit_many(
         [
             Submission(pipeline="faulty", spec={"parts": 2}, idempotency_key=f"key-{scene.number}"),
             Submission(pipeline="parts", spec={"parts": 0}),
         ]
     ),
-    "claim": lambda engine, scene, clock: engine.claim(scene.worker, 3),
-    "report": lambda engine, scene, clock: engine.report(
+    "claim": lambda engine, scene, _: engine.claim(scene.worker, 3),
+    "report": lambda engine, scene, _: engine.report(
         scene.worker,
         [Progress(key=t.key, token=t.token, percent=1, logs=(LogLine(message="hm"),)) for t in scene.running],
     ),
-    "complete": lambda engine, scene, clock: engine.complete(completions(scene.running)),
-    "fail": lambda engine, scene, clock: engine.fail(failures(scene.running)),
-    "release": lambda engine, scene, clock: engine.release(
-        [Release(key=t.key, token=t.token) for t in scene.running]
-    ),
+    "complete": lambda engine, scene, _: engine.complete(completions(scene.running)),
+    "fail": lambda engine, scene, _: engine.fail(failures(scene.running)),
+    "release": lambda engine, scene, _: engine.release([Release(key=t.key, token=t.token) for t in scene.running]),
     "reclaim": reclaim,
-    "orchestrate": lambda engine, scene, clock: engine.orchestrate(stuck_after=0.0),
-    "cancel": lambda engine, scene, clock: engine.cancel(scene.job_id),
-    "retry": lambda engine, scene, clock: engine.retry(scene.resting),
-    "retry from": lambda engine, scene, clock: engine.retry(scene.resting, start=From("cut")),
-    "quarantine": lambda engine, scene, clock: engine.quarantine(scene.job_id, reason="to see"),
-    "force pending": lambda engine, scene, clock: engine.force(scene.job_id, JobStatus.PENDING, reason="so"),
-    "force completed": lambda engine, scene, clock: engine.force(scene.job_id, JobStatus.COMPLETED, reason="so"),
+    "orchestrate": lambda engine, *_: engine.orchestrate(stuck_after=0.0),
+    "cancel": lambda engine, scene, _: engine.cancel(scene.job_id),
+    "retry": lambda engine, scene, _: engine.retry(scene.resting),
+    "retry from": lambda engine, scene, _: engine.retry(scene.resting, start=From("cut")),
+    "quarantine": lambda engine, scene, _: engine.quarantine(scene.job_id, reason="to see"),
+    "force pending": lambda engine, scene, _: engine.force(scene.job_id, JobStatus.PENDING, reason="so"),
+    "force completed": lambda engine, scene, _: engine.force(scene.job_id, JobStatus.COMPLETED, reason="so"),
     "register": register,
-    "disable": lambda engine, scene, clock: engine.disable(f"worker-{scene.number}"),
-    "drain": lambda engine, scene, clock: engine.drain(f"worker-{scene.number}"),
+    "disable": lambda engine, scene, _: engine.disable(f"worker-{scene.number}"),
+    "drain": lambda engine, scene, _: engine.drain(f"worker-{scene.number}"),
 }
+
+
+async def two_running(engine: Engine, worker: int) -> tuple[int, list[ClaimedTask]]:
+    """A job, and its two parts of `work`."""
+    job_id = (await engine.submit("faulty", {"parts": 2}, priority=10)).job_id
+    await engine.complete(completions((await engine.claim(worker, 1)).tasks))
+    running = (await engine.claim(worker, 2)).tasks
+    assert [task.key for task in running] == [TaskKey(job_id, 1, part) for part in range(2)]
+    return job_id, running
 
 
 async def a_scene(engine: Engine, number: int) -> Scene:
     worker = await a_worker(engine, f"worker-{number}")
-    job_ids = []
-    for _ in range(2):
-        job_ids.append((await engine.submit("faulty", {"parts": 2}, priority=10)).job_id)
-        await engine.complete(completions((await engine.claim(worker, 1)).tasks))
-        running = (await engine.claim(worker, 2)).tasks
-        if len(job_ids) == 1:
-            await engine.fail(failures(running[:1], retryable=False))
-            await engine.release([Release(key=task.key, token=task.token) for task in running[1:]])
-    assert {task.key for task in running} == {TaskKey(job_ids[1], 1, part) for part in range(2)}
+    resting, (bad, good) = await two_running(engine, worker)
+    await engine.fail(failures([bad], retryable=False))
+    await engine.release([Release(key=good.key, token=good.token)])
+    job_id, running = await two_running(engine, worker)
     await engine.submit("simple")
-    return Scene(job_ids[1], job_ids[0], worker, running, number)
+    return Scene(job_id, resting, worker, running, number)
 
 
 async def visible(engine: Engine, scene: Scene) -> list[object]:
@@ -114,7 +126,9 @@ async def visible(engine: Engine, scene: Scene) -> list[object]:
 
 
 async def clear(engine: Engine) -> None:
-    for job in (await engine.jobs(statuses=[JobStatus(s) for s in JobStatus if s not in ("completed", "cancelled")])).items:
+    for job in (
+        await engine.jobs(statuses=[JobStatus(s) for s in JobStatus if s not in ("completed", "cancelled")])
+    ).items:
         await engine.cancel(job.id)
 
 

@@ -40,7 +40,7 @@ class WrappedStore:
 
 def wrapped(engine: Engine, around: Around) -> Engine:
     """The same engine, its statements passed through `around`."""
-    made = Engine(WrappedStore(engine.store, around), limits=engine.limits)  # type: ignore[arg-type]
+    made = Engine(WrappedStore(engine.store, around), limits=engine.limits)
     made.catalogue = engine.catalogue
     return made
 

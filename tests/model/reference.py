@@ -216,9 +216,7 @@ class RefJob:
                 task.max_attempts = max(task.max_attempts, task.attempt + spec.attempts)
             else:
                 birth = READY if delay_until is None else NEW
-                self.tasks[key] = RefTask(
-                    key, spec, self.priority, spec.attempts, status=birth, run_after=delay_until
-                )
+                self.tasks[key] = RefTask(key, spec, self.priority, spec.attempts, status=birth, run_after=delay_until)
         for task in self.stage(number):
             if task.key.part >= parts and task.status is NEW:
                 task.move(SKIPPED)
@@ -270,6 +268,8 @@ class Reference:
         worker = self.workers[worker_id]
         if worker.name in self.disabled:
             raise Refused("WorkerRefused")
+        if worker.status is WorkerStatus.OFFLINE:
+            self._heard(worker)
         mine = [task for task in self.tasks() if task.worker == worker_id]
         if worker.status is WorkerStatus.DRAINING or any(task.lost for task in mine):
             return []
@@ -290,9 +290,7 @@ class Reference:
     def report(self, worker_id: int, held: Held, percent: float | None) -> tuple[Verdict, bool]:
         """The verdict, and whether the worker is told to drain."""
         worker = self.workers[worker_id]
-        worker.heard = self.now
-        if worker.status is WorkerStatus.OFFLINE:
-            worker.become(WorkerStatus.ACTIVE)
+        self._heard(worker)
 
         def note(task: RefTask) -> None:
             if percent is not None and percent != task.percent:
@@ -334,8 +332,13 @@ class Reference:
 
         return self._each(items, [READY, NEW], back)
 
+    def enable(self, name: str) -> None:
+        self.disabled.discard(name)
+        self._edited(name)
+
     def disable(self, name: str) -> None:
         self.disabled.add(name)
+        self._edited(name)
         for task in self.tasks():
             if task.worker is not None and self.workers[task.worker].name == name:
                 task.give_back(resting=not self._job(task).active)
@@ -412,7 +415,7 @@ class Reference:
 
         if start is None and self.jobs[job_id].active:
             return Verdict.REPEATED
-        verdict = self._operate(job_id, JobStatus.PENDING, apply)
+        verdict = self._operate(job_id, JobStatus.PENDING, apply, again=start is not None)
         if verdict is Verdict.OK:
             self.jobs[job_id].advance()
         return verdict
@@ -442,9 +445,11 @@ class Reference:
                 found.append(later)
         return found
 
-    def _operate(self, job_id: int, target: JobStatus, apply: Callable[[RefJob], None]) -> Verdict:
+    def _operate(
+        self, job_id: int, target: JobStatus, apply: Callable[[RefJob], None], *, again: bool = False
+    ) -> Verdict:
         job = self.jobs[job_id]
-        if job.status == target:
+        if job.status == target and not again:
             return Verdict.REPEATED
         if job.status in ENDED or (job.status not in (*AT_REST, JobStatus.PENDING, *PHASE_ORDER)):
             raise Refused("InvalidTransition")
@@ -456,6 +461,17 @@ class Reference:
         for task in job.tasks.values():
             if task.status in (NEW, READY, RUNNING, ERROR):
                 task.move(CANCELLED)
+
+    def _heard(self, worker: RefWorker) -> None:
+        worker.heard = self.now
+        if worker.status is WorkerStatus.OFFLINE:
+            worker.become(WorkerStatus.ACTIVE)
+
+    def _edited(self, name: str) -> None:
+        """What an operator does to a name is on the record of each of its instances that has not signed off."""
+        for worker in self.workers.values():
+            if worker.name == name and worker.status is not WorkerStatus.OFFLINE:
+                worker.become(worker.status)
 
     def _job(self, task: RefTask) -> RefJob:
         return self.jobs[task.key.job_id]

@@ -23,7 +23,9 @@ MESH = Graph.of(
     [
         StageSpec(name="cut", phase=JobStatus.PLANNING, backoff=AT_ONCE),
         StageSpec(name="left", after=("cut",), each="spec.parts", backoff=AT_ONCE, attempts=2),
-        StageSpec(name="right", after=("cut",), each="spec.parts", backoff=AT_ONCE, required=False, needs=frozenset({"gpu"})),
+        StageSpec(
+            name="right", after=("cut",), each="spec.parts", backoff=AT_ONCE, required=False, needs=frozenset({"gpu"})
+        ),
         StageSpec(name="join", after=("left", "right"), phase=JobStatus.UPLOADING_OUTPUTS, backoff=AT_ONCE),
     ],
 )
@@ -102,9 +104,7 @@ async def _operate(engine: Engine, dice: random.Random, job_id: int) -> int:
 async def deadlocks(url: str) -> int:
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         await connection.execute("SELECT pg_stat_clear_snapshot()")
-        cursor = await connection.execute(
-            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-        )
+        cursor = await connection.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         row = await cursor.fetchone()
         assert row is not None
         return int(row[0])

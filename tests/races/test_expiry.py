@@ -1,13 +1,14 @@
 """A completion and the sweep reach for the same expired leases: one of them gets each, never both."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Completion, Reclaimed, TaskKey, Verdict
+from reelstate.core.model import Completion, Reclaimed, Task, TaskKey, Verdict
 from tests.engines import FakeClock, a_worker, engine_at
-from tests.races.crew import Crew, start
+from tests.races.crew import Crew, Part, start
 
 Held = list[tuple[TaskKey, int]]
 
@@ -46,19 +47,17 @@ async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
         held = [(task.key, task.token) for task in claimed]
         assert len(held) == parts
     # Both walk the same tasks from the first to the last, so that they meet.
-    verdicts, *swept = racers.race(
-        [
-            (complete_late, (url, held, 5, 0, 3)),
-            (sweep, (url, 5, 1, 3)),
-            (sweep, (url, 7, 2, 3)),
-        ]
-    )
-    assert isinstance(verdicts, list)
+    parts_of_it: list[tuple[Part[Any], tuple[Any, ...]]] = [
+        (complete_late, (url, held, 5, 0, 3)),
+        (sweep, (url, 5, 1, 3)),
+        (sweep, (url, 7, 2, 3)),
+    ]
+    verdicts, *swept = racers.race(parts_of_it)
     async with engine_at(url, later()) as engine:
         counted = Counter(verdicts)
         assert counted.keys() <= {Verdict.OK, Verdict.LOST}
         assert counted[Verdict.OK] + sum(swept) == parts, "each lease ended once"
-        tasks = {}
+        tasks: dict[TaskKey, Task] = {}
         after = None
         while True:
             page = await engine.tasks(job_id, limit=10_000, after=after)
@@ -81,5 +80,3 @@ async def test_completion_and_reclaim_never_both_win(url: str, racers: Crew) -> 
 @pytest.mark.prove
 async def test_completion_and_reclaim_never_both_win_over_many(url: str, racers: Crew) -> None:
     await one_outcome_each(url, racers, parts=9000)
-
-

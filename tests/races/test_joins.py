@@ -28,12 +28,8 @@ async def opened_once(url: str, racers: Crew, *, jobs: int) -> None:
         await engine.submit_many([Submission(pipeline="join")] * jobs)
         claimed = (await engine.claim(await a_worker(engine), 2 * jobs)).tasks
         assert len(claimed) == 2 * jobs
-        branches = [
-            [(task.key, task.token) for task in claimed if task.stage_name == name] for name in ("a", "b")
-        ]
-        verdicts = racers.race(
-            [(close_branch, (url, branch, number, 2)) for number, branch in enumerate(branches)]
-        )
+        branches = [[(task.key, task.token) for task in claimed if task.stage_name == name] for name in ("a", "b")]
+        verdicts = racers.race([(close_branch, (url, branch, number, 2)) for number, branch in enumerate(branches)])
         assert verdicts == [[Verdict.OK] * jobs] * 2
         third = (await engine.claim(await a_worker(engine), 2 * jobs)).tasks
         assert Counter(task.key for task in third) == {TaskKey(b[0][0], 2, 0): 1 for b in branches[0]}

@@ -87,16 +87,16 @@ VERBS: dict[str, Verb] = {
         scene.worker, [Progress(key=t.key, token=t.token, percent=3) for t in scene.running]
     ),
     "claim": lambda engine, scene: engine.claim(scene.worker, 1, capabilities=["gpu"], pipelines=["ordered"]),
-    "reclaim": lambda engine, scene: engine.reclaim(),
-    "reclaim one": lambda engine, scene: engine.reclaim(limit=1),
-    "orchestrate": lambda engine, scene: engine.orchestrate(stuck_after=0.0),
+    "reclaim": lambda engine, _: engine.reclaim(),
+    "reclaim one": lambda engine, _: engine.reclaim(limit=1),
+    "orchestrate": lambda engine, _: engine.orchestrate(stuck_after=0.0),
     "cancel": lambda engine, scene: engine.cancel(scene.job_id),
     "retry": lambda engine, scene: engine.retry(scene.job_id),
     "retry from": lambda engine, scene: engine.retry(scene.job_id, start=From("left")),
     "quarantine": lambda engine, scene: engine.quarantine(scene.job_id, reason="to see"),
     "force pending": lambda engine, scene: engine.force(scene.job_id, JobStatus.PENDING, reason="to see"),
     "force completed": lambda engine, scene: engine.force(scene.job_id, JobStatus.COMPLETED, reason="to see"),
-    "disable": lambda engine, scene: engine.disable("worker"),
+    "disable": lambda engine, _: engine.disable("worker"),
 }
 
 

@@ -75,9 +75,7 @@ async def test_a_connection_cut_at_commit_leaves_one_effect(
 
 
 @pytest.mark.parametrize("cut", ["after", "before"])
-async def test_a_submit_cut_at_commit_makes_one_job(
-    url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut
-) -> None:
+async def test_a_submit_cut_at_commit_makes_one_job(url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut) -> None:
     async with proxied(url) as (address, proxy), engine_at(address) as engine:
         proxy.cut = cut
         submitted = await engine.submit("simple")
@@ -136,8 +134,9 @@ async def test_a_transaction_ended_for_idling_is_run_again(url: str, onlooker: p
             if runs == 1:
                 await connection.execute("SET idle_in_transaction_session_timeout = '10ms'")
                 pid = connection.info.backend_pid
-                while await fetch(onlooker, f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}"):
-                    await asyncio.sleep(0.005)
+                alive = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}"
+                while await fetch(onlooker, alive):  # each look is a pause: a round trip to the server
+                    pass
             await connection.execute("SELECT 1")
             return runs
 
@@ -303,8 +302,7 @@ async def test_a_crash_exactly_at_commit_is_resolved_after_the_restart(mortal_se
         counting = Counting()
         proxy.cut = "after"
         writing = asyncio.create_task(engine.store.write(counting.note))
-        while not proxy.cuts:
-            await asyncio.sleep(0.001)
+        await proxy.struck.wait()
         await asyncio.to_thread(mortal_server.restart, "immediate")
         assert await writing == counting.runs
         async with await psycopg.AsyncConnection.connect(url) as connection:

@@ -16,7 +16,9 @@ from reelstate.app import store_at
 from tests.postgres import PostgresServer
 
 # What differs from run to run or from release to release, and says nothing of the schema.
-NOISE = re.compile(r"^(--( Dumped .*| PostgreSQL database dump.*)?|\\(un)?restrict .*|SET .*|SELECT pg_catalog\.set_config.*)$")
+NOISE = re.compile(
+    r"^(--( Dumped .*| PostgreSQL database dump.*)?|\\(un)?restrict .*|SET .*|SELECT pg_catalog\.set_config.*)$"
+)
 
 
 def committed(dialect: str) -> Path:
