@@ -33,12 +33,13 @@ from tests.engines import FakeClock, a_worker, done, failed
 async def every_page(read: Callable[..., Awaitable[Page[Any]]], limit: int) -> list[list[Any]]:
     """The pages of a listing, each asked for by the key that the one before it gave."""
     pages, after = [], None
-    while True:
+    for _ in range(100):
         page = await read(limit=limit, after=after)
         pages.append(page.items)
         if page.after is None or not page.items:
             return pages
         after = page.after
+    pytest.fail("the pages never end")
 
 
 # Jobs.
