@@ -13,9 +13,9 @@ from reelstate.stores.store import Store, Transaction
 GRAPH_LIMIT = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """A graph as stored: its row, and the lane of each of its stages."""
+    """A graph as stored: its row, and the lane of each of its stages. There is one for each row: `is` is equality."""
 
     id: int
     graph: Graph

@@ -19,7 +19,7 @@ from reelstate.core.machine import PHASES, Actor, JobStatus
 from reelstate.core.pipeline import Next
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
-from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
+from reelstate.services.stages import BrokenFanOut, OpeningStage, merged, open_stages
 from reelstate.stores.store import Batch, Store, Transaction
 
 Opened = dict[int, tuple[bool, Counters]]
@@ -106,7 +106,7 @@ async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[i
     for job in jobs:
         await _decide(transaction, job, seen[job.id], decisions)
     if decisions.openings:
-        await open_stages(transaction, decisions.openings)
+        await open_stages(transaction, merged(decisions.openings))
     if decisions.quiet:
         await transaction.run("orchestrate_phases", Batch(("id", "phase"), decisions.quiet))
     await move_jobs(transaction, decisions.moves)
@@ -120,7 +120,7 @@ async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisi
     opened = {stage for stage, (is_open, _) in seen.items() if is_open}
     following = job.declared.graph.next(closed_stages(job.declared, seen), opened)
     openings = [
-        OpeningStage(job.id, job.declared, opening, job.priority, job.delay, again=opening.stage in seen)
+        OpeningStage([job.id], job.declared, opening, job.priority, job.delay, again=opening.stage in seen)
         for opening in following.openings
     ]
     if any(opening.fans_out for opening in openings):

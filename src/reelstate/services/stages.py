@@ -13,9 +13,9 @@ from reelstate.stores.store import Transaction
 
 @dataclass(frozen=True, slots=True)
 class OpeningStage:
-    """A stage of one job about to be opened, for the first time or again."""
+    """One stage of many jobs about to be opened; the jobs differ in nothing that matters to it."""
 
-    job_id: int
+    job_ids: list[int]
     declared: Declared
     opening: Opening
     priority: int
@@ -47,7 +47,7 @@ class OpeningStage:
 
 
 class BrokenFanOut(Exception):
-    """An `each` path that leads to nothing one could fan out over."""
+    """An `each` path that leads to nothing one could fan out over; becomes a failed job or a refused request."""
 
     def __init__(self, opening: OpeningStage) -> None:
         self.stage = opening.spec.name
@@ -55,55 +55,55 @@ class BrokenFanOut(Exception):
         super().__init__(self.message)
 
 
-async def open_stages(transaction: Transaction, openings: Sequence[OpeningStage]) -> bool:
+async def open_stages(transaction: Transaction, openings: Iterable[OpeningStage]) -> bool:
     """Open stages with their tasks. Gives True when one of them had no parts, and so is closed already."""
-    for group in _alike(opening for opening in openings if not opening.fans_out):
-        await _open(transaction, group, total=1)
     empty = False
     for opening in openings:
         if opening.fans_out:
-            total = await _parts(transaction, opening)
-            await _open(transaction, [opening], total=total)
-            empty = empty or total == 0
+            for job_id in opening.job_ids:
+                total = await _fan_out(transaction, opening, job_id)
+                empty = empty or total == 0
+        else:
+            await _open(transaction, opening, opening.job_ids, total=1)
+            await _make_single(transaction, opening)
     return empty
 
 
-def _alike(openings: Iterable[OpeningStage]) -> Iterable[list[OpeningStage]]:
-    """Stages of many jobs that are opened by one statement, because they differ in nothing but the job."""
-    groups: dict[tuple[Any, ...], list[OpeningStage]] = {}
+def merged(openings: Sequence[OpeningStage]) -> Iterable[OpeningStage]:
+    """Openings that differ in nothing but their jobs, put together, so that one statement does for all."""
+    groups: dict[tuple[Any, ...], OpeningStage] = {}
     for item in openings:
         key = (item.declared.id, item.opening.stage, item.priority, item.delay, item.again)
-        groups.setdefault(key, []).append(item)
+        if key in groups:
+            groups[key].job_ids.extend(item.job_ids)
+        else:
+            groups[key] = item
     return groups.values()
 
 
-async def _open(transaction: Transaction, group: list[OpeningStage], *, total: int) -> None:
-    first = group[0]
-    job_ids = [item.job_id for item in group]
-    stage = {"job_ids": job_ids, "stage": first.opening.stage, "total": total}
-    if first.again:
+async def _open(transaction: Transaction, opening: OpeningStage, job_ids: list[int], *, total: int) -> None:
+    stage = {"job_ids": job_ids, "stage": opening.opening.stage, "total": total}
+    if opening.again:
         await transaction.run("orchestrate_stages_again", **stage)
     else:
-        await transaction.run("orchestrate_stages", sole=len(first.declared.graph.stages) == 1, **stage)
-    if first.fans_out:
-        await _fan_out(transaction, first, total)
-    elif first.again:
-        terms = {"stage": first.opening.stage, "attempts": first.spec.attempts}
-        await transaction.run("orchestrate_tasks_again", job_ids=job_ids, **terms)
-    else:
-        await transaction.run("orchestrate_tasks", job_ids=job_ids, **first.terms())
+        await transaction.run("orchestrate_stages", sole=len(opening.declared.graph.stages) == 1, **stage)
 
 
-async def _parts(transaction: Transaction, opening: OpeningStage) -> int:
-    source, path = opening.opening.source, list(opening.opening.path)
-    ((parts,),) = await transaction.run("orchestrate_count", job_id=opening.job_id, source=source, path=path)
-    if parts is None:
-        raise BrokenFanOut(opening)
-    return int(parts)
-
-
-async def _fan_out(transaction: Transaction, opening: OpeningStage, total: int) -> None:
-    source, path = opening.opening.source, list(opening.opening.path)
-    await transaction.run("orchestrate_fan", job_id=opening.job_id, source=source, path=path, **opening.terms())
+async def _make_single(transaction: Transaction, opening: OpeningStage) -> None:
     if opening.again:
-        await transaction.run("orchestrate_surplus", job_id=opening.job_id, stage=opening.opening.stage, total=total)
+        terms = {"stage": opening.opening.stage, "attempts": opening.spec.attempts}
+        await transaction.run("orchestrate_tasks_again", job_ids=opening.job_ids, **terms)
+    else:
+        await transaction.run("orchestrate_tasks", job_ids=opening.job_ids, **opening.terms())
+
+
+async def _fan_out(transaction: Transaction, opening: OpeningStage, job_id: int) -> int:
+    source = {"job_id": job_id, "source": opening.opening.source, "path": list(opening.opening.path)}
+    ((total,),) = await transaction.run("orchestrate_count", **source)
+    if total is None:
+        raise BrokenFanOut(opening)
+    await _open(transaction, opening, [job_id], total=total)
+    await transaction.run("orchestrate_fan", **source, **opening.terms())
+    if opening.again:
+        await transaction.run("orchestrate_surplus", job_id=job_id, stage=opening.opening.stage, total=total)
+    return int(total)

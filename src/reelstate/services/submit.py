@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reelstate.core.document import LIMITS, Limits, encode, plain_text
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest
@@ -29,11 +29,19 @@ LONGEST_DELAY = 10 * 365 * 86_400.0
 class _Alike(NamedTuple):
     """What many jobs have in common."""
 
-    pipeline_id: int
+    declared: Declared
     user_id: str
-    phase: str
     priority: int
     delay: float
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "pipeline_id": self.declared.id,
+            "user_id": self.user_id,
+            "phase": self.declared.graph.first_phase,
+            "priority": self.priority,
+            "delay": self.delay,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +89,10 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
     ]
     if fresh:
         fresh = await _timed(transaction, fresh)
-        for alike, rows in _grouped(fresh).items():
-            await transaction.run("submit", Batch(("id", "spec"), rows), **alike._asdict())
-        await _open_first_stages(transaction, catalogue, fresh)
+        groups = _grouped(fresh)
+        for alike, rows in groups.items():
+            await transaction.run("submit", Batch(("id", "spec"), rows), **alike.parameters())
+        await _open_first_stages(transaction, catalogue, groups)
     return answers
 
 
@@ -94,11 +103,11 @@ async def _timed(transaction: Transaction, fresh: list[tuple[int, _Request]]) ->
     return [(job_id, request.starting(now)) for job_id, request in fresh]
 
 
-async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, fresh: list[tuple[int, _Request]]) -> None:
+async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, groups: dict[_Alike, list[Row]]) -> None:
     openings = [
-        OpeningStage(job_id, request.declared, opening, request.priority, request.delay)
-        for job_id, request in fresh
-        for opening in request.declared.graph.first.openings
+        OpeningStage([row[0] for row in rows], alike.declared, opening, alike.priority, alike.delay)
+        for alike, rows in groups.items()
+        for opening in alike.declared.graph.first.openings
     ]
     try:
         empty = await open_stages(transaction, openings)
@@ -107,7 +116,7 @@ async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, fre
             "spec", broken.message, hint="put the array that the pipeline fans out over there"
         ) from None
     if empty:
-        await advance(transaction, catalogue, {job_id: {} for job_id, _ in fresh})
+        await advance(transaction, catalogue, {row[0]: {} for rows in groups.values() for row in rows})
 
 
 async def _answers(transaction: Transaction, requests: list[_Request], job_ids: list[int]) -> list[Submitted]:
@@ -135,8 +144,7 @@ def _grouped(fresh: list[tuple[int, _Request]]) -> dict[_Alike, list[Row]]:
     """Jobs that differ in nothing but id and spec are written by one statement."""
     groups: dict[_Alike, list[Row]] = {}
     for job_id, request in fresh:
-        declared = request.declared
-        alike = _Alike(declared.id, request.user_id, declared.graph.first_phase, request.priority, request.delay)
+        alike = _Alike(request.declared, request.user_id, request.priority, request.delay)
         groups.setdefault(alike, []).append((job_id, request.spec))
     return groups
 

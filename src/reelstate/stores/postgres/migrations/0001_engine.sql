@@ -123,7 +123,7 @@ CREATE TABLE reelstate.tasks (
 -- The claim's order, and nothing but what can be claimed. A suspect waits in the mirror of its lane (-lane).
 CREATE INDEX tasks_ready ON reelstate.tasks (lane, priority DESC, job_id, stage, part) WHERE status = 'ready';
 -- Not on the expiry: a renewal must not touch an index.
-CREATE INDEX tasks_leased ON reelstate.tasks (worker_id, job_id, stage, part) WHERE worker_id IS NOT NULL;
+CREATE INDEX tasks_leased ON reelstate.tasks (worker_id) WHERE worker_id IS NOT NULL;
 CREATE INDEX tasks_due ON reelstate.tasks (run_after) WHERE run_after IS NOT NULL;
 
 CREATE TABLE reelstate.worker_names (
