@@ -26,13 +26,13 @@ class Vandal:
         """Run statements in one transaction."""
         if self.postgres:
             with psycopg.connect(self.url, options="-c search_path=reelstate") as connection:
-                return [self._fetch(connection.execute(text.replace("?", "%s"), values)) for text, values in statements]  # type: ignore[arg-type]
-        with sqlite3.connect(database_path(self.url) or ":memory:", isolation_level=None) as connection:
-            connection.execute("PRAGMA ignore_check_constraints = on")
-            connection.execute("BEGIN IMMEDIATE")
-            rows = [connection.execute(text, values).fetchall() for text, values in statements]
-            connection.execute("COMMIT")
-        connection.close()
+                return [self._fetch(connection.execute(text.replace("?", "%s"), values)) for text, values in statements]
+        file = sqlite3.connect(database_path(self.url) or ":memory:", isolation_level=None)
+        file.execute("PRAGMA ignore_check_constraints = on")
+        file.execute("BEGIN IMMEDIATE")
+        rows = [file.execute(text, values).fetchall() for text, values in statements]
+        file.execute("COMMIT")
+        file.close()
         return rows
 
     def drop_guards(self) -> None:

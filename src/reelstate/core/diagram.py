@@ -5,9 +5,12 @@ from __future__ import annotations
 from html import escape
 from math import cos, hypot, pi, sin
 
-from reelstate.core.machine import Machine
+from reelstate.core.machine import Actor, Machine, Transition
 
-WIDTH, HEIGHT = 116, 34
+WIDTH, HEIGHT = 132, 34
+PEOPLE = {Actor.USER, Actor.OPERATOR}
+BY_HAND = 'stroke="#c3c7d4" stroke-dasharray="4 4"'
+BY_ITSELF = 'stroke="#4a5578" stroke-width="1.4"'
 ARROW_HEAD = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     '<path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>'
@@ -26,7 +29,10 @@ def mermaid(machine: Machine) -> str:
 
 
 def svg(machine: Machine) -> str:
-    """The same as a self-contained SVG: states on an ellipse, an arrow per transition, actors as its tooltip."""
+    """The same as a self-contained SVG: states on an ellipse, an arrow per transition, actors as its tooltip.
+
+    What only people do is dashed and pale, so that the way a job goes by itself stands out.
+    """
     radius_x, radius_y = 60 + 52 * len(machine.states), 40 + 32 * len(machine.states)
     width, height = 2 * radius_x + WIDTH + 40, 2 * radius_y + HEIGHT + 40
     centres = {
@@ -36,14 +42,8 @@ def svg(machine: Machine) -> str:
         )
         for number, state in enumerate(machine.states)
     }
-    arrows = [
-        _arrow(
-            centres[change.origin],
-            centres[change.target],
-            f"{change.origin} → {change.target}: " + ", ".join(sorted(change.actors)),
-        )
-        for change in machine.transitions
-    ]
+    by_hand_first = sorted(machine.transitions, key=lambda change: not change.actors <= PEOPLE)
+    arrows = [_arrow(centres[change.origin], centres[change.target], change) for change in by_hand_first]
     boxes = [
         _box(state, *centres[state], state in machine.births, state in machine.terminal) for state in machine.states
     ]
@@ -60,16 +60,18 @@ def svg(machine: Machine) -> str:
     )
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], label: str) -> str:
+def _arrow(start: tuple[float, float], end: tuple[float, float], change: Transition) -> str:
     (x1, y1), (x2, y2) = start, end
     length = hypot(x2 - x1, y2 - y1)
     across_x, across_y = (y2 - y1) / length, (x1 - x2) / length
     bend_x, bend_y = (x1 + x2) / 2 + 22 * across_x, (y1 + y2) / 2 + 22 * across_y
     from_x, from_y = _edge(start, (bend_x, bend_y))
     to_x, to_y = _edge(end, (bend_x, bend_y))
+    look = BY_HAND if change.actors <= PEOPLE else BY_ITSELF
+    label = f"{change.origin} → {change.target}: {', '.join(sorted(change.actors))}"
     return (
         f'<path d="M{from_x:.1f} {from_y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}" fill="none" '
-        f'stroke="#99a" marker-end="url(#tip)"><title>{escape(label)}</title></path>'
+        f'{look} marker-end="url(#tip)"><title>{escape(label)}</title></path>'
     )
 
 

@@ -14,6 +14,7 @@ from reelstate.services.release import give_back
 from reelstate.stores.store import Store, Transaction
 
 KINDS = ("local", "remote")
+WORD = re.compile(r"[A-Za-z0-9._:+-]{1,128}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 
@@ -39,6 +40,10 @@ async def register(store: Store, registration: Registration, limits: Limits = LI
         raise InvalidRequest("slots", f"{registration.slots} is too few", hint="a worker runs at least one task")
     if registration.kind not in KINDS:
         raise InvalidRequest("kind", f"{registration.kind!r} is no kind of worker", hint=f"one of {', '.join(KINDS)}")
+    for field in ("capabilities", "pipelines"):
+        for word in getattr(registration, field):
+            if not WORD.fullmatch(word):
+                raise InvalidRequest(field, f"{word!r} is not a name", hint="letters, digits, . _ : + -; at most 128")
     parameters = {
         "name": registration.name,
         "hostname": plain_text("hostname", registration.hostname, 255),

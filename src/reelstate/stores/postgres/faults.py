@@ -101,6 +101,8 @@ def _meaning(error: Exception) -> ReelstateError:
             return SchemaMismatch(text, hint="run `reel migrate`")
         case errors.NumericValueOutOfRange():
             return InvalidRequest("number", text, hint="ids and counts must fit a column of the database")
+        case errors.DataError():
+            return InvalidRequest("request", text, hint="a number or a text in it can't be stored; nothing was changed")
         case errors.IntegrityError():
             return CorruptState(text, hint="run `reel doctor` to see what is wrong; nothing was changed")
         case PoolClosed():
