@@ -52,6 +52,8 @@ async def work(url: str, turns: int, number: int, parties: int) -> int:
         worker = await a_worker(engine, f"worker-{number}", capabilities=["gpu"])
         start(parties)
         for _ in range(turns):
+            if dice.random() < 0.1:
+                await engine.submit("mesh", {"parts": dice.randint(0, 4)})
             tasks = (await engine.claim(worker, dice.randint(1, 6), capabilities=["gpu"])).tasks
             dice.shuffle(tasks)
             third = len(tasks) // 3 + 1
@@ -78,13 +80,16 @@ async def meddle(url: str, turns: int, number: int, parties: int) -> int:
         for _ in range(turns):
             await engine.orchestrate(stuck_after=0.0)
             await engine.reclaim(limit=20)
-            for job in dice.sample(jobs := (await engine.jobs(limit=200)).items, min(3, len(jobs))):
+            jobs = [job for job in (await engine.jobs(limit=200)).items if job.status not in ENDED_JOBS]
+            for job in dice.sample(jobs, min(3, len(jobs))):
                 done += await _operate(engine, dice, job.id)
     return done
 
 
 async def _operate(engine: Engine, dice: random.Random, job_id: int) -> int:
-    verb = dice.choice(["retry", "retry", "from", "from", "quarantine", "pending", "failed", "cancel"])
+    verb = dice.choice(
+        ["retry", "retry", "from", "from", "quarantine", "pending", "failed", "failed", "retry", "cancel"]
+    )
     try:
         if verb == "retry":
             await engine.retry(job_id)

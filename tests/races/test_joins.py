@@ -14,11 +14,11 @@ JOIN = Graph.of("join", [StageSpec(name="a"), StageSpec(name="b"), StageSpec(nam
 
 
 async def close_branch(url: str, held: list[tuple[TaskKey, int]], number: int, parties: int) -> list[Verdict]:
-    """Complete one branch of each job, one request a job, both processes in the same order."""
+    """Complete one branch of each job, one request a job, both processes at the same moment."""
     async with engine_at(url, graphs=[JOIN]) as engine:
         verdicts = []
-        start(parties)
         for key, token in held:
+            start(parties)
             verdicts += await engine.complete([Completion(key=key, token=token)])
         return verdicts
 
