@@ -46,13 +46,16 @@ async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
         claimed = (await engine.claim(await a_worker(engine), parts)).tasks
         held = [(task.key, task.token) for task in claimed]
         assert len(held) == parts
-    # Both walk the same tasks from the first to the last, so that they meet.
+    # One walks with the sweeps from the first to the last, one against them from the last to the first.
+    forwards, backwards = held[::2], held[1::2][::-1]
     parts_of_it: list[tuple[Part[Any], tuple[Any, ...]]] = [
-        (complete_late, (url, held, 5, 0, 3)),
-        (sweep, (url, 5, 1, 3)),
-        (sweep, (url, 7, 2, 3)),
+        (complete_late, (url, forwards, 5, 0, 4)),
+        (complete_late, (url, backwards, 5, 1, 4)),
+        (sweep, (url, 5, 2, 4)),
+        (sweep, (url, 7, 3, 4)),
     ]
-    verdicts, *swept = racers.race(parts_of_it)
+    first, second, *swept = racers.race(parts_of_it)
+    held, verdicts = forwards + backwards, first + second
     async with engine_at(url, later()) as engine:
         counted = Counter(verdicts)
         assert counted.keys() <= {Verdict.OK, Verdict.LOST}
