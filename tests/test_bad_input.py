@@ -98,7 +98,8 @@ BAD_SUBMITS: dict[str, tuple[dict[str, Any], type[InvalidRequest], str]] = {
     "no array to fan out over": ({"pipeline": "parts", "spec": {"parts": {}}}, InvalidRequest, "spec"),
     "part of a part": ({"pipeline": "parts", "spec": {"parts": 1.5}}, InvalidRequest, "spec"),
     "parts below zero": ({"pipeline": "parts", "spec": {"parts": -1}}, InvalidRequest, "spec"),
-    "parts beyond counting": ({"pipeline": "parts", "spec": {"parts": 10**30}}, InvalidRequest, "spec"),
+    "parts beyond counting": ({"pipeline": "parts", "spec": {"parts": 10**18}}, InvalidRequest, "spec"),
+    "a number beyond 64 bits": ({"pipeline": "simple", "spec": {"a": [2**64]}}, InvalidRequest, "spec.a[0]"),
 }
 
 
@@ -128,7 +129,7 @@ BAD_REQUESTS: dict[str, tuple[Request, str]] = {
     "claim without end": (lambda engine: claim(engine, FAR), "number"),
     "a worker with a bad name": (lambda engine: a_worker(engine, "no spaces"), "name"),
     "a worker with no slots": (lambda engine: a_worker(engine, slots=0), "slots"),
-    "a worker of endless slots": (lambda engine: a_worker(engine, slots=FAR), "number"),
+    "a worker of endless slots": (lambda engine: a_worker(engine, slots=FAR), "slots"),
     "a worker of no kind": (lambda engine: a_worker(engine, kind="alien"), "kind"),
     "a worker with NUL": (lambda engine: a_worker(engine, hostname="\x00"), "hostname"),
     "a worker with a NUL skill": (lambda engine: a_worker(engine, capabilities=["a\x00"]), "capabilities"),

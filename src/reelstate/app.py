@@ -46,10 +46,10 @@ async def open_engine(
     PostgreSQL, `patience` and `synchronous` for SQLite.
     """
     store = store_at(url, clock=clock, **options)
-    if migrate:
-        await store.migrate()
-    await store.open()
     try:
+        if migrate:
+            await store.migrate()
+        await store.open()
         engine = Engine(store, limits=limits)
         await check_at_open(store)
         await engine.declare(*pipelines)

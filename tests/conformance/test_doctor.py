@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from reelstate.app import open_engine
 from reelstate.core.errors import CorruptState, InvalidRequest
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.services.engine import Engine
@@ -339,3 +340,23 @@ async def test_a_dump_restored_into_another_server_shows_its_events_again(
     assert sorted(after, key=str) == sorted(before, key=str)
     with pytest.raises(InvalidRequest, match="another database"):
         await engine.events(after=cursor)
+
+
+async def test_a_failed_job_set_to_pending_by_hand_fails_again_instead_of_hanging(
+    engine: Engine, vandal: Vandal
+) -> None:
+    job_id = (await engine.submit("simple")).job_id
+    (task,) = (await engine.claim(await a_worker(engine), 1)).tasks
+    await engine.fail([failed(task, retryable=False)])
+    vandal.run("UPDATE jobs SET status = 'pending', finished_at = NULL WHERE id = ?", job_id)
+    assert (await engine.orchestrate(stuck_after=-(10**9))).advanced == 1
+    assert (await engine.job(job_id)).job.status is JobStatus.FAILED
+    assert (await engine.orchestrate(stuck_after=-(10**9))).advanced == 0
+
+
+async def test_reading_a_job_of_a_pipeline_declared_elsewhere_writes_nothing(engine: Engine, database_url: str) -> None:
+    job_id = await _a_running_job(engine)
+    async with open_engine(database_url) as reader:
+        before = Vandal(database_url).run("SELECT count(*) FROM lanes")
+        assert (await reader.job(job_id)).job.pipeline == "fan"
+        assert Vandal(database_url).run("SELECT count(*) FROM lanes") == before

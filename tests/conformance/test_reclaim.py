@@ -205,12 +205,17 @@ async def test_only_the_killer_of_several_suspects_is_found_guilty(engine: Engin
     assert (task.key.job_id, task.lost) == (innocent, 1)
 
 
-async def test_losing_its_last_attempt_alone_makes_a_killer_too(engine: Engine, clock: FakeClock) -> None:
-    await declared(engine, "deadly", StageSpec(name="main", attempts=2, max_lost=5))
+@pytest.mark.parametrize("max_lost, status", [(2, JobStatus.QUARANTINED), (3, JobStatus.FAILED)])
+async def test_losing_its_last_attempt_alone_makes_a_killer_only_if_it_lost_too_many(
+    engine: Engine, clock: FakeClock, max_lost: int, status: JobStatus
+) -> None:
+    await declared(engine, "deadly", StageSpec(name="main", attempts=2, max_lost=max_lost))
     job_id = await submitted(engine, "deadly")
-    await lose_alone(engine, clock, "first")
-    await lose_alone(engine, clock, "second")
-    assert await status_of(engine, job_id) is JobStatus.QUARANTINED
+    await take_one(engine, await a_worker(engine, "shared", slots=4))
+    clock.advance(61)
+    await engine.reclaim()
+    await lose_alone(engine, clock, "alone")
+    assert await status_of(engine, job_id) is status
 
 
 async def test_the_siblings_of_a_killer_are_stopped_uncharged(engine: Engine, clock: FakeClock) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, InvalidTransition
 from reelstate.core.machine import JobStatus, TaskStatus
-from reelstate.core.model import Json, Verdict
+from reelstate.core.model import Json, Progress, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.services.engine import Engine
 from reelstate.services.operate.operation import Operation
@@ -337,3 +337,33 @@ async def test_a_result_of_an_earlier_run_is_not_the_plan_of_the_next(engine: En
     job_id = await a_failed_fan(engine, worker)
     await engine.retry(job_id, start=From("plan"))
     assert (await engine.job(job_id)).plan == {}
+
+
+async def test_a_part_that_runs_again_starts_from_its_beginning(engine: Engine) -> None:
+    job_id = (await engine.submit("fan")).job_id
+    worker = await a_worker(engine)
+    (plan,) = (await engine.claim(worker, 1)).tasks
+    await engine.complete([done(plan, {"items": ["old"]})])
+    (part,) = (await engine.claim(worker, 1)).tasks
+    await engine.report(worker, [Progress(key=part.key, token=part.token, checkpoint={"of": "old"}, step="half")])
+    await engine.complete([done(part)])
+    await engine.force(job_id, JobStatus.FAILED, reason="the plan was wrong")
+    await engine.retry(job_id, start=From("plan"))
+    (plan,) = (await engine.claim(worker, 1)).tasks
+    await engine.complete([done(plan, {"items": ["new"]})])
+    (part,) = (await engine.claim(worker, 1)).tasks
+    assert (part.input, part.checkpoint) == ("new", None)
+
+
+async def test_parts_that_are_not_there_can_not_be_run_again(engine: Engine) -> None:
+    job_id = (await engine.submit("parts", {"parts": 2})).job_id
+    await engine.force(job_id, JobStatus.FAILED, reason="try")
+    with pytest.raises(InvalidRequest, match="has 2 parts"):
+        await engine.retry(job_id, start=From("part", (5, 9)))
+    assert (await engine.job(job_id)).job.status is JobStatus.FAILED
+
+
+async def test_a_job_named_twice_is_moved_once(engine: Engine) -> None:
+    job_id = (await engine.submit("simple")).job_id
+    operated = await engine.cancel_many(Operation(job_ids=[job_id, job_id], actor="operator"))
+    assert [outcome.verdict for outcome in operated] == [Verdict.OK, Verdict.REPEATED]

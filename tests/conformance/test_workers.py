@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reelstate.core.errors import InvalidRequest, TooLarge, WorkerRefused
+from reelstate.core.errors import InvalidRequest, InvalidTransition, NotFound, TooLarge, WorkerRefused
 from reelstate.core.machine import TaskStatus, WorkerStatus
 from reelstate.core.model import Verdict, Worker
 from reelstate.services.engine import Engine
@@ -195,15 +195,22 @@ async def test_a_worker_signs_off(engine: Engine) -> None:
     assert [target for _, target, _ in await worker_path(engine, worker)] == ["active", "draining", "offline"]
 
 
-@pytest.mark.parametrize(
-    "target, actor", [(ACTIVE, "operator"), (DRAINING, "operator"), (OFFLINE, "keeper"), (ACTIVE, "keeper")]
-)
+async def test_signing_off_twice_is_a_no_op_and_an_unknown_worker_is_not_found(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.move_worker(worker, OFFLINE, actor="worker")
+    assert await engine.move_worker(worker, OFFLINE, actor="keeper") is False
+    with pytest.raises(NotFound):
+        await engine.move_worker(worker + 1, OFFLINE, actor="worker")
+
+
+@pytest.mark.parametrize("target, actor", [(ACTIVE, "operator"), (DRAINING, "operator"), (ACTIVE, "keeper")])
 async def test_what_the_machine_does_not_open_to_them_nobody_does_to_an_offline_worker(
     engine: Engine, target: WorkerStatus, actor: str
 ) -> None:
     worker = await a_worker(engine)
     await engine.move_worker(worker, OFFLINE, actor="worker")
-    assert await engine.move_worker(worker, target, actor=actor) is False
+    with pytest.raises(InvalidTransition):
+        await engine.move_worker(worker, target, actor=actor)
     assert (await worker_at(engine, worker)).version == 2
 
 

@@ -381,7 +381,7 @@ class Reference:
             elif exhausted or too_often:
                 task.move(ERROR)
                 final.append(task)
-                if suspicious:
+                if too_often or (suspicious and task.lost >= task.spec.max_lost):
                     killers.append(task)
             else:
                 task.move(READY)

@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -288,7 +289,7 @@ asyncio.run(main(SQLiteStore(sys.argv[1])))
 @pytest.fixture
 def read_only(store: SQLiteStore, path: Path) -> Path:
     path.chmod(0o444)
-    for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
+    for folder in path.parents[: -len(Path(tempfile.gettempdir()).parts)]:
         folder.chmod(0o755)
     return path
 

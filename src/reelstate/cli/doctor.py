@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from reelstate.app import open_engine
@@ -55,5 +56,5 @@ def _show(diagnosis: Diagnosis) -> None:
 def _table(title: str, findings: tuple[Finding, ...]) -> Table:
     table = Table("check", "row", "what", "repair", title=title)
     for finding in findings:
-        table.add_row(finding.check, finding.place, finding.detail, REMEDIES[finding.check])
+        table.add_row(finding.check, finding.place, escape(finding.detail), REMEDIES[finding.check])
     return table

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from reelstate import __version__
 from reelstate.cli import demo, doctor, machines, migrate
@@ -39,7 +40,7 @@ def app() -> None:
         reel()
     except ReelstateError as error:
         console = Console(stderr=True)
-        console.print(f"[bold red]error:[/] {error.message}", highlight=False)
+        console.print(f"[bold red]error:[/] {escape(error.message)}", highlight=False)
         if error.hint:
-            console.print(f"[dim]hint:[/]  {error.hint}", highlight=False)
+            console.print(f"[dim]hint:[/]  {escape(error.hint)}", highlight=False)
         sys.exit(1)

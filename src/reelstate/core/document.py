@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 
+_LONG_NUMBER = re.compile(r"\d{19}", re.ASCII)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -42,6 +44,8 @@ def encode(field: str, value: Json, limit: int) -> str:
         raise TooLarge(field, size, limit)
     if "\\u0000" in text:
         _refuse_nul(field, value)
+    if _LONG_NUMBER.search(text):
+        _refuse_large(field, value)
     return text
 
 
@@ -59,6 +63,13 @@ def shorten(text: str, limit: int) -> str:
     return f"{clean[:half]} ... {clean[-half:]}"
 
 
+def whole(field: str, number: object, most: int = 2**63 - 1) -> int:
+    """A whole number that both databases can hold, and nothing that only looks like one."""
+    if type(number) is not int or not 0 <= number <= most:
+        raise InvalidRequest(field, f"{number!r} is not a number it could be", hint=f"a whole number from 0 to {most}")
+    return number
+
+
 def plain_text(field: str, text: str, limit: int) -> str:
     """A short text that must be kept as it is: refused when it is too long or can't be stored."""
     if "\x00" in text:
@@ -70,6 +81,18 @@ def plain_text(field: str, text: str, limit: int) -> str:
     if size > limit:
         raise TooLarge(field, size, limit, hint="shorten it")
     return text
+
+
+def _refuse_large(field: str, value: Json) -> None:
+    """SQLite would keep a longer number as a fraction, and not the same one."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InvalidRequest(field, "holds a whole number of more than 64 bits", hint="write it as a string")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _refuse_large(f"{field}.{name}", item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            _refuse_large(f"{field}[{number}]", item)
 
 
 def _refuse_nul(field: str, value: Json) -> None:

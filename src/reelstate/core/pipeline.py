@@ -10,11 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from reelstate.core.errors import InvalidPipeline
+from reelstate.core.errors import InvalidPipeline, SchemaMismatch
 from reelstate.core.machine import PHASES, JobStatus
 from reelstate.core.policy import Backoff
 
@@ -55,6 +55,12 @@ class StageSpec:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StageSpec:
+        unknown = document.keys() - cls.__dataclass_fields__.keys()
+        if unknown:
+            raise SchemaMismatch(
+                f"a stored pipeline has options that this version does not know: {', '.join(sorted(unknown))}",
+                hint="upgrade Reelstate on this machine",
+            )
         sets = {name: frozenset(document[name]) for name in ("needs", "prefers")}
         return cls(
             **{
@@ -93,7 +99,10 @@ class Graph:
     @classmethod
     def of(cls, name: str, stages: Iterable[StageSpec]) -> Graph:
         """Check a declaration and put it in order; `InvalidPipeline` names the path to a mistake."""
-        given = tuple(stages)
+        given = tuple(
+            replace(stage, needs=frozenset(stage.needs), prefers=frozenset(stage.prefers), after=tuple(stage.after))
+            for stage in stages
+        )
         _check_names(name, given)
         for stage in given:
             _check_options(f"{name}.{stage.name}", stage)

@@ -50,13 +50,24 @@ class Catalogue:
         wanted = set(pipeline_ids)
         missing = wanted - self._by_id.keys()
         if missing:
-            for pipeline_id, document in await transaction.run("declare_known", pipeline_ids=sorted(missing)):
-                graph = Graph.from_document(document)
-                self._by_id[pipeline_id] = Declared(pipeline_id, graph, await _lanes(transaction, graph))
+            await self._load(transaction, missing)
         lost = wanted - self._by_id.keys()
         if lost:
             raise CorruptState(f"jobs refer to pipelines that are not stored: {sorted(lost)}", hint="run `reel doctor`")
         return {pipeline_id: self._by_id[pipeline_id] for pipeline_id in wanted}
+
+    async def _load(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> None:
+        """Read graphs and their lanes. Nothing is written here: it happens inside reads, too."""
+        rows = await transaction.run("declare_known", pipeline_ids=sorted(pipeline_ids))
+        graphs = {pipeline_id: Graph.from_document(document) for pipeline_id, document in rows}
+        names = sorted({graph.name for graph in graphs.values()})
+        lanes = {
+            (pipeline, frozenset(needs), frozenset(prefers)): lane
+            for pipeline, lane, needs, prefers in await transaction.run("declare_lanes", names=names)
+        }
+        for pipeline_id, graph in graphs.items():
+            numbers = tuple(lanes[graph.name, stage.needs, stage.prefers] for stage in graph.stages)
+            self._by_id[pipeline_id] = Declared(pipeline_id, graph, numbers)
 
 
 async def _store_graph(transaction: Transaction, graph: Graph) -> Declared:

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reelstate.core.aggregate import Counters
-from reelstate.core.document import LIMITS, Limits, encode_optional
+from reelstate.core.document import LIMITS, Limits, encode
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Completion, TaskKey, Verdict
+from reelstate.core.model import Completion, Verdict
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.orchestrate import Opened, advance
-from reelstate.services.verdict import HELD_COLUMNS, held_of, row_key, verdicts
+from reelstate.services.verdict import HELD_COLUMNS, held, held_of, row_key, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "result")
@@ -31,10 +31,9 @@ async def complete(
     if not items:
         return []
     rows = {status: _rows(items, status, limits) for status in (TaskStatus.DONE, TaskStatus.SKIPPED)}
-    held = [(item.key, item.token) for item in items]
+    asked = held(items)
 
-    def targets(key: TaskKey) -> list[str]:
-        return [_target(item) for item in items if item.key == key]
+    targets = {(item.key, item.token): (_target(item),) for item in items}
 
     async def flow(transaction: Transaction) -> list[Verdict]:
         moved = [
@@ -44,7 +43,7 @@ async def complete(
             for row in await transaction.run("complete", Batch(COLUMNS, given), status=status)
         ]
         await close(transaction, catalogue, Counter((row[0], row[1], row[4]) for row in moved))
-        return await verdicts(transaction, held, set(map(held_of, moved)), targets)
+        return await verdicts(transaction, asked, set(map(held_of, moved)), targets.__getitem__)
 
     return await store.write(flow)
 
@@ -97,13 +96,11 @@ def _target(item: Completion) -> TaskStatus:
     return TaskStatus.SKIPPED if item.skipped else TaskStatus.DONE
 
 
+def _result(item: Completion, limits: Limits) -> str | None:
+    return None if item.result is None else encode(f"result of {item.key}", item.result, limits.result)
+
+
 def _rows(items: Sequence[Completion], status: TaskStatus, limits: Limits) -> list[Row]:
-    rows: list[Row] = [
-        (*item.key, item.token, encode_optional(f"result of {item.key}", item.result, limits.result))
-        if item.result is not None
-        else (*item.key, item.token, None)
-        for item in items
-        if _target(item) is status
-    ]
+    rows: list[Row] = [(*item.key, item.token, _result(item, limits)) for item in items if _target(item) is status]
     rows.sort(key=row_key)
     return rows

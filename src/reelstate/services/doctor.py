@@ -80,7 +80,7 @@ async def check_at_open(store: Store) -> list[Finding]:
 async def _examine(store: Store, checks: Iterable[Check]) -> list[Finding]:
     findings: list[Finding] = []
     for check in checks:
-        rows = await store.write(_finder(check.name))
+        rows = await store.survey(_finder(check.name))
         findings += [Finding(check.name, *row) for row in rows]
     return findings
 
@@ -98,19 +98,20 @@ async def _mend(store: Store, catalogue: Catalogue, findings: Sequence[Finding])
     broken = {finding.check for finding in findings}
     for check in CHECKS:
         if check.name in broken:
-            while await store.write(_mender(check, catalogue)) == FINDINGS_LIMIT:
-                pass
+            before: list[Row] = []
+            while len(rows := await store.write(_mender(check, catalogue))) == FINDINGS_LIMIT and rows != before:
+                before = rows
             logger.warning("%s: %s", check.name, check.remedy)
 
 
-def _mender(check: Check, catalogue: Catalogue) -> Callable[[Transaction], Awaitable[int]]:
-    async def flow(transaction: Transaction) -> int:
+def _mender(check: Check, catalogue: Catalogue) -> Callable[[Transaction], Awaitable[list[Row]]]:
+    async def flow(transaction: Transaction) -> list[Row]:
         rows = await _finder(check.name)(transaction)
         if rows:
             await transaction.run("doctor_repairing", on=True)
             await check.repair(transaction, catalogue, [Finding(check.name, *row) for row in rows])
             await transaction.run("doctor_repairing", on=False)
-        return len(rows)
+        return rows
 
     return flow
 

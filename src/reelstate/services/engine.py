@@ -147,8 +147,9 @@ class Engine:
         limit: int = 500,
         after: str | None = None,
     ) -> Page[Task]:
-        page = {"stage": stage, "statuses": statuses, "limit": limit, "after": after}
-        return await observe.observe_tasks(self.store, self.catalogue, job_id, **page)  # type: ignore[arg-type]
+        return await observe.observe_tasks(
+            self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after
+        )
 
     async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
         """Everything that happened, in the order of commit."""
@@ -158,8 +159,9 @@ class Engine:
         """What happened to a job and all in it; `stage` and `part` narrow it to one entity."""
         return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
 
-    async def worker_history(self, worker_id: int) -> list[Event]:
-        return await observe.observe_worker_history(self.store, worker_id)
+    async def worker_history(self, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
+        """What happened to one worker instance after a version."""
+        return await observe.observe_worker_history(self.store, worker_id, limit=limit, after=after)
 
     async def logs(
         self, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None

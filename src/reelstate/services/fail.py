@@ -15,7 +15,7 @@ from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import count
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.orchestrate import advance, rest
-from reelstate.services.verdict import HELD_COLUMNS, held_of, held_rows, row_key, verdicts
+from reelstate.services.verdict import HELD_COLUMNS, held, held_of, held_rows, row_key, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "retryable", "retry_in", "error")
@@ -36,7 +36,7 @@ async def fail(store: Store, catalogue: Catalogue, items: Sequence[Failure], lim
     if not items:
         return []
     errors = [_error_text(item, limits) for item in items]
-    held = [(item.key, item.token) for item in items]
+    asked = held(items)
     dice = [random.random() for _ in items]
 
     async def flow(transaction: Transaction) -> list[Verdict]:
@@ -50,7 +50,7 @@ async def fail(store: Store, catalogue: Catalogue, items: Sequence[Failure], lim
         final = [FinalError(TaskKey(*key), error) for *key, _, is_final, error in moved if is_final]
         await settle(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
         accepted = {held_of(row) for row in moved}
-        return await verdicts(transaction, held, accepted, lambda _: [TaskStatus.ERROR])
+        return await verdicts(transaction, asked, accepted, lambda _: [TaskStatus.ERROR])
 
     return await store.write(flow)
 
@@ -113,4 +113,8 @@ def _error_text(item: Failure, limits: Limits) -> str:
         error = {
             name: shorten(value, limits.error) if isinstance(value, str) else value for name, value in error.items()
         }
-    return encode(f"error of {item.key}", error, 16 * limits.error)
+    try:
+        return encode("error", error, 16 * limits.error)
+    except InvalidRequest:
+        # What went wrong must be recorded even when it can't be told as it was given.
+        return encode("error", {"message": shorten(str(item.error), limits.error)}, 16 * limits.error)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from reelstate.core.aggregate import Counters, StageProgress, percent, stage_status
+from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, Task, TaskKey, Worker
@@ -22,6 +23,7 @@ T = TypeVar("T")
 LARGEST_PAGE = 10_000
 PAST_EVERY_ID = 2**62
 START = ("0", 0)
+FILTER_LIMIT = 1000
 CURSOR_PIECES = 3
 
 
@@ -42,6 +44,8 @@ async def observe_jobs(
 ) -> Page[Job]:
     """Jobs, the newest first."""
     before = PAST_EVERY_ID if after is None else _whole(after)
+    for field in ("pipeline", "user_id"):
+        plain_text(field, getattr(wanted, field) or "", FILTER_LIMIT)
     parameters = {
         "statuses": None if wanted.statuses is None else sorted(wanted.statuses),
         "pipeline": wanted.pipeline,
@@ -80,6 +84,8 @@ async def observe_tasks(
 ) -> Page[Task]:
     """A job's tasks in the order of stage and part."""
     last = TaskKey.parse(after) if after else TaskKey(job_id, -1, -1)
+    if last.job_id != job_id:
+        raise InvalidRequest("after", f"{after!r} is of another job", hint="use the one that the last page gave")
 
     async def flow(transaction: Transaction) -> list[Task]:
         declared = await _declared(transaction, catalogue, job_id)

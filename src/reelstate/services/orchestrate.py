@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reelstate.core.aggregate import Counters
-from reelstate.core.machine import PHASES, Actor, JobStatus
+from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
 from reelstate.core.pipeline import Next
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
@@ -50,14 +50,17 @@ async def orchestrate(
     """Make due tasks ready, and move on any job whose next step was missed."""
 
     async def due(transaction: Transaction) -> int:
-        return len(await transaction.run("orchestrate_due", limit=limit))
+        moved = await transaction.run("orchestrate_due", limit=limit)
+        return [status for (status,) in moved].count(TaskStatus.READY)
 
-    async def unstick(transaction: Transaction) -> int:
-        rows = await transaction.run("orchestrate_stuck", older=stuck_after, limit=limit)
-        await advance(transaction, catalogue, {row[0]: {} for row in rows})
-        return len(rows)
+    async def stuck(transaction: Transaction) -> list[int]:
+        return [row[0] for row in await transaction.run("orchestrate_stuck", older=stuck_after, limit=limit)]
 
-    return Orchestrated(ready=await store.write(due), advanced=await store.write(unstick))
+    ready = await store.write(due)
+    found = await store.read(stuck)
+    if found:
+        await store.write(lambda transaction: advance(transaction, catalogue, {job_id: {} for job_id in found}))
+    return Orchestrated(ready=ready, advanced=len(found))
 
 
 async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> None:
@@ -97,7 +100,8 @@ async def rest(
     """Jobs came to rest: their waiting tasks go back to `new`; with `stop` the running ones too, uncharged."""
     wanted = sorted(set(job_ids))
     if wanted:
-        await transaction.run("orchestrate_rest", job_ids=wanted, actor=actor, reason=reason, stop=stop)
+        statement = "orchestrate_stop" if stop else "orchestrate_rest"
+        await transaction.run(statement, job_ids=wanted, actor=actor, reason=reason)
 
 
 async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[int, Opened]) -> list[LockedJob]:
@@ -118,6 +122,12 @@ async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[i
 async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisions: _Decisions) -> None:
     """What follows for one job. One-part stages are opened together later; a fan-out is opened here and now."""
     opened = {stage for stage, (is_open, _) in seen.items() if is_open}
+    failed = [stage for stage in opened if seen[stage][1].failed and job.declared.graph.stages[stage].required]
+    if failed:
+        decisions.moves.append(
+            _failed(job, "stage", job.declared.graph.stages[failed[0]].name, "tasks of it failed for good")
+        )
+        return
     following = job.declared.graph.next(closed_stages(job.declared, seen), opened)
     openings = [
         OpeningStage([job.id], job.declared, opening, job.priority, job.delay, again=opening.stage in seen)
@@ -129,7 +139,7 @@ async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisi
                 decisions.again.append(job)
                 return
         except BrokenFanOut as broken:
-            decisions.moves.append(_failed(job, broken))
+            decisions.moves.append(_failed(job, "fan_out", broken.stage, broken.message))
             return
     else:
         decisions.openings += openings
@@ -150,6 +160,6 @@ def _move(job: LockedJob, seen: Opened, following: Next, decisions: _Decisions) 
         decisions.quiet.append((job.id, following.phase))
 
 
-def _failed(job: LockedJob, broken: BrokenFanOut) -> JobMove:
-    error = {"type": "fan_out", "stage": broken.stage, "message": broken.message}
-    return JobMove(job=job, status=JobStatus.FAILED, actor=Actor.ORCHESTRATOR, reason=broken.message, error=error)
+def _failed(job: LockedJob, kind: str, stage: str, message: str) -> JobMove:
+    error = {"type": kind, "stage": stage, "message": message}
+    return JobMove(job=job, status=JobStatus.FAILED, actor=Actor.ORCHESTRATOR, reason=message, error=error)

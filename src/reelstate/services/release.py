@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Release, Verdict
-from reelstate.services.verdict import HELD_COLUMNS, Held, held_of, held_rows, verdicts
+from reelstate.services.verdict import HELD_COLUMNS, Held, held, held_of, held_rows, verdicts
 from reelstate.stores.store import Batch, Store, Transaction
 
 
 async def release(store: Store, items: Sequence[Release], reason: str = "released by its worker") -> list[Verdict]:
     """Give tasks back, a verdict per item in the order given."""
-    held = [(item.key, item.token) for item in items]
+    asked = held(items)
 
     async def flow(transaction: Transaction) -> list[Verdict]:
-        accepted = await give_back(transaction, held, actor=Actor.WORKER, reason=reason)
-        return await verdicts(transaction, held, accepted, lambda _: [TaskStatus.READY, TaskStatus.NEW])
+        accepted = await give_back(transaction, asked, actor=Actor.WORKER, reason=reason)
+        return await verdicts(transaction, asked, accepted, lambda _: [TaskStatus.READY, TaskStatus.NEW])
 
-    return await store.write(flow) if held else []
+    return await store.write(flow) if asked else []
 
 
-async def give_back(transaction: Transaction, held: Sequence[Held], *, actor: str, reason: str) -> set[Held]:
+async def give_back(transaction: Transaction, leases: Sequence[Held], *, actor: str, reason: str) -> set[Held]:
     """Make leased tasks ready for others; gives those that were still held."""
-    if not held:
+    if not leases:
         return set()
-    rows = await transaction.run("release", Batch(HELD_COLUMNS, held_rows(held)), actor=actor, reason=reason)
+    rows = await transaction.run("release", Batch(HELD_COLUMNS, held_rows(leases)), actor=actor, reason=reason)
     return {held_of(row) for row in rows}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from reelstate.core.document import LIMITS, Limits, encode_optional, shorten
 from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.model import Progress, Report, Verdict
-from reelstate.services.verdict import HELD_COLUMNS, held_of, verdicts
+from reelstate.services.verdict import HELD_COLUMNS, held, held_of, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
@@ -47,8 +47,7 @@ async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list
     if not items:
         return []
     renewed = {held_of(row) for row in await transaction.run("report", Batch(COLUMNS, rows))}
-    held = [(item.key, item.token) for item in items]
-    answers = await verdicts(transaction, held, renewed, lambda _: ())
+    answers = await verdicts(transaction, held(items), renewed, lambda _: ())
     return [Verdict.OK if answer is Verdict.REPEATED else answer for answer in answers]
 
 

@@ -66,7 +66,10 @@ class _Request:
         """The same with its start as seconds from now, by the store's clock."""
         if self.run_after is None:
             return self
-        return replace(self, delay=max(0.0, (self.run_after - now).total_seconds()))
+        delay = (self.run_after - now).total_seconds()
+        if delay > LONGEST_DELAY:
+            raise InvalidRequest("run_after", f"{self.run_after} is too far away", hint="at most ten years from now")
+        return replace(self, delay=max(0.0, delay))
 
 
 async def submit(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
+from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import TaskKey, Verdict
 from reelstate.stores.store import Batch, Row, Transaction
@@ -11,9 +13,31 @@ from reelstate.stores.store import Batch, Row, Transaction
 Held = tuple[TaskKey, int]
 """A task, and the token under which a worker speaks of it."""
 
-Targets = Callable[[TaskKey], Sequence[str]]
+Targets = Callable[[Held], Sequence[str]]
 
+LARGEST = 2**63 - 1
 HELD_COLUMNS = ("job_id", "stage", "part", "token")
+
+
+def held(items: Iterable[_Item]) -> list[Held]:
+    """What these items speak of; a key or token that could not be one is refused."""
+    result = []
+    for item in items:
+        (job_id, stage, part), token = item.key, item.token
+        if not (type(token) is type(job_id) is type(stage) is type(part) is int):
+            raise InvalidRequest("key", f"{item.key} with token {token!r} names no task", hint="use them as claimed")
+        if not (0 <= token <= LARGEST and 0 <= job_id <= LARGEST and 0 <= stage < 2**15 and 0 <= part < 2**31):
+            raise InvalidRequest("key", f"{item.key} with token {token} names no task", hint="use them as claimed")
+        result.append((item.key, token))
+    return result
+
+
+class _Item(Protocol):
+    @property
+    def key(self) -> TaskKey: ...
+
+    @property
+    def token(self) -> int: ...
 
 
 def held_rows(held: Iterable[Held]) -> list[Row]:
@@ -31,22 +55,22 @@ def row_key(row: Row) -> Row:
 
 
 async def verdicts(
-    transaction: Transaction, held: Sequence[Held], accepted: set[Held], targets: Targets
+    transaction: Transaction, asked: Sequence[Held], accepted: set[Held], targets: Targets
 ) -> list[Verdict]:
     """A verdict per item in its order: the accepted are ok, the others are looked up.
 
     `targets` tells the statuses to which this same report would have moved a task: if the token's run has ended there
     by the worker's own word, the report is a repetition and the first answer stands.
     """
-    if len(accepted) == len(held):
-        return [Verdict.OK] * len(held)
-    answers = {item: Verdict.OK for item in held if item in accepted}
-    refused = [item for item in held if item not in answers]
+    if len(accepted) == len(asked):
+        return [Verdict.OK] * len(asked)
+    answers = {item: Verdict.OK for item in asked if item in accepted}
+    refused = [item for item in asked if item not in answers]
     if refused:
-        for *key, token, status, target, actor, asked in await _ends(transaction, refused):
-            item = TaskKey(*key), asked
-            answers[item] = _verdict(token, asked, status, target, actor, targets(item[0]))
-    return _one_each(held, answers)
+        for *key, token, status, target, actor, given in await _ends(transaction, refused):
+            item = TaskKey(*key), given
+            answers[item] = _verdict(token, given, status, target, actor, targets(item))
+    return _one_each(asked, answers)
 
 
 async def _ends(transaction: Transaction, refused: Sequence[Held]) -> list[Row]:
@@ -70,11 +94,11 @@ def _verdict(
     return Verdict.LOST
 
 
-def _one_each(held: Sequence[Held], answers: Mapping[Held, Verdict]) -> list[Verdict]:
+def _one_each(asked: Sequence[Held], answers: Mapping[Held, Verdict]) -> list[Verdict]:
     """An item given twice in one batch was accepted once and repeated after that."""
     seen: set[Held] = set()
     result = []
-    for item in held:
+    for item in asked:
         verdict = answers[item]
         result.append(Verdict.REPEATED if verdict is Verdict.OK and item in seen else verdict)
         seen.add(item)

@@ -6,14 +6,18 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from reelstate.core.document import LIMITS, Limits, encode_optional, plain_text
-from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.document import LIMITS, Limits, encode_optional, plain_text, whole
+from reelstate.core.errors import InvalidRequest, NotFound, WorkerRefused
 from reelstate.core.machine import WORKER, WorkerStatus
 from reelstate.core.model import Json, TaskKey
+from reelstate.services.observe import observe_workers
 from reelstate.services.release import give_back
 from reelstate.stores.store import Store, Transaction
 
 KINDS = ("local", "remote")
+MOST_SLOTS = 100_000
+TEXT_LIMIT = 255
+REASON_LIMIT = 1000
 WORD = re.compile(r"[A-Za-z0-9._:+-]{1,128}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 
@@ -36,7 +40,7 @@ async def register(store: Store, registration: Registration, limits: Limits = LI
     """Make the instance known and give its id; refused while its name is disabled."""
     if not NAME.fullmatch(registration.name):
         raise InvalidRequest("name", f"{registration.name!r} can't name a worker", hint="letters, digits, . _ -")
-    if registration.slots < 1:
+    if whole("slots", registration.slots, MOST_SLOTS) < 1:
         raise InvalidRequest("slots", f"{registration.slots} is too few", hint="a worker runs at least one task")
     if registration.kind not in KINDS:
         raise InvalidRequest("kind", f"{registration.kind!r} is no kind of worker", hint=f"one of {', '.join(KINDS)}")
@@ -70,7 +74,12 @@ async def move_worker(
     store: Store, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None
 ) -> bool:
     """Drain, reactivate or sign off one instance; gives whether anything changed."""
-    return bool(await _move(store, target, actor=actor, reason=reason, worker_id=worker_id, name=None))
+    if await _move(store, target, actor=actor, reason=reason, worker_id=worker_id, name=None):
+        return True
+    for worker in await observe_workers(store):
+        if worker.id == worker_id:
+            return WORKER.validate(worker.status, target, actor)
+    raise NotFound("worker", worker_id)
 
 
 async def drain(store: Store, name: str, *, actor: str, reason: str | None = None) -> list[int]:
@@ -100,6 +109,9 @@ async def disable(store: Store, name: str, *, actor: str, reason: str | None = N
 
 
 async def _flag(transaction: Transaction, name: str, *, enabled: bool, actor: str, reason: str | None) -> None:
+    plain_text("actor", actor, TEXT_LIMIT)
+    plain_text("name", name, TEXT_LIMIT)
+    plain_text("reason", reason or "", REASON_LIMIT)
     await transaction.run("workers_enable", name=name, enabled=enabled)
     words = "enabled" if enabled else "disabled"
     await transaction.run("workers_edit", name=name, actor=actor, reason=f"{words}: {reason}" if reason else words)
@@ -114,6 +126,9 @@ async def _move(
     worker_id: int | None,
     name: str | None,
 ) -> list[int]:
+    plain_text("actor", actor, TEXT_LIMIT)
+    plain_text("name", name or "", TEXT_LIMIT)
+    plain_text("reason", reason or "", REASON_LIMIT)
     origins = [state for state in WORKER.states if state != target and WORKER.allows(state, target, actor)]
 
     async def flow(transaction: Transaction) -> list[int]:

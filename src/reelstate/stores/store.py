@@ -79,8 +79,6 @@ Flow = Callable[[Transaction], Awaitable[Result]]
 class Store(Protocol):
     """The durable truth. Open it once a process; it is safe to share between tasks of one event loop."""
 
-    dialect: str
-
     async def open(self) -> None:
         """Connect, and refuse a database that this code can't read: wrong address, too old, newer schema."""
         ...
@@ -105,6 +103,10 @@ class Store(Protocol):
 
     async def read(self, flow: Flow[Result]) -> Result:
         """Run a flow that changes nothing, on one snapshot per statement."""
+        ...
+
+    async def survey(self, flow: Flow[Result]) -> Result:
+        """Run a flow that reads whole tables, in one read-only transaction that holds up nobody."""
         ...
 
     async def write(self, flow: Flow[Result]) -> Result:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from reelstate.core.document import plain_text
+from reelstate.core.document import plain_text, whole
 from reelstate.core.errors import CorruptState, InvalidRequest, NotFound, ReelstateError, VersionConflict
 from reelstate.core.machine import JOB, JobStatus
 from reelstate.core.model import Verdict
@@ -18,6 +18,7 @@ from reelstate.services.jobs import LockedJob, lock_jobs
 from reelstate.stores.store import Batch, Store, Transaction
 
 REASON_LIMIT = 1000
+ACTOR_LIMIT = 255
 READ_ONLY = "it is left alone: upgrade Reelstate, or run `reel doctor`"
 
 
@@ -31,6 +32,9 @@ class Operation:
     version: int | None = None
 
     def __post_init__(self) -> None:
+        for job_id in self.job_ids:
+            whole("job_id", job_id)
+        plain_text("actor", self.actor, ACTOR_LIMIT)
         if self.reason is not None:
             plain_text("reason", self.reason, REASON_LIMIT)
 
@@ -65,6 +69,7 @@ async def operate(
         jobs = await _lock(transaction, catalogue, operation.job_ids)
         enough = (target,) if already is None else already
         outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in operation.job_ids]
+        outcomes = _once_each(outcomes)
         moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
         if moving:
             await apply(transaction, moving)
@@ -75,14 +80,25 @@ async def operate(
 
 async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation) -> None:
     """Write the jobs' new status with who asked and why."""
-    rows = [(job.id, job.status, None) for job in jobs]
+    rows = [(job.id, job.status) for job in jobs]
     await transaction.run(
         "operate_jobs",
-        Batch(("id", "origin", "phase"), rows),
+        Batch(("id", "origin"), rows),
         status=target,
         actor=operation.actor,
         reason=operation.reason,
     )
+
+
+def _once_each(outcomes: list[Operated]) -> list[Operated]:
+    """A job that is named twice is moved once."""
+    seen: set[int] = set()
+    result = []
+    for outcome in outcomes:
+        again = outcome.job_id in seen and outcome.verdict is Verdict.OK
+        result.append(Operated(outcome.job_id, Verdict.REPEATED) if again else outcome)
+        seen.add(outcome.job_id)
+    return result
 
 
 def require_reason(operation: Operation, verb: str) -> None:

@@ -75,9 +75,21 @@ async def _rewind(transaction: Transaction, job: LockedJob, start: From, operati
     if running:
         names = ", ".join(graph.stages[stage].name for stage, _ in running)
         raise InvalidRequest("stage", f"tasks of {names} are running on what it made", hint="wait for them, or cancel")
+    await _require_parts(transaction, job, number, start)
     for stage in reversed(downstream):
         await _run_again(transaction, job, stage, ALL_PARTS, TaskStatus.NEW, operation)
     await _run_again(transaction, job, number, start.parts, TaskStatus.READY, operation)
+
+
+async def _require_parts(transaction: Transaction, job: LockedJob, stage: int, start: From) -> None:
+    opened = (await stage_counters(transaction, [job.id]))[job.id]
+    total = opened[stage][1].total if stage in opened else 0
+    if start.parts != ALL_PARTS and start.parts[0] >= total:
+        raise InvalidRequest(
+            "parts",
+            f"stage {start.stage!r} has {total} parts, none from {start.parts[0]} on",
+            hint="the first part is 0",
+        )
 
 
 async def _run_again(

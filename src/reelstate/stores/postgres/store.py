@@ -87,8 +87,6 @@ class PostgresTransaction:
 class PostgresStore:
     """A PostgreSQL database, 14 or newer, in which Reelstate owns the schema `reelstate`."""
 
-    dialect = "postgres"
-
     def __init__(
         self,
         url: str,
@@ -124,7 +122,9 @@ class PostgresStore:
                     f"the server is PostgreSQL {connection.info.server_version // 10000}",
                     hint="Reelstate needs PostgreSQL 14 or newer",
                 )
-            migrate.require_current(self._migrations, await _schema_number(connection))
+            with translated():
+                number = await _schema_number(connection)
+            migrate.require_current(self._migrations, number)
         await self._pool.open()
 
     async def close(self) -> None:
@@ -138,7 +138,8 @@ class PostgresStore:
 
     async def missing_guards(self) -> list[str]:
         async with await self._first_connection() as connection:
-            return sorted((guards.triggers() | self._constraints.keys()) - await _installed(connection))
+            with translated():
+                return sorted((guards.triggers() | self._constraints.keys()) - await _installed(connection))
 
     async def restore_triggers(self) -> None:
         await self._restore([guards.script()])
@@ -159,6 +160,14 @@ class PostgresStore:
         async def attempt(connection: Connection) -> Result:
             # A filter that is left out must not be planned for, so what is read is planned each time.
             return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=False))
+
+        return await self._persist(attempt)
+
+    async def survey(self, flow: Flow[Result]) -> Result:
+        async def attempt(connection: Connection) -> Result:
+            async with connection.transaction():
+                await connection.execute("SET TRANSACTION READ ONLY")
+                return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=False))
 
         return await self._persist(attempt)
 
@@ -185,16 +194,18 @@ class PostgresStore:
         return result
 
     async def _committed(self, transaction_id: str, cause: BaseException) -> bool:
-        """Ask the server what became of a transaction whose COMMIT got no answer."""
+        """Ask the server what became of a transaction whose COMMIT got no answer.
+
+        Not through the pool: all its connections may have broken at once, each with somebody who asks this.
+        """
         patience = Patience(self._patience)
         while await patience.wait(cause, "the connection broke during COMMIT"):
             try:
-                async with self._pool.connection() as connection:
+                async with await self._connect() as connection:
                     cursor = await connection.execute("SELECT pg_xact_status(%s::xid8)", [transaction_id])
                     (status,) = cast("Row", await cursor.fetchone())
             except AWAY as error:
                 cause = error
-                await self._pool.check()
                 continue
             if status != "in progress":
                 return bool(status == "committed")
@@ -222,14 +233,15 @@ class PostgresStore:
                         hint="check that it runs and can be reached; nothing was lost",
                     ) from error
 
+    async def _connect(self) -> Connection:
+        return await psycopg.AsyncConnection.connect(session_address(self.url), autocommit=True, connect_timeout=10)
+
     async def _first_connection(self) -> Connection:
         """A connection of its own, with an error that says what is wrong with the address."""
         patience = Patience(min(self._patience, 10.0))
         while True:
             try:
-                return await psycopg.AsyncConnection.connect(
-                    session_address(self.url), autocommit=True, connect_timeout=10
-                )
+                return await self._connect()
             except psycopg.OperationalError as error:
                 if wrong_address(error) or not await patience.wait(error, "the database can't be reached"):
                     raise StoreUnavailable(

@@ -79,8 +79,6 @@ class SQLiteStore:
     A call that is cancelled while the thread is at it takes effect nevertheless.
     """
 
-    dialect = "sqlite"
-
     def __init__(
         self,
         address: str | os.PathLike[str],
@@ -130,6 +128,9 @@ class SQLiteStore:
 
     async def read(self, flow: Flow[Result]) -> Result:
         return await self._in_thread(lambda: self._transact("BEGIN", flow))
+
+    async def survey(self, flow: Flow[Result]) -> Result:
+        return await self.read(flow)
 
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._in_thread(lambda: self._transact("BEGIN IMMEDIATE", flow))

@@ -1,11 +1,11 @@
 -- The worker, what it runs now, and the first suspect it could take: a task that has cost a worker before and may
--- only be run alone. The share lock makes a disable wait for claims under way, so that it sees them.
+-- only be run alone. One claim of a worker waits for another, and a disable for both, so that they see each other.
 WITH named AS MATERIALIZED (
     SELECT w.id, w.status, w.slots, n.enabled, coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
            coalesce(%(capabilities)s::text[], w.capabilities) AS capabilities
     FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
     WHERE w.id = %(worker_id)s
-    FOR SHARE OF n
+    FOR NO KEY UPDATE OF w FOR SHARE OF n
 ), suspect AS MATERIALIZED (
     SELECT t.job_id, t.stage, t.part
     FROM named JOIN reelstate.lanes l ON l.pipeline = ANY (named.pipelines) AND l.needs <@ named.capabilities

@@ -1,10 +1,10 @@
 -- Whoever has a job run again has it run now, though it was to be delayed.
 UPDATE reelstate.jobs j
 SET status = %(status)s, version = j.version + 1, actor = %(actor)s, reason = %(reason)s, changed_at = clock.now,
-    phase = coalesce(given.phase, j.phase), run_after = CASE WHEN %(status)s <> 'pending' THEN j.run_after END,
+    run_after = CASE WHEN %(status)s <> 'pending' THEN j.run_after END,
     finished_at = CASE WHEN %(status)s <> 'pending' THEN clock.now END,
     error = CASE WHEN %(status)s IN ('pending', 'completed') THEN NULL ELSE j.error END
-FROM unnest(%(id)s::bigint[], %(origin)s::text[], %(phase)s::text[]) AS given (id, origin, phase),
+FROM unnest(%(id)s::bigint[], %(origin)s::text[]) AS given (id, origin),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
 WHERE j.id = given.id AND j.status = given.origin
 RETURNING j.id

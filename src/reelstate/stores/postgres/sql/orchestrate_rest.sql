@@ -3,13 +3,12 @@
 WITH resting AS MATERIALIZED (
     SELECT job_id, stage, part FROM reelstate.tasks
     WHERE job_id = ANY (%(job_ids)s::bigint[])
-      AND (status = 'ready' OR status = 'error' AND run_after IS NOT NULL OR %(stop)s AND status = 'running')
+      AND (status = 'ready' OR status = 'error' AND run_after IS NOT NULL)
     ORDER BY job_id, stage, part
     FOR UPDATE SKIP LOCKED
 )
 UPDATE reelstate.tasks t
-SET status = 'new', run_after = NULL, ready_at = NULL, worker_id = NULL, lease_expires_at = NULL,
-    attempt = t.attempt - CASE WHEN t.status = 'running' THEN 1 ELSE 0 END,
+SET status = 'new', run_after = NULL, ready_at = NULL,
     version = t.version + 1, actor = %(actor)s, reason = %(reason)s,
     changed_at = coalesce(%(now)s::timestamptz, clock_timestamp())
 FROM resting

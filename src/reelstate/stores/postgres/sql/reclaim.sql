@@ -1,5 +1,5 @@
 -- Expired leases, and what becomes of each task, in one statement. A stall and a timeout are charged but are no loss
--- of the worker. A task that lost its worker while alone on it, too often or for the last time, is a killer.
+-- of the worker. A task that has lost too many, and this one while alone on it, is a killer.
 -- What follows may count in the stages and move the jobs, so their rows are locked here, in the order of all locks.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
@@ -27,7 +27,8 @@ WITH clock AS (
                   OR expired.cause = 'lease expired' AND t.alone AND t.lost_alone + 1 >= t.max_lost THEN 'error'
                 ELSE 'ready' END AS status,
            expired.cause = 'lease expired' AND t.alone
-             AND (t.lost_alone + 1 >= t.max_lost OR t.attempt >= t.max_attempts) AS killer
+             AND (t.lost_alone + 1 >= t.max_lost
+                  OR t.attempt >= t.max_attempts AND t.lost + 1 >= t.max_lost) AS killer
     FROM expired JOIN parents ON parents.id = expired.job_id
     JOIN reelstate.tasks t USING (job_id, stage, part)
 )

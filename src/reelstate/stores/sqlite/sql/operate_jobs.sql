@@ -1,10 +1,10 @@
 -- Whoever has a job run again has it run now, though it was to be delayed.
-WITH given (id, origin, phase) AS (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
+WITH given (id, origin) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )
 UPDATE jobs
 SET status = :status, version = version + 1, actor = :actor, reason = :reason, changed_at = :now,
-    phase = coalesce(given.phase, jobs.phase), run_after = CASE WHEN :status <> 'pending' THEN jobs.run_after END,
+    run_after = CASE WHEN :status <> 'pending' THEN jobs.run_after END,
     finished_at = CASE WHEN :status <> 'pending' THEN :now END,
     error = CASE WHEN :status IN ('pending', 'completed') THEN NULL ELSE jobs.error END
 FROM given

@@ -1,5 +1,5 @@
 -- Expired leases, and what becomes of each task, in one statement. A stall and a timeout are charged but are no loss
--- of the worker. A task that lost its worker while alone on it, too often or for the last time, is a killer.
+-- of the worker. A task that has lost too many, and this one while alone on it, is a killer.
 -- Differs from PostgreSQL: RETURNING sees the row alone, so a killer is told by the counters that were just raised.
 WITH expired AS MATERIALIZED (
     SELECT rowid AS place, job_id, attempt, max_attempts, alone, lost_alone, max_lost,
@@ -32,4 +32,5 @@ SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
 FROM judged
 WHERE tasks.rowid = judged.place
 RETURNING job_id, stage, part, status,
-          reason = 'lease expired' AND alone AND (lost_alone >= max_lost OR attempt >= max_attempts) AS killer, error
+          reason = 'lease expired' AND alone
+            AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS killer, error

@@ -1,0 +1,1 @@
+SELECT pipeline, id, needs, prefers FROM reelstate.lanes WHERE pipeline = ANY (%(names)s::text[])

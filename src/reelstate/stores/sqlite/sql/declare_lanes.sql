@@ -1,0 +1,1 @@
+SELECT pipeline, id, needs, prefers FROM lanes WHERE pipeline IN (SELECT value FROM json_each(:names))
