@@ -20,6 +20,7 @@ from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.store import Store
 from tests.engines import FAN, PARTS, SIMPLE, FakeClock
 from tests.postgres import PostgresServer
+from tests.vandal import Vandal
 
 HERE = Path(__file__).parent
 EMPTIED = "jobs stages tasks events logs idempotency workers worker_names pipelines lanes"
@@ -109,3 +110,9 @@ async def healthy(engine: Engine) -> AsyncIterator[None]:
     yield
     diagnosis = await engine.doctor()
     assert diagnosis.findings == ()
+
+
+@pytest.fixture
+def vandal(database_url: str) -> Vandal:
+    """Somebody with the database's own command line."""
+    return Vandal(database_url)

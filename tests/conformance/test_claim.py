@@ -25,6 +25,7 @@ from tests.conformance.scenes import (
     task_path,
 )
 from tests.engines import FakeClock, a_worker, done, failed
+from tests.vandal import Vandal
 
 GPU = frozenset({"gpu"})
 ENCODE = StageSpec(name="encode", each="spec.parts", prefers=GPU, needs=frozenset({"h264"}))
@@ -451,3 +452,23 @@ async def test_of_parts_that_one_worker_holds_none_is_alone(engine: Engine, cloc
     await lose(engine, clock)
     assert [(await task_at(engine, task.key)).lost for task in tasks] == [1, 1, 1]
     assert [(await task_at(engine, task.key)).status for task in tasks] == [TaskStatus.READY] * 3
+
+
+async def test_a_ready_task_left_in_a_job_at_rest_is_given_back_not_run(engine: Engine, vandal: Vandal) -> None:
+    job_id = await submitted(engine, "parts", {"parts": 2})
+    worker = await a_worker(engine)
+    first = await take_one(engine, worker)
+    await engine.fail([failed(first, retryable=False)])
+    vandal.run("UPDATE tasks SET status = 'ready', ready_at = changed_at WHERE job_id = ? AND part = 1", job_id)
+    assert await take(engine, worker, 9) == []
+    left = await task_at(engine, TaskKey(job_id, 0, 1))
+    assert (left.status, left.attempt) == (TaskStatus.NEW, 0)
+
+
+async def test_the_sweep_brings_to_rest_what_was_left_ready(engine: Engine, vandal: Vandal) -> None:
+    job_id = await submitted(engine, "parts", {"parts": 2})
+    first = await take_one(engine, await a_worker(engine))
+    await engine.fail([failed(first, retryable=False)])
+    vandal.run("UPDATE tasks SET status = 'ready', ready_at = changed_at WHERE job_id = ? AND part = 1", job_id)
+    await engine.orchestrate()
+    assert (await task_at(engine, TaskKey(job_id, 0, 1))).status is TaskStatus.NEW

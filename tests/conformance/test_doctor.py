@@ -12,11 +12,6 @@ from tests.engines import FakeClock, a_worker, done, engine_at, failed
 from tests.vandal import Vandal
 
 
-@pytest.fixture
-def vandal(database_url: str) -> Vandal:
-    return Vandal(database_url)
-
-
 async def _a_running_job(engine: Engine) -> int:
     """A job with its plan done, one part done, one running and one ready."""
     job_id = (await engine.submit("fan")).job_id

@@ -425,6 +425,8 @@ class Reference:
         later = self._downstream(job.graph, number)
         if any(task.status is RUNNING for stage in later for task in job.stage(stage)):
             raise Refused("InvalidRequest")
+        if number in job.opened and 0 < parts[0] >= len(job.stage(number)):
+            raise Refused("InvalidRequest")
         for stage in later:
             if stage in job.opened:
                 job.opened[stage] = False

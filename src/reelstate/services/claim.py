@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from reelstate.core.errors import InvalidRequest, WorkerRefused
-from reelstate.core.machine import WorkerStatus
+from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, TaskKey
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.release import give_back
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 KEY_COLUMNS = ("job_id", "stage", "part")
@@ -116,13 +117,25 @@ async def _claimed(transaction: Transaction, catalogue: Catalogue, rows: list[Ro
         return []
     job_ids = sorted({row[0] for row in rows})
     jobs = {row[0]: row[1:] for row in await transaction.run("claim_jobs", job_ids=job_ids)}
-    declared = await catalogue.known(transaction, {pipeline_id for pipeline_id, _ in jobs.values()})
+    rows = await _without_resting(
+        transaction, rows, {job_id for job_id, job in jobs.items() if job[2] not in ACTIVE_JOBS}
+    )
+    declared = await catalogue.known(transaction, {pipeline_id for pipeline_id, _, _ in jobs.values()})
     tasks = []
     rows.sort(key=lambda row: (-row[8], row[0], row[1], row[2]))
     for job_id, stage, part, token, attempt, max_attempts, lost, lease, _priority, given, checkpoint in rows:
-        pipeline_id, spec = jobs[job_id]
+        pipeline_id, spec, _ = jobs[job_id]
         graph = declared[pipeline_id].graph
         key = TaskKey(job_id, stage, part)
         names = (graph.name, graph.stages[stage].name)
         tasks.append(ClaimedTask(key, token, attempt, max_attempts, lost, lease, given, checkpoint, *names, spec))
     return tasks
+
+
+async def _without_resting(transaction: Transaction, rows: list[Row], resting: set[int]) -> list[Row]:
+    """Give back tasks whose job came to rest while another claim held, but did not take, their rows."""
+    if not resting:
+        return rows
+    back = [(TaskKey(*row[:3]), row[3]) for row in rows if row[0] in resting]
+    await give_back(transaction, back, actor=Actor.WORKER, reason="the job is at rest")
+    return [row for row in rows if row[0] not in resting]

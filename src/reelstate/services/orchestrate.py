@@ -22,6 +22,9 @@ from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.stages import BrokenFanOut, OpeningStage, merged, open_stages
 from reelstate.stores.store import Batch, Store, Transaction
 
+LATELY = 3600.0
+"""Seconds in which a task that was missed when its job came to rest is still looked for."""
+
 Opened = dict[int, tuple[bool, Counters]]
 """The stages a job has opened so far: whether each is open, and its counters."""
 
@@ -56,7 +59,15 @@ async def orchestrate(
     async def stuck(transaction: Transaction) -> list[int]:
         return [row[0] for row in await transaction.run("orchestrate_stuck", older=stuck_after, limit=limit)]
 
+    async def restless(transaction: Transaction) -> list[int]:
+        return [row[0] for row in await transaction.run("orchestrate_restless", lately=LATELY, limit=limit)]
+
+    async def calm(transaction: Transaction) -> None:
+        await rest(transaction, await restless(transaction), actor=Actor.ORCHESTRATOR, reason="the job is at rest")
+
     ready = await store.write(due)
+    if await store.read(restless):
+        await store.write(calm)
     found = await store.read(stuck)
     if found:
         await store.write(lambda transaction: advance(transaction, catalogue, {job_id: {} for job_id in found}))

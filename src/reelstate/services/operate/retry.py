@@ -83,8 +83,10 @@ async def _rewind(transaction: Transaction, job: LockedJob, start: From, operati
 
 async def _require_parts(transaction: Transaction, job: LockedJob, stage: int, start: From) -> None:
     opened = (await stage_counters(transaction, [job.id]))[job.id]
-    total = opened[stage][1].total if stage in opened else 0
-    if start.parts != ALL_PARTS and start.parts[0] >= total:
+    if stage not in opened:
+        return
+    total = opened[stage][1].total
+    if start.parts != ALL_PARTS and start.parts[0] > 0 and start.parts[0] >= total:
         raise InvalidRequest(
             "parts",
             f"stage {start.stage!r} has {total} parts, none from {start.parts[0]} on",

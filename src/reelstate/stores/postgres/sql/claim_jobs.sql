@@ -6,4 +6,4 @@ WITH begun AS (
     FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
     WHERE j.id = ANY (%(job_ids)s::bigint[]) AND j.status = 'pending'
 )
-SELECT id, pipeline_id, spec FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])
+SELECT id, pipeline_id, spec, status FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])

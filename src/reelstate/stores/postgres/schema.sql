@@ -1,0 +1,651 @@
+-- Name: reelstate; Type: SCHEMA; Schema: -; Owner: -
+
+CREATE SCHEMA reelstate;
+
+-- Name: audit_stage_reopened(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.audit_stage_reopened() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, job_id, stage, version, origin, target, actor, data, at)
+    VALUES ('stage', NEW.job_id, NEW.stage, NEW.version, 'waiting', 'opened', 'orchestrator',
+            jsonb_build_object('total', NEW.total), NEW.opened_at);
+    RETURN NULL;
+END $$;
+
+-- Name: audit_stages_opened(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.audit_stages_opened() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, job_id, stage, version, origin, target, actor, data, at)
+    SELECT 'stage', job_id, stage, version, NULL, 'opened', 'orchestrator', jsonb_build_object('total', total),
+           opened_at
+    FROM opened;
+    RETURN NULL;
+END $$;
+
+-- Name: by_hand(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.by_hand() RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM set_config('reelstate.by_hand', 'on', true);
+    RETURN 'sql';
+END $$;
+
+-- Name: guard_delete(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF 'on' IN (current_setting('reelstate.archiving', true), current_setting('reelstate.repairing', true)) THEN
+        RETURN NULL;
+    END IF;
+    RAISE EXCEPTION 'reelstate: rows of % are never deleted by hand', TG_TABLE_NAME USING ERRCODE = 'RS001',
+        HINT = 'cancel the job; archive moves what is old';
+END $$;
+
+-- Name: guard_events(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_events() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF current_setting('reelstate.archiving', true) = 'on' THEN
+        RETURN CASE TG_OP WHEN 'UPDATE' THEN NEW ELSE OLD END;
+    END IF;
+    RAISE EXCEPTION 'reelstate: events are never changed or deleted' USING ERRCODE = 'RS001',
+        HINT = 'old events are moved by archive, and by nothing else';
+END $$;
+
+-- Name: guard_jobs_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_jobs_birth() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
+    SELECT 'job', n.id, 1, NULL,
+           CASE WHEN n.status NOT IN ('pending') OR n.version <> 1 THEN reelstate.refuse('job', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM born n;
+    RETURN NULL;
+END $$;
+
+-- Name: guard_jobs_change(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_jobs_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS $$
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
+    SELECT 'job', n.id, o.version + 1, o.status,
+               CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
+                      OR n.status <> o.status AND n.version = o.version
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
+                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (false)
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator'])
+                    THEN reelstate.refuse('job', n.id::text, o.status, n.status,
+                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
+                    ELSE n.status END,
+               CASE WHEN n.version = o.version THEN reelstate.by_hand() ELSE n.actor END,
+               CASE WHEN NOT n.version = o.version THEN n.reason END,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
+    FROM after n LEFT JOIN before o ON o.id = n.id
+    WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
+           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
+    IF current_setting('reelstate.by_hand', true) = 'on' THEN
+        PERFORM set_config('reelstate.by_hand', '', true);
+        UPDATE reelstate.jobs n
+        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Name: guard_tasks_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_tasks_birth() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, NULL, n.status, n.actor) FROM born n WHERE n.status NOT IN ('new', 'ready') OR n.version <> 1;
+    RETURN NULL;
+END $$;
+
+-- Name: guard_tasks_change(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_tasks_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS $$
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO reelstate.events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, reason, at)
+    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, o.version + 1, o.status,
+               CASE WHEN o.job_id IS NULL OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1 OR n.version > o.version + 1
+                      OR n.status <> o.status AND n.version = o.version
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
+                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (n.actor = 'worker' AND (o.status = 'ready' AND n.status = 'running' OR o.status = 'running' AND n.status = 'done'))
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user'])
+                    THEN reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, o.status, n.status,
+                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
+                    ELSE n.status END,
+               CASE WHEN n.version = o.version THEN reelstate.by_hand() ELSE n.actor END,
+               CASE WHEN NOT n.version = o.version THEN n.reason END,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
+    FROM after n LEFT JOIN before o ON o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part
+    WHERE o.job_id IS NULL OR n.status <> o.status OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1
+           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
+    IF current_setting('reelstate.by_hand', true) = 'on' THEN
+        PERFORM set_config('reelstate.by_hand', '', true);
+        UPDATE reelstate.tasks n
+        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part AND n.version = o.version AND n.status <> o.status;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Name: guard_workers_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_workers_birth() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
+    SELECT 'worker', n.id, 1, NULL,
+           CASE WHEN n.status NOT IN ('active') OR n.version <> 1 THEN reelstate.refuse('worker', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM born n;
+    RETURN NULL;
+END $$;
+
+-- Name: guard_workers_change(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_workers_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS $$
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
+    SELECT 'worker', n.id, o.version + 1, o.status,
+               CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
+                      OR n.status <> o.status AND n.version = o.version
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['active draining', 'draining active', 'active offline', 'draining offline', 'offline active'])
+                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (false)
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY['active draining operator', 'active draining worker', 'draining active operator', 'active offline keeper', 'active offline worker', 'draining offline keeper', 'draining offline worker', 'offline active worker'])
+                    THEN reelstate.refuse('worker', n.id::text, o.status, n.status,
+                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
+                    ELSE n.status END,
+               CASE WHEN n.version = o.version THEN reelstate.by_hand() ELSE n.actor END,
+               CASE WHEN NOT n.version = o.version THEN n.reason END,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
+    FROM after n LEFT JOIN before o ON o.id = n.id
+    WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
+           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
+    IF current_setting('reelstate.by_hand', true) = 'on' THEN
+        PERFORM set_config('reelstate.by_hand', '', true);
+        UPDATE reelstate.workers n
+        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Name: new_id(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.new_id() RETURNS bigint
+    LANGUAGE sql
+    AS $$
+    SELECT (floor(extract(epoch FROM clock_timestamp()))::bigint - 1735689600) << 22
+           | (nextval('reelstate.ids') & 4194303)
+$$;
+
+-- Name: refuse(text, text, text, text, text); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.refuse(entity text, key text, origin text, target text, actor text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'reelstate: % %: % -> % is not open to %', entity, key, coalesce(origin, 'birth'), target, actor
+        USING ERRCODE = 'RS001', HINT = 'the state machines are drawn in docs/lifecycle.md';
+END $$;
+
+-- Name: events; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.events (
+    id bigint NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    entity text NOT NULL,
+    job_id bigint,
+    stage smallint DEFAULT '-1'::integer NOT NULL,
+    part integer DEFAULT '-1'::integer NOT NULL,
+    worker_id bigint,
+    version integer NOT NULL,
+    token bigint,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    origin text,
+    target text NOT NULL,
+    actor text NOT NULL,
+    reason text,
+    data jsonb,
+    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text])))
+);
+
+-- Name: events_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.events_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 500
+);
+
+-- Name: facts; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.facts (
+    name text NOT NULL,
+    value text NOT NULL
+);
+
+-- Name: idempotency; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.idempotency (
+    user_id text NOT NULL,
+    key text NOT NULL,
+    digest text NOT NULL,
+    job_id bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: ids; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+CREATE SEQUENCE reelstate.ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Name: jobs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.jobs (
+    id bigint NOT NULL,
+    pipeline_id integer NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    phase text DEFAULT 'processing'::text NOT NULL,
+    priority smallint DEFAULT 5 NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    reason text,
+    run_after timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    started_at timestamp with time zone,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    finished_at timestamp with time zone,
+    suspect text,
+    spec jsonb DEFAULT '{}'::jsonb NOT NULL,
+    error jsonb,
+    degraded jsonb,
+    CONSTRAINT jobs_numbers CHECK (((priority >= 0) AND (priority <= 10) AND (version >= 1) AND (phase = ANY (ARRAY['processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))),
+    CONSTRAINT jobs_state CHECK (
+CASE
+    WHEN (status = ANY (ARRAY['completed'::text, 'failed'::text, 'quarantined'::text, 'cancelled'::text])) THEN (finished_at IS NOT NULL)
+    ELSE ((finished_at IS NULL) AND (status = ANY (ARRAY['pending'::text, 'processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))
+END)
+)
+WITH (fillfactor='80');
+
+-- Name: lanes; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.lanes (
+    id integer NOT NULL,
+    pipeline text NOT NULL,
+    needs text[] NOT NULL,
+    prefers text[] NOT NULL
+);
+
+-- Name: lanes_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.lanes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.lanes_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: logs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.logs (
+    id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    part integer NOT NULL,
+    token bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    level text NOT NULL,
+    message text NOT NULL,
+    metadata jsonb
+);
+
+-- Name: logs_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.logs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.logs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: migrations; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.migrations (
+    number integer NOT NULL,
+    name text NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: pipelines; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.pipelines (
+    id integer NOT NULL,
+    name text NOT NULL,
+    digest text NOT NULL,
+    graph jsonb NOT NULL,
+    declared_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: pipelines_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.pipelines ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.pipelines_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: stages; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.stages (
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    open boolean DEFAULT true NOT NULL,
+    sole boolean DEFAULT false NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    total integer NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    skipped integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    CONSTRAINT stages_counters CHECK (((total >= 0) AND (done >= 0) AND (skipped >= 0) AND (failed >= 0) AND (((done + skipped) + failed) <= total)))
+)
+WITH (fillfactor='70');
+
+-- Name: tasks; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.tasks (
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    priority smallint DEFAULT 5 NOT NULL,
+    part integer NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    lane integer NOT NULL,
+    token bigint DEFAULT 0 NOT NULL,
+    last_worker bigint,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    attempt smallint DEFAULT 0 NOT NULL,
+    max_attempts smallint DEFAULT 3 NOT NULL,
+    lost smallint DEFAULT 0 NOT NULL,
+    lost_alone smallint DEFAULT 0 NOT NULL,
+    status text DEFAULT 'new'::text NOT NULL,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    reason text,
+    worker_id bigint,
+    lease_expires_at timestamp with time zone,
+    run_after timestamp with time zone,
+    ready_at timestamp with time zone,
+    claimed_at timestamp with time zone,
+    started_at timestamp with time zone,
+    progress_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    lease real DEFAULT 60 NOT NULL,
+    stall_after real,
+    timeout real,
+    percent real DEFAULT 0 NOT NULL,
+    max_lost smallint DEFAULT 3 NOT NULL,
+    alone boolean DEFAULT false NOT NULL,
+    step text,
+    message text,
+    input jsonb,
+    checkpoint jsonb,
+    result jsonb,
+    error jsonb,
+    CONSTRAINT tasks_numbers CHECK (((attempt >= 0) AND (attempt <= max_attempts) AND (lost_alone >= 0) AND (lost_alone <= lost) AND (part >= 0) AND (stage >= 0) AND (priority >= 0) AND (priority <= 10) AND (version >= 1) AND (token >= 0) AND (percent >= (0)::double precision) AND (percent <= (100)::double precision) AND (lane <> 0))),
+    CONSTRAINT tasks_state CHECK (
+CASE status
+    WHEN 'ready'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL) AND (run_after IS NULL) AND (ready_at IS NOT NULL))
+    WHEN 'running'::text THEN ((worker_id IS NOT NULL) AND (lease_expires_at IS NOT NULL) AND (finished_at IS NULL) AND (run_after IS NULL))
+    WHEN 'error'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND ((finished_at IS NULL) = (run_after IS NOT NULL)))
+    WHEN 'new'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL))
+    ELSE ((status = ANY (ARRAY['done'::text, 'skipped'::text, 'cancelled'::text])) AND (worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NOT NULL) AND (run_after IS NULL))
+END)
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
+
+-- Name: worker_names; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.worker_names (
+    name text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: workers; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.workers (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    hostname text NOT NULL,
+    software text NOT NULL,
+    kind text DEFAULT 'local'::text NOT NULL,
+    slots integer DEFAULT 1 NOT NULL,
+    capabilities text[] DEFAULT '{}'::text[] NOT NULL,
+    pipelines text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb,
+    status text DEFAULT 'active'::text NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    reason text,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    registered_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_heartbeat_at timestamp with time zone,
+    CONSTRAINT workers_kind CHECK ((kind = ANY (ARRAY['local'::text, 'remote'::text]))),
+    CONSTRAINT workers_numbers CHECK (((slots >= 1) AND (version >= 1))),
+    CONSTRAINT workers_status CHECK ((status = ANY (ARRAY['active'::text, 'draining'::text, 'offline'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: events events_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (xid, id);
+
+-- Name: facts facts_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.facts
+    ADD CONSTRAINT facts_pkey PRIMARY KEY (name);
+
+-- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (user_id, key);
+
+-- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+-- Name: lanes lanes_pipeline_needs_prefers_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.lanes
+    ADD CONSTRAINT lanes_pipeline_needs_prefers_key UNIQUE (pipeline, needs, prefers);
+
+-- Name: lanes lanes_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.lanes
+    ADD CONSTRAINT lanes_pkey PRIMARY KEY (id);
+
+-- Name: logs logs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.logs
+    ADD CONSTRAINT logs_pkey PRIMARY KEY (id);
+
+-- Name: migrations migrations_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);
+
+-- Name: pipelines pipelines_name_digest_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.pipelines
+    ADD CONSTRAINT pipelines_name_digest_key UNIQUE (name, digest);
+
+-- Name: pipelines pipelines_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.pipelines
+    ADD CONSTRAINT pipelines_pkey PRIMARY KEY (id);
+
+-- Name: stages stages_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.stages
+    ADD CONSTRAINT stages_pkey PRIMARY KEY (job_id, stage);
+
+-- Name: tasks tasks_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.tasks
+    ADD CONSTRAINT tasks_pkey PRIMARY KEY (job_id, stage, part);
+
+-- Name: worker_names worker_names_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.worker_names
+    ADD CONSTRAINT worker_names_pkey PRIMARY KEY (name);
+
+-- Name: workers workers_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.workers
+    ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+-- Name: events_by_entity; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX events_by_entity ON reelstate.events USING btree (job_id, stage, part, version) WHERE (job_id IS NOT NULL);
+
+-- Name: events_by_worker; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX events_by_worker ON reelstate.events USING btree (worker_id, version) WHERE (entity = 'worker'::text);
+
+-- Name: jobs_by_status; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_status ON reelstate.jobs USING btree (status, id) WHERE (status <> 'completed'::text);
+
+-- Name: jobs_by_user; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_user ON reelstate.jobs USING btree (user_id, id) WHERE (user_id <> ''::text);
+
+-- Name: logs_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX logs_by_job ON reelstate.logs USING btree (job_id, id);
+
+-- Name: tasks_due; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX tasks_due ON reelstate.tasks USING btree (run_after) WHERE (run_after IS NOT NULL);
+
+-- Name: tasks_leased; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX tasks_leased ON reelstate.tasks USING btree (worker_id) WHERE (worker_id IS NOT NULL);
+
+-- Name: tasks_ready; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX tasks_ready ON reelstate.tasks USING btree (lane, priority DESC, job_id, stage, part) WHERE (status = 'ready'::text);
+
+-- Name: workers_by_name; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX workers_by_name ON reelstate.workers USING btree (name);
+
+-- Name: stages audit_opened; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER audit_opened AFTER INSERT ON reelstate.stages REFERENCING NEW TABLE AS opened FOR EACH STATEMENT EXECUTE FUNCTION reelstate.audit_stages_opened();
+
+-- Name: stages audit_reopened; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stages FOR EACH ROW WHEN ((new.open AND (NOT old.open))) EXECUTE FUNCTION reelstate.audit_stage_reopened();
+
+-- Name: jobs guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.jobs REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_birth();
+
+-- Name: tasks guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.tasks REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_birth();
+
+-- Name: workers guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.workers REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_birth();
+
+-- Name: events guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_change BEFORE DELETE OR UPDATE ON reelstate.events FOR EACH ROW EXECUTE FUNCTION reelstate.guard_events();
+
+-- Name: jobs guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_change();
+
+-- Name: tasks guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_change();
+
+-- Name: workers guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.workers REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_change();
+
+-- Name: jobs guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.jobs FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+
+-- Name: stages guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.stages FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+
+-- Name: tasks guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.tasks FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+
+-- Name: events guard_truncate; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON reelstate.events FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_events();

@@ -1,0 +1,624 @@
+CREATE TABLE archiving (
+    since REAL NOT NULL
+);
+
+CREATE TABLE events (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    entity    TEXT NOT NULL,
+    job_id    INTEGER,
+    stage     INTEGER NOT NULL DEFAULT -1,
+    part      INTEGER NOT NULL DEFAULT -1,
+    worker_id INTEGER,
+    version   INTEGER NOT NULL,
+    token     INTEGER,
+    at        REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    origin    TEXT,
+    target    TEXT NOT NULL,
+    actor     TEXT NOT NULL,
+    reason    TEXT,
+    data      TEXT,
+    CONSTRAINT events_entity CHECK (entity IN ('job', 'stage', 'task', 'worker'))
+);
+
+CREATE UNIQUE INDEX events_by_entity ON events (job_id, stage, part, version) WHERE job_id IS NOT NULL;
+
+CREATE UNIQUE INDEX events_by_worker ON events (worker_id, version) WHERE entity = 'worker';
+
+CREATE TRIGGER guard_events_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: events are never deleted; archive moves old ones, and nothing else does');
+END;
+
+CREATE TRIGGER guard_events_insert BEFORE INSERT ON events
+WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
+  OR EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part
+             AND version = NEW.version)
+  OR NEW.entity = 'worker'
+     AND EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.worker_id
+                 AND version = NEW.version)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: events are only ever added');
+END;
+
+CREATE TRIGGER guard_events_update BEFORE UPDATE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: events are never changed; archive moves old ones, and nothing else does');
+END;
+
+CREATE TABLE facts (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
+CREATE TABLE idempotency (
+    user_id    TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    digest     TEXT NOT NULL,
+    job_id     INTEGER NOT NULL,
+    created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    PRIMARY KEY (user_id, key)
+) WITHOUT ROWID;
+
+CREATE TABLE ids (
+    last INTEGER NOT NULL
+);
+
+CREATE TABLE jobs (
+    id          INTEGER PRIMARY KEY,
+    pipeline_id INTEGER NOT NULL,
+    user_id     TEXT NOT NULL DEFAULT '',
+    status      TEXT NOT NULL DEFAULT 'pending',
+    phase       TEXT NOT NULL DEFAULT 'processing',
+    priority    INTEGER NOT NULL DEFAULT 5,
+    version     INTEGER NOT NULL DEFAULT 1,
+    actor       TEXT NOT NULL DEFAULT 'sql',
+    reason      TEXT,
+    run_after   REAL,
+    created_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    started_at  REAL,
+    changed_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    finished_at REAL,
+    suspect     TEXT,
+    spec        TEXT NOT NULL DEFAULT '{}',
+    error       TEXT,
+    degraded    TEXT,
+    CONSTRAINT jobs_state CHECK (CASE
+        WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
+        ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning',
+            'downloading_inputs', 'uploading_outputs') END),
+    CONSTRAINT jobs_numbers CHECK (priority >= 0 AND priority <= 10 AND version >= 1
+        AND phase IN ('processing', 'validating', 'planning', 'downloading_inputs', 'uploading_outputs'))
+);
+
+CREATE INDEX jobs_by_status ON jobs (status, id) WHERE status <> 'completed';
+
+CREATE INDEX jobs_by_user ON jobs (user_id, id) WHERE user_id <> '';
+
+CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
+BEGIN
+    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'pending'
+        THEN RAISE(ABORT, 'reelstate: job: birth is only open to pending at version 1')
+        WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = -1 AND part = -1) THEN RAISE(ABORT, 'reelstate: job: it was born before') END;
+    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
+    VALUES ('job', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_jobs_by_hand AFTER UPDATE OF status ON jobs
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE OLD.status
+        WHEN 'planning' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: planning -> validating is open to nobody') END
+        WHEN 'downloading_inputs' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> planning is open to nobody') END
+        WHEN 'processing' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: processing -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: processing -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: processing -> downloading_inputs is open to nobody') END
+        WHEN 'uploading_outputs' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> processing is open to nobody') END
+        WHEN 'completed' THEN CASE NEW.status
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: completed -> pending is open to nobody')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: completed -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: completed -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: completed -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: completed -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: completed -> uploading_outputs is open to nobody')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: completed -> failed is open to nobody')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: completed -> quarantined is open to nobody')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: job: completed -> cancelled is open to nobody') END
+        WHEN 'failed' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: failed -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: failed -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: failed -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: failed -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: failed -> uploading_outputs is open to nobody') END
+        WHEN 'quarantined' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: quarantined -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: quarantined -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: quarantined -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> uploading_outputs is open to nobody') END
+        WHEN 'cancelled' THEN CASE NEW.status
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: cancelled -> pending is open to nobody')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: cancelled -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: cancelled -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: cancelled -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> uploading_outputs is open to nobody')
+            WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is open to nobody')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is open to nobody')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is open to nobody') END END;
+    INSERT INTO events (entity, job_id, version, origin, target, actor, at)
+    VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE jobs SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE id = NEW.id;
+END;
+
+CREATE TRIGGER guard_jobs_change AFTER UPDATE OF status, version ON jobs
+WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
+      OR NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = -1 AND part = -1 AND version = NEW.version))
+      OR NEW.version NOT IN (OLD.version, OLD.version + 1))
+ AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE WHEN NEW.version NOT IN (OLD.version, OLD.version + 1)
+        THEN RAISE(ABORT, 'reelstate: job: version grows by one, nothing goes backwards')
+        ELSE CASE OLD.status
+        WHEN 'pending' THEN CASE NEW.status
+            WHEN 'validating' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> validating is open to worker only') END
+            WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> planning is open to worker only') END
+            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> downloading_inputs is open to worker only') END
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> processing is open to worker only') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> uploading_outputs is open to worker only') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> completed is open to operator, orchestrator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> failed is open to keeper, operator, orchestrator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: pending -> quarantined is open to doctor, keeper, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: pending -> cancelled is open to operator, user only') END END
+        WHEN 'validating' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> pending is open to operator only') END
+            WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> planning is open to orchestrator only') END
+            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> downloading_inputs is open to orchestrator only') END
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> processing is open to orchestrator only') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> uploading_outputs is open to orchestrator only') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> completed is open to operator, orchestrator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> failed is open to keeper, operator, orchestrator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> quarantined is open to doctor, keeper, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: validating -> cancelled is open to operator, user only') END END
+        WHEN 'planning' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: planning -> pending is open to operator only') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: planning -> validating is open to nobody')
+            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> downloading_inputs is open to orchestrator only') END
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> processing is open to orchestrator only') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> uploading_outputs is open to orchestrator only') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> completed is open to operator, orchestrator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> failed is open to keeper, operator, orchestrator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: planning -> quarantined is open to doctor, keeper, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: planning -> cancelled is open to operator, user only') END END
+        WHEN 'downloading_inputs' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> pending is open to operator only') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> planning is open to nobody')
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> processing is open to orchestrator only') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> uploading_outputs is open to orchestrator only') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> completed is open to operator, orchestrator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> failed is open to keeper, operator, orchestrator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> quarantined is open to doctor, keeper, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> cancelled is open to operator, user only') END END
+        WHEN 'processing' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: processing -> pending is open to operator only') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: processing -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: processing -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: processing -> downloading_inputs is open to nobody')
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> uploading_outputs is open to orchestrator only') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> completed is open to operator, orchestrator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> failed is open to keeper, operator, orchestrator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: processing -> quarantined is open to doctor, keeper, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: processing -> cancelled is open to operator, user only') END END
+        WHEN 'uploading_outputs' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> pending is open to operator only') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> processing is open to nobody')
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> completed is open to operator, orchestrator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> failed is open to keeper, operator, orchestrator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> quarantined is open to doctor, keeper, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> cancelled is open to operator, user only') END END
+        WHEN 'completed' THEN CASE NEW.status
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: completed -> pending is open to nobody')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: completed -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: completed -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: completed -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: completed -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: completed -> uploading_outputs is open to nobody')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: completed -> failed is open to nobody')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: completed -> quarantined is open to nobody')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: job: completed -> cancelled is open to nobody') END
+        WHEN 'failed' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: failed -> pending is open to operator, user only') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: failed -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: failed -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: failed -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: failed -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: failed -> uploading_outputs is open to nobody')
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: failed -> completed is open to operator only') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: failed -> quarantined is open to doctor, operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: failed -> cancelled is open to operator, user only') END END
+        WHEN 'quarantined' THEN CASE NEW.status
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> pending is open to operator only') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: quarantined -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: quarantined -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: quarantined -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> uploading_outputs is open to nobody')
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> completed is open to operator only') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> failed is open to operator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> cancelled is open to operator, user only') END END
+        WHEN 'cancelled' THEN CASE NEW.status
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: cancelled -> pending is open to nobody')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: cancelled -> validating is open to nobody')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: cancelled -> planning is open to nobody')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> downloading_inputs is open to nobody')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: cancelled -> processing is open to nobody')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> uploading_outputs is open to nobody')
+            WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is open to nobody')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is open to nobody')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is open to nobody') END END END;
+    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
+    VALUES ('job', NEW.id, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
+            NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_jobs_delete BEFORE DELETE ON jobs
+WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: jobs are never deleted by hand; archive moves what is old');
+END;
+
+CREATE TRIGGER guard_jobs_identity AFTER UPDATE OF id ON jobs WHEN NEW.id IS NOT OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: job: what it is called by (id) never changes');
+END;
+
+CREATE TABLE lanes (
+    id       INTEGER PRIMARY KEY,
+    pipeline TEXT NOT NULL,
+    needs    TEXT NOT NULL,
+    prefers  TEXT NOT NULL,
+    UNIQUE (pipeline, needs, prefers)
+);
+
+CREATE TABLE logs (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id   INTEGER NOT NULL,
+    stage    INTEGER NOT NULL,
+    part     INTEGER NOT NULL,
+    token    INTEGER NOT NULL,
+    at       REAL NOT NULL,
+    level    TEXT NOT NULL,
+    message  TEXT NOT NULL,
+    metadata TEXT
+);
+
+CREATE INDEX logs_by_job ON logs (job_id, id);
+
+CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0));
+
+CREATE TABLE pipelines (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL,
+    digest      TEXT NOT NULL,
+    graph       TEXT NOT NULL,
+    declared_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    UNIQUE (name, digest)
+);
+
+CREATE TABLE repairing (
+    since REAL NOT NULL
+);
+
+CREATE TABLE stages (
+    job_id    INTEGER NOT NULL,
+    stage     INTEGER NOT NULL,
+    open      INTEGER NOT NULL DEFAULT 1,
+    sole      INTEGER NOT NULL DEFAULT 0,
+    version   INTEGER NOT NULL DEFAULT 1,
+    total     INTEGER NOT NULL,
+    done      INTEGER NOT NULL DEFAULT 0,
+    skipped   INTEGER NOT NULL DEFAULT 0,
+    failed    INTEGER NOT NULL DEFAULT 0,
+    opened_at REAL NOT NULL,
+    PRIMARY KEY (job_id, stage),
+    CONSTRAINT stages_counters CHECK (total >= 0 AND done >= 0 AND skipped >= 0 AND failed >= 0
+        AND done + skipped + failed <= total)
+) WITHOUT ROWID;
+
+CREATE TRIGGER audit_stages_opened AFTER INSERT ON stages
+BEGIN
+    INSERT INTO events (entity, job_id, stage, version, origin, target, actor, data, at)
+    VALUES ('stage', NEW.job_id, NEW.stage, NEW.version, NULL, 'opened', 'orchestrator',
+            json_object('total', NEW.total), NEW.opened_at);
+END;
+
+CREATE TRIGGER audit_stages_reopened AFTER UPDATE OF open ON stages WHEN NEW.open AND NOT OLD.open
+BEGIN
+    INSERT INTO events (entity, job_id, stage, version, origin, target, actor, data, at)
+    VALUES ('stage', NEW.job_id, NEW.stage, NEW.version, 'waiting', 'opened', 'orchestrator',
+            json_object('total', NEW.total), NEW.opened_at);
+END;
+
+CREATE TRIGGER guard_stages_delete BEFORE DELETE ON stages
+WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: stages are never deleted by hand; archive moves what is old');
+END;
+
+CREATE TABLE tasks (
+    job_id           INTEGER NOT NULL,
+    stage            INTEGER NOT NULL,
+    part             INTEGER NOT NULL,
+    lane             INTEGER NOT NULL,
+    status           TEXT NOT NULL DEFAULT 'new',
+    priority         INTEGER NOT NULL DEFAULT 5,
+    version          INTEGER NOT NULL DEFAULT 1,
+    attempt          INTEGER NOT NULL DEFAULT 0,
+    max_attempts     INTEGER NOT NULL DEFAULT 3,
+    lost             INTEGER NOT NULL DEFAULT 0,
+    lost_alone       INTEGER NOT NULL DEFAULT 0,
+    max_lost         INTEGER NOT NULL DEFAULT 3,
+    alone            INTEGER NOT NULL DEFAULT 0,
+    token            INTEGER NOT NULL DEFAULT 0,
+    worker_id        INTEGER,
+    last_worker      INTEGER,
+    lease            REAL NOT NULL DEFAULT 60,
+    stall_after      REAL,
+    timeout          REAL,
+    percent          REAL NOT NULL DEFAULT 0,
+    lease_expires_at REAL,
+    run_after        REAL,
+    ready_at         REAL,
+    claimed_at       REAL,
+    started_at       REAL,
+    progress_at      REAL,
+    finished_at      REAL,
+    changed_at       REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    actor            TEXT NOT NULL DEFAULT 'sql',
+    reason           TEXT,
+    step             TEXT,
+    message          TEXT,
+    input            TEXT,
+    checkpoint       TEXT,
+    result           TEXT,
+    error            TEXT,
+    -- What each status demands of the lease, the end and the next run.
+    CONSTRAINT tasks_state CHECK (CASE status
+        WHEN 'ready' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
+            AND run_after IS NULL AND ready_at IS NOT NULL
+        WHEN 'running' THEN worker_id IS NOT NULL AND lease_expires_at IS NOT NULL AND finished_at IS NULL
+            AND run_after IS NULL
+        WHEN 'error' THEN worker_id IS NULL AND lease_expires_at IS NULL
+            AND (finished_at IS NULL) = (run_after IS NOT NULL)
+        WHEN 'new' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
+        ELSE status IN ('done', 'skipped', 'cancelled') AND worker_id IS NULL AND lease_expires_at IS NULL
+            AND finished_at IS NOT NULL AND run_after IS NULL END),
+    CONSTRAINT tasks_numbers CHECK (attempt >= 0 AND attempt <= max_attempts AND lost_alone >= 0 AND lost_alone <= lost
+        AND part >= 0 AND stage >= 0 AND priority >= 0 AND priority <= 10 AND version >= 1 AND token >= 0
+        AND percent >= 0 AND percent <= 100 AND lane <> 0)
+);
+
+CREATE INDEX tasks_due ON tasks (run_after) WHERE run_after IS NOT NULL;
+
+CREATE UNIQUE INDEX tasks_pkey ON tasks (job_id, stage, part);
+
+CREATE INDEX tasks_ready ON tasks (lane, priority DESC, job_id, stage, part) WHERE status = 'ready';
+
+CREATE INDEX tasks_running ON tasks (worker_id, job_id, stage, part) WHERE status = 'running';
+
+CREATE INDEX tasks_unknown ON tasks (status)
+    WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');
+
+CREATE TRIGGER guard_tasks_birth AFTER INSERT ON tasks WHEN NEW.version <> 1 OR NEW.status <> 'new' AND NEW.status <> 'ready' OR EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part)
+BEGIN
+    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'new' AND NEW.status <> 'ready'
+        THEN RAISE(ABORT, 'reelstate: task: birth is only open to new or ready at version 1')
+        WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part) THEN RAISE(ABORT, 'reelstate: task: it was born before') END;
+END;
+
+CREATE TRIGGER guard_tasks_by_hand AFTER UPDATE OF status ON tasks
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE OLD.status
+        WHEN 'new' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: new -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is open to nobody') END
+        WHEN 'ready' THEN CASE NEW.status
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: ready -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is open to nobody') END
+        WHEN 'done' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: done -> skipped is open to nobody')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: done -> cancelled is open to nobody') END
+        WHEN 'error' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: error -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: error -> done is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: error -> skipped is open to nobody') END
+        WHEN 'skipped' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: skipped -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: skipped -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: skipped -> error is open to nobody')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: skipped -> cancelled is open to nobody') END
+        WHEN 'cancelled' THEN CASE NEW.status
+            WHEN 'new' THEN RAISE(ABORT, 'reelstate: task: cancelled -> new is open to nobody')
+            WHEN 'ready' THEN RAISE(ABORT, 'reelstate: task: cancelled -> ready is open to nobody')
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: cancelled -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is open to nobody') END END;
+    INSERT INTO events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, at)
+    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE tasks SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part;
+END;
+
+CREATE TRIGGER guard_tasks_change AFTER UPDATE OF status, version, token, attempt ON tasks
+WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
+      OR NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND version = NEW.version))
+      OR NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1)
+ AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE WHEN NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1
+        THEN RAISE(ABORT, 'reelstate: task: version grows by one, nothing goes backwards')
+        ELSE CASE OLD.status
+        WHEN 'new' THEN CASE NEW.status
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: new -> ready is open to operator, orchestrator, user only') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: new -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is open to nobody')
+            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: task: new -> skipped is open to orchestrator only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: new -> cancelled is open to operator, user only') END END
+        WHEN 'ready' THEN CASE NEW.status
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> new is open to doctor, keeper, operator, orchestrator, user only') END
+            WHEN 'running' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> running is open to worker only') END
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: ready -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is open to nobody')
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> cancelled is open to operator, user only') END END
+        WHEN 'running' THEN CASE NEW.status
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> new is open to doctor, keeper, operator, worker only') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> ready is open to doctor, keeper, operator, worker only') END
+            WHEN 'done' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> done is open to worker only') END
+            WHEN 'error' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> error is open to keeper, worker only') END
+            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> skipped is open to worker only') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: running -> cancelled is open to keeper, operator, user only') END END
+        WHEN 'done' THEN CASE NEW.status
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: done -> new is open to operator, user only') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: done -> ready is open to operator, user only') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: done -> skipped is open to nobody')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: done -> cancelled is open to nobody') END
+        WHEN 'error' THEN CASE NEW.status
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> new is open to doctor, keeper, operator, orchestrator, user only') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> ready is open to operator, orchestrator, user only') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: error -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: error -> done is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: error -> skipped is open to nobody')
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> cancelled is open to operator, user only') END END
+        WHEN 'skipped' THEN CASE NEW.status
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: skipped -> new is open to operator, user only') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: skipped -> ready is open to operator, user only') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: skipped -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: skipped -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: skipped -> error is open to nobody')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: skipped -> cancelled is open to nobody') END
+        WHEN 'cancelled' THEN CASE NEW.status
+            WHEN 'new' THEN RAISE(ABORT, 'reelstate: task: cancelled -> new is open to nobody')
+            WHEN 'ready' THEN RAISE(ABORT, 'reelstate: task: cancelled -> ready is open to nobody')
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: cancelled -> running is open to nobody')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is open to nobody')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is open to nobody')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is open to nobody') END END END;
+    INSERT INTO events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, reason, at)
+    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
+            NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_tasks_delete BEFORE DELETE ON tasks
+WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: tasks are never deleted by hand; archive moves what is old');
+END;
+
+CREATE TRIGGER guard_tasks_identity AFTER UPDATE OF job_id, stage, part ON tasks WHEN NEW.job_id IS NOT OLD.job_id OR NEW.stage IS NOT OLD.stage OR NEW.part IS NOT OLD.part
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: task: what it is called by (job_id, stage, part) never changes');
+END;
+
+CREATE TABLE worker_names (
+    name       TEXT PRIMARY KEY,
+    enabled    INTEGER NOT NULL DEFAULT 1,
+    changed_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0)
+);
+
+CREATE TABLE workers (
+    id                INTEGER PRIMARY KEY,
+    name              TEXT NOT NULL,
+    hostname          TEXT NOT NULL,
+    software          TEXT NOT NULL,
+    kind              TEXT NOT NULL DEFAULT 'local',
+    slots             INTEGER NOT NULL DEFAULT 1,
+    capabilities      TEXT NOT NULL DEFAULT '[]',
+    pipelines         TEXT NOT NULL DEFAULT '[]',
+    metadata          TEXT,
+    status            TEXT NOT NULL DEFAULT 'active',
+    version           INTEGER NOT NULL DEFAULT 1,
+    actor             TEXT NOT NULL DEFAULT 'sql',
+    reason            TEXT,
+    changed_at        REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    registered_at     REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    last_heartbeat_at REAL,
+    CONSTRAINT workers_status CHECK (status IN ('active', 'draining', 'offline')),
+    CONSTRAINT workers_kind CHECK (kind IN ('local', 'remote')),
+    CONSTRAINT workers_numbers CHECK (slots >= 1 AND version >= 1)
+);
+
+CREATE INDEX workers_by_name ON workers (name);
+
+CREATE TRIGGER guard_workers_birth AFTER INSERT ON workers
+BEGIN
+    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'active'
+        THEN RAISE(ABORT, 'reelstate: worker: birth is only open to active at version 1')
+        WHEN EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.id) THEN RAISE(ABORT, 'reelstate: worker: it was born before') END;
+    INSERT INTO events (entity, worker_id, version, origin, target, actor, reason, at)
+    VALUES ('worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_workers_by_hand AFTER UPDATE OF status ON workers
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE OLD.status
+        WHEN 'offline' THEN CASE NEW.status
+            WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is open to nobody') END END;
+    INSERT INTO events (entity, worker_id, version, origin, target, actor, at)
+    VALUES ('worker', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE workers SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE id = NEW.id;
+END;
+
+CREATE TRIGGER guard_workers_change AFTER UPDATE OF status, version ON workers
+WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
+      OR NOT EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.id AND version = NEW.version))
+      OR NEW.version NOT IN (OLD.version, OLD.version + 1))
+ AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE WHEN NEW.version NOT IN (OLD.version, OLD.version + 1)
+        THEN RAISE(ABORT, 'reelstate: worker: version grows by one, nothing goes backwards')
+        ELSE CASE OLD.status
+        WHEN 'active' THEN CASE NEW.status
+            WHEN 'draining' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: active -> draining is open to operator, worker only') END
+            WHEN 'offline' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: active -> offline is open to keeper, worker only') END END
+        WHEN 'draining' THEN CASE NEW.status
+            WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: worker: draining -> active is open to operator only') END
+            WHEN 'offline' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: draining -> offline is open to keeper, worker only') END END
+        WHEN 'offline' THEN CASE NEW.status
+            WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: offline -> active is open to worker only') END
+            WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is open to nobody') END END END;
+    INSERT INTO events (entity, worker_id, version, origin, target, actor, reason, at)
+    VALUES ('worker', NEW.id, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
+            NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_workers_identity AFTER UPDATE OF id ON workers WHEN NEW.id IS NOT OLD.id
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: worker: what it is called by (id) never changes');
+END;
