@@ -252,9 +252,7 @@ class PostgresServer:
         raise PostgresUnavailable(f"{self.bin / 'postgres'} did not start:\n{tail}")
 
     def _start_guard(self) -> subprocess.Popen[bytes]:
-        uid, gid = (
-            (self._account.pw_uid, self._account.pw_gid) if self._account else (os.getuid(), os.getgid())
-        )
+        uid, gid = (self._account.pw_uid, self._account.pw_gid) if self._account else (os.getuid(), os.getgid())
         arguments = [str(os.getpid()), str(self._folder), str(uid), str(gid)]
         command = [str(self._server_bin / "postgres"), "-D", str(self._data), "-p", str(self._port)]
         with self._log.open("ab") as log:
@@ -291,14 +289,10 @@ def _account() -> pwd.struct_passwd | None:
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
-    raise PostgresUnavailable(
-        "PostgreSQL refuses to run as root, and there is no user `postgres` or `nobody`"
-    )
+    raise PostgresUnavailable("PostgreSQL refuses to run as root, and there is no user `postgres` or `nobody`")
 
 
-def _run(
-    program: Path, *arguments: str, account: pwd.struct_passwd | None = None, cwd: Path | None = None
-) -> str:
+def _run(program: Path, *arguments: str, account: pwd.struct_passwd | None = None, cwd: Path | None = None) -> str:
     try:
         return subprocess.run(
             [program, *arguments],

@@ -52,9 +52,7 @@ def fields(entity: str, status: str) -> str:
 def put(shell: sqlite3.Connection, entity: str, status: str) -> None:
     """Put a row into a state, past the guards."""
     shell.execute("INSERT INTO repairing VALUES (1.0)")
-    shell.execute(
-        f"UPDATE {TABLES[entity]} SET status = '{status}', {fields(entity, status)} WHERE {KEYS[entity]}"
-    )
+    shell.execute(f"UPDATE {TABLES[entity]} SET status = '{status}', {fields(entity, status)} WHERE {KEYS[entity]}")
     shell.execute("DELETE FROM repairing")
 
 
@@ -119,9 +117,7 @@ def test_a_change_by_hand_has_one_event_whatever_the_connection_says_of_triggers
 ) -> None:
     shell.execute(f"PRAGMA recursive_triggers = {recursive}")
     change(shell, "job", "processing")
-    events = shell.execute(
-        "SELECT version, origin, target, actor FROM events WHERE entity = 'job'"
-    ).fetchall()
+    events = shell.execute("SELECT version, origin, target, actor FROM events WHERE entity = 'job'").fetchall()
     assert events == [(1, None, "pending", "sql"), (2, "pending", "processing", "sql")]
 
 
