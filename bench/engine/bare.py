@@ -5,7 +5,6 @@ each. Nothing is left out that a promise needs (checked transitions, events, lea
 counters); everything else is.
 """
 
-import asyncio
 import json
 import time
 from importlib.metadata import version
@@ -94,7 +93,7 @@ Connection = AsyncConnection[tuple[int, int, str]]
 
 
 class Bare:
-    """One connection, or one for each claimer."""
+    """One connection."""
 
     event_loop: EventLoop = "uvloop"
     settings = "hand-written SQL, psycopg, uvloop, submit by unnest of 1,000, claim and complete by 500"
@@ -117,7 +116,7 @@ class Bare:
         return count / (time.perf_counter() - started)
 
     async def drain_simple(self, count: int) -> float:
-        return await self._drain(count, claimers=1)
+        return await self._drain(count)
 
     async def submit_partitioned(self, count: int) -> float:
         started = time.perf_counter()
@@ -128,16 +127,13 @@ class Bare:
                 await self._connection.execute(SUBMIT_PARTS, [job, stage, numbers.start, payloads(numbers)])
         return count / (time.perf_counter() - started)
 
-    async def drain_partitioned(self, count: int, claimers: int = 1) -> float:
-        return await self._drain(count, claimers)
+    async def drain_partitioned(self, count: int) -> float:
+        return await self._drain(count)
 
-    async def _drain(self, count: int, claimers: int) -> float:
-        connections = [self._connection, *[await self._connect() for _ in range(claimers - 1)]]
+    async def _drain(self, count: int) -> float:
         started = time.perf_counter()
-        done = sum(await asyncio.gather(*[_run_until_empty(connection) for connection in connections]))
+        done = await _run_until_empty(self._connection)
         rate = count / (time.perf_counter() - started)
-        for connection in connections[1:]:
-            await connection.close()
         if done != count:
             raise RuntimeError(f"completed {done} tasks, expected {count}")
         return rate

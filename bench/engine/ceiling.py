@@ -5,7 +5,6 @@ by the same triggers and constraints, with one statement a batch: submit by 1,00
 by 500. What it lacks is all that is not SQL: no verdicts, no limits, no lanes, no retries.
 """
 
-import asyncio
 import json
 import time
 from importlib.metadata import version
@@ -100,7 +99,7 @@ Connection = AsyncConnection[tuple[int, int, int, str]]
 
 
 class Ceiling:
-    """One connection, or one for each claimer."""
+    """One connection."""
 
     event_loop: EventLoop = "uvloop"
     settings = "hand-written SQL over the engine's tables, psycopg, uvloop, submit by 1,000, claim and complete by 500"
@@ -124,23 +123,20 @@ class Ceiling:
         return count / (time.perf_counter() - started)
 
     async def drain_simple(self, count: int) -> float:
-        return await self._drain(count, claimers=1)
+        return await self._drain(count)
 
     async def submit_partitioned(self, count: int) -> float:
         started = time.perf_counter()
         await self._connection.execute(SUBMIT_PARTITIONED, [count, count])
         return count / (time.perf_counter() - started)
 
-    async def drain_partitioned(self, count: int, claimers: int = 1) -> float:
-        return await self._drain(count, claimers)
+    async def drain_partitioned(self, count: int) -> float:
+        return await self._drain(count)
 
-    async def _drain(self, count: int, claimers: int) -> float:
-        connections = [self._connection, *[await self._connect() for _ in range(claimers - 1)]]
+    async def _drain(self, count: int) -> float:
         started = time.perf_counter()
-        done = sum(await asyncio.gather(*[_run_until_empty(connection) for connection in connections]))
+        done = await _run_until_empty(self._connection)
         rate = count / (time.perf_counter() - started)
-        for connection in connections[1:]:
-            await connection.close()
         if done != count:
             raise RuntimeError(f"completed {done} tasks, expected {count}")
         return rate

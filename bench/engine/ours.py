@@ -9,7 +9,7 @@ import time
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 
-from psycopg import pq
+from psycopg import AsyncConnection, pq
 
 from bench.engine.stopwatch import batches
 from bench.engine.system import BATCH, EventLoop, HistorySystem, payload
@@ -18,7 +18,10 @@ from reelstate.core.model import Completion, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 
+TABLES = ("jobs", "stages", "tasks", "events")
 CLAIM = 500
+CHAINS = 4
+"""Batches under way at once in one process: one is claimed while others complete."""
 SIMPLE = Graph.of("simple", [StageSpec(name="main")])
 PARTITIONED = Graph.of("partitioned", [StageSpec(name="part", each="spec.parts")])
 
@@ -27,7 +30,7 @@ class Ours:
     """One engine; with several claimers, one engine (and so one connection at a time) each."""
 
     event_loop: EventLoop = "uvloop"
-    settings = "the engine's verbs, psycopg, uvloop, submit by 1,000, claim by 500 while the last 500 complete"
+    settings = "the engine's verbs, psycopg, uvloop, submit by 1,000, claim and complete by 500, 4 batches under way"
 
     def versions(self) -> dict[str, str]:
         return {"reelstate": version("reelstate"), "psycopg": f"{version('psycopg')} ({pq.__impl__})"}
@@ -49,29 +52,36 @@ class Ours:
         return count / (time.perf_counter() - started)
 
     async def drain_simple(self, count: int) -> float:
-        return await self._drain(count, claimers=1)
+        return await self._drain(count, [self._engine] * CHAINS, await _registered(self._engine))
 
     async def submit_partitioned(self, count: int) -> float:
         started = time.perf_counter()
         await self._engine.submit(PARTITIONED.name, {"parts": count})
         return count / (time.perf_counter() - started)
 
-    async def drain_partitioned(self, count: int, claimers: int = 1) -> float:
-        return await self._drain(count, claimers)
+    async def drain_partitioned(self, count: int) -> float:
+        return await self._drain(count, [self._engine] * CHAINS, await _registered(self._engine))
+
+    async def drain_by_claimers(self, count: int, claimers: int) -> float:
+        engines = [self._engine, *[await self._connect() for _ in range(claimers - 1)]]
+        return await self._drain(count, engines, None)
 
     async def fill_history(self, count: int) -> None:
+        """Work that was finished long ago: its rows have been vacuumed and written out since."""
         while count > 0:
             part = min(count, 100_000)
             await self.submit_partitioned(part)
-            await self.drain_partitioned(part, claimers=4)
+            await self.drain_partitioned(part)
             count -= part
+        async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
+            await connection.execute("VACUUM (ANALYZE) " + ", ".join(f"reelstate.{table}" for table in TABLES))
+            await connection.execute("CHECKPOINT")
 
-    async def _drain(self, count: int, claimers: int) -> float:
-        engines = [self._engine, *[await self._connect() for _ in range(claimers - 1)]]
-        workers = [await _registered(engine) for engine in engines]
+    async def _drain(self, count: int, engines: list[Engine], worker: int | None) -> float:
+        workers = [worker or await _registered(engine) for engine in engines]
         started = time.perf_counter()
-        drains = [_run_until_empty(engine, worker) for engine, worker in zip(engines, workers, strict=True)]
-        done = sum(await asyncio.gather(*drains))
+        chains = [_run_until_empty(engine, worker) for engine, worker in zip(engines, workers, strict=True)]
+        done = sum(await asyncio.gather(*chains))
         rate = count / (time.perf_counter() - started)
         if done != count:
             raise RuntimeError(f"completed {done} tasks, expected {count}")
@@ -82,16 +92,13 @@ class Ours:
 
 
 async def _registered(engine: Engine) -> int:
-    return await engine.register("bench", hostname="localhost", software="bench", slots=2 * CLAIM)
+    return await engine.register("bench", hostname="localhost", software="bench", slots=CHAINS * CLAIM)
 
 
 async def _run_until_empty(engine: Engine, worker: int) -> int:
-    """Each batch is completed while the next one is claimed, as a worker does that never waits."""
     done = 0
-    claim = await engine.claim(worker, CLAIM)
-    while claim.tasks:
-        completions = [Completion(key=task.key, token=task.token) for task in claim.tasks]
-        verdicts, claim = await asyncio.gather(engine.complete(completions), engine.claim(worker, CLAIM))
+    while (claim := await engine.claim(worker, CLAIM)).tasks:
+        verdicts = await engine.complete([Completion(key=task.key, token=task.token) for task in claim.tasks])
         done += verdicts.count(Verdict.OK)
     return done
 

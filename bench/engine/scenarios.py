@@ -3,7 +3,7 @@
 import statistics
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,7 +14,8 @@ SIMPLE_DRAIN: Final = "simple jobs: claim + complete"
 PARTITIONED_SUBMIT: Final = "one partitioned job: submit"
 PARTITIONED_DRAIN: Final = "one partitioned job: claim + complete"
 HISTORY_DRAIN: Final = "one partitioned job: claim + complete, long history"
-CLAIMERS_DRAIN: Final = "one partitioned job: claim + complete, 8 claimers"
+CLAIMER_DRAIN: Final = "one partitioned job: claim + complete, 1 claimer, batch by batch"
+CLAIMERS_DRAIN: Final = "one partitioned job: claim + complete, 8 claimers, batch by batch"
 MEMORY_GROWTH: Final = "memory: last quarter of a long drain to the second"
 
 CLAIMERS: Final = 8
@@ -51,8 +52,13 @@ async def partitioned(system: System, order: Order) -> Measured:
 
 
 async def claimers(system: System, order: Order) -> Measured:
-    _, drained = await _partitioned(system, order, CLAIMERS)
-    return {CLAIMERS_DRAIN: drained}
+    assert isinstance(system, HistorySystem)
+    await _partitioned(system, replace(order, count=min(WARM_UP, order.count)))
+    rates = {}
+    for measure, number in ((CLAIMER_DRAIN, 1), (CLAIMERS_DRAIN, CLAIMERS)):
+        await system.submit_partitioned(order.count)
+        rates[measure] = await system.drain_by_claimers(order.count, number)
+    return rates
 
 
 async def history(system: System, order: Order) -> Measured:
@@ -70,13 +76,13 @@ async def memory(system: System, order: Order) -> Measured:
     return {MEMORY_GROWTH: resident.growth()}
 
 
-async def _partitioned(system: System, order: Order, claimers: int = 1) -> tuple[float, float]:
+async def _partitioned(system: System, order: Order) -> tuple[float, float]:
     assert isinstance(system, PartitionedSystem)
     warm_up = min(WARM_UP, order.count)
     await system.submit_partitioned(warm_up)
-    await system.drain_partitioned(warm_up, claimers)
+    await system.drain_partitioned(warm_up)
     submitted = await system.submit_partitioned(order.count)
-    return submitted, await system.drain_partitioned(order.count, claimers)
+    return submitted, await system.drain_partitioned(order.count)
 
 
 SCENARIOS: Final[dict[str, Scenario]] = {

@@ -47,13 +47,16 @@ class PartitionedSystem(System, Protocol):
     async def submit_partitioned(self, count: int) -> float:
         """Submit one job whose only stage has `count` no-op tasks; tasks per second."""
 
-    async def drain_partitioned(self, count: int, claimers: int = 1) -> float:
-        """Claim and complete its `count` tasks with `claimers` connections; tasks per second."""
+    async def drain_partitioned(self, count: int) -> float:
+        """Claim and complete its `count` tasks; tasks per second."""
 
 
 @runtime_checkable
 class HistorySystem(PartitionedSystem, Protocol):
     """Also filled with finished work beforehand: the engine."""
+
+    async def drain_by_claimers(self, count: int, claimers: int) -> float:
+        """The same by so many claimers, each of which completes a batch before it claims the next."""
 
     async def fill_history(self, count: int) -> None:
         """Make sure that at least `count` finished tasks, with their events, are in the tables."""
