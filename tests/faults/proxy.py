@@ -25,21 +25,23 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
-        up_reader, up_writer = await asyncio.open_connection(*self._server)
-        line = _Line(self, reader, writer, up_reader, up_writer)
+        ends = [writer]
         try:
-            await line.carry()
+            # A server that is away is a line that is hung up.
+            with contextlib.suppress(OSError):
+                up_reader, up_writer = await asyncio.open_connection(*self._server)
+                ends.append(up_writer)
+                await _Line(self, reader, writer, up_reader, up_writer).carry()
         finally:
             self._open.discard(task)
-            for end in (writer, up_writer):
-                end.close()
-                with contextlib.suppress(OSError):
-                    await end.wait_closed()
+            for end in ends:
+                end.transport.abort()
 
     async def close(self) -> None:
-        for task in list(self._open):
+        carrying = list(self._open)
+        for task in carrying:
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.gather(*carrying, return_exceptions=True)
 
 
 class _Line:
