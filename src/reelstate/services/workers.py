@@ -112,9 +112,10 @@ async def _flag(transaction: Transaction, name: str, *, enabled: bool, actor: st
     plain_text("actor", actor, TEXT_LIMIT)
     plain_text("name", name, TEXT_LIMIT)
     plain_text("reason", reason or "", REASON_LIMIT)
-    await transaction.run("workers_enable", name=name, enabled=enabled)
     words = "enabled" if enabled else "disabled"
+    # The instances before the name: the order in which a claim locks them.
     await transaction.run("workers_edit", name=name, actor=actor, reason=f"{words}: {reason}" if reason else words)
+    await transaction.run("workers_enable", name=name, enabled=enabled)
 
 
 async def _move(
