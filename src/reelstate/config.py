@@ -1,0 +1,112 @@
+"""Every setting, once: its name, default and meaning. The environment names each with the prefix `REEL_`.
+
+The file is read by `reel config`, by the documentation and by whoever composes a process; nothing below the
+composition root reads the environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reelstate.core.document import LIMITS, Limits
+from reelstate.core.errors import InvalidRequest
+
+PREFIX = "REEL_"
+
+
+def setting(default: Any, meaning: str, *, least: float | None = None, choices: tuple[str, ...] = ()) -> Any:
+    """A field of the settings with what people must know of it."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "choices": choices})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a process of Reelstate behaves. Durations are seconds."""
+
+    database_url: str = setting("sqlite:///reelstate.db", "Where the store is: sqlite:///FILE or postgresql://…")
+    database_connections: int = setting(4, "Connections a process keeps to PostgreSQL.", least=1)
+    database_patience: float = setting(60.0, "How long a call waits for a database that is away.", least=0)
+    app: str = setting("", "Where your pipelines are: module:name of one, or of a list of them.")
+
+    worker_name: str = setting("", "The name people read; the host's name when empty.")
+    worker_concurrency: int = setting(4, "Tasks that a worker runs at once.", least=1)
+    worker_capabilities: str = setting(
+        "", "What a worker can do beyond what it finds by itself: names separated by commas; -name takes one away."
+    )
+    worker_prefetch: int = setting(500, "Short tasks that a worker may hold ready beyond those it runs.", least=0)
+    worker_grace: float = setting(30.0, "How long a worker that is told to stop lets its tasks finish.", least=0)
+    worker_kill_after: float = setting(5.0, "How long a stopped handler may take to clean up.", least=0)
+    heartbeat: float = setting(10.0, "How often a worker renews its leases.", least=0.05)
+    poll: float = setting(1.0, "How often an idle worker looks for work when no bell rings.", least=0.01)
+    gpu_grace: float = setting(
+        60.0, "How long a fresh task is kept for an idle worker that has what it prefers.", least=0
+    )
+
+    dispatch: str = setting(
+        "database", "Wake-ups: database (NOTIFY, or a bell file beside SQLite) or poll.", choices=("database", "poll")
+    )
+
+    orchestrate_every: float = setting(1.0, "How often the keeper makes ready what is due.", least=0.01)
+    sweep_every: float = setting(5.0, "How often the keeper takes back expired leases.", least=0.01)
+    sweep_limit: int = setting(500, "Leases that one sweep takes back at most, so that no herd starts.", least=1)
+    stale_after: float = setting(45.0, "Silence after which a worker counts as offline.", least=0.1)
+    keeper_gap: float = setting(60.0, "A pause of all keepers longer than this is followed by a grace.", least=0)
+    keeper_grace: float = setting(120.0, "How long after such a pause no lease is taken back.", least=0)
+    check_every: float = setting(300.0, "How often the keeper runs the quick invariants.", least=0.01)
+    prune_after: float = setting(7 * 86_400.0, "How long an offline worker instance stays listed.", least=1)
+
+    log_level: str = setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
+
+    limit_spec: int = setting(LIMITS.spec, "Largest spec of a job, in bytes.", least=1)
+    limit_checkpoint: int = setting(LIMITS.checkpoint, "Largest checkpoint, in bytes.", least=1)
+    limit_result: int = setting(LIMITS.result, "Largest result of a task, in bytes.", least=1)
+    limit_error: int = setting(LIMITS.error, "Longest error text, in characters.", least=1)
+
+    @property
+    def limits(self) -> Limits:
+        return dataclasses.replace(
+            LIMITS,
+            spec=self.limit_spec,
+            checkpoint=self.limit_checkpoint,
+            result=self.limit_result,
+            error=self.limit_error,
+        )
+
+
+def from_environment(environment: Mapping[str, str], **given: Any) -> Settings:
+    """Settings from `REEL_…` variables; what is given (and not None) wins over them."""
+    read: dict[str, Any] = {}
+    for field in dataclasses.fields(Settings):
+        if given.get(field.name) is not None:
+            read[field.name] = _checked(field, given[field.name])
+        elif text := environment.get(variable(field.name)):
+            read[field.name] = _checked(field, _parsed(field, text))
+    return Settings(**read)
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + name.upper()
+
+
+def _parsed(field: dataclasses.Field[Any], text: str) -> Any:
+    kind: Callable[[str], Any] = type(field.default)
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidRequest(
+            variable(field.name), f"{text!r} is not a number", hint=f"for example {field.default}"
+        ) from None
+
+
+def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
+    least, choices = field.metadata["least"], field.metadata["choices"]
+    if choices and value not in choices:
+        raise InvalidRequest(variable(field.name), f"{value!r} can't be", hint=f"one of {', '.join(choices)}")
+    if least is not None and not (least <= value < math.inf):
+        raise InvalidRequest(variable(field.name), f"{value} can't be", hint=f"at least {least}")
+    return value

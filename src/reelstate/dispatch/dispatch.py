@@ -1,0 +1,35 @@
+"""What a dispatch is: a bell that says where to look. The store is the truth; losing every ring costs latency alone."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+
+class Bell(StrEnum):
+    WORK = "work"
+    """Tasks may have become ready."""
+    STOP = "stop"
+    """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable."""
+
+
+class Listener(Protocol):
+    async def wait(self, seconds: float) -> frozenset[Bell]:
+        """The bells rung since the last call, as soon as there is one; none when the time is over."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Dispatch(Protocol):
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    def ring(self, bell: Bell) -> None:
+        """Say so to every process. It never waits and never fails; rings that come close together are one."""
+        ...
+
+    def listen(self) -> Listener:
+        """A pair of ears of one's own."""
+        ...
