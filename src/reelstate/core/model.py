@@ -85,6 +85,7 @@ class ClaimedTask:
     pipeline: str
     stage_name: str
     spec: Json
+    strict_lease: bool = False
 
 
 @dataclass(frozen=True, slots=True)

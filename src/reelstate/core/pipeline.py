@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -48,6 +49,8 @@ class StageSpec:
     weight: float = 1.0
     required: bool = True
     max_lost: int = 3
+    strict_lease: bool = False
+    """Stop a run whose lease can't be renewed in time, even while the store is away and nobody else can have it."""
 
     def document(self) -> dict[str, Any]:
         """The stage as JSON, equal for equal stages."""
@@ -214,9 +217,13 @@ class Graph:
             )
 
 
-def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
-    if not NAME.fullmatch(name):
+def check_name(name: Any) -> None:
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidPipeline("name", f"{name!r} is not a name", hint="lower-case letters, digits, _ and -; at most 63")
+
+
+def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
+    check_name(name)
     if not stages:
         raise InvalidPipeline(name, "it has no stages", hint="declare at least one stage")
     seen: set[str] = set()
@@ -224,7 +231,9 @@ def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
         place = f"{name}.{stage.name}"
         if not NAME.fullmatch(stage.name) or stage.name == SPEC:
             raise InvalidPipeline(
-                place, f"{stage.name!r} can't name a stage", hint="letters, digits, _ and -; not spec"
+                place,
+                f"{stage.name!r} can't name a stage",
+                hint="lower-case letters, digits, _ and -, a letter first; not spec",
             )
         if stage.name in seen:
             raise InvalidPipeline(place, "two stages have this name", hint="rename one of them")
@@ -237,20 +246,29 @@ def _check_options(place: str, stage: StageSpec) -> None:
             raise InvalidPipeline(f"{place}.{option}", f"{getattr(stage, option)!r} can't be", hint=hint)
 
     require("phase", stage.phase in PHASES, f"one of {', '.join(PHASES)}")
+    require("each", stage.each is None or isinstance(stage.each, str), 'a path such as "plan.frames"')
     for option in ("attempts", "max_lost"):
-        counts = getattr(stage, option) in range(1, MOST_ATTEMPTS + 1)
+        count = getattr(stage, option)
+        counts = isinstance(count, int) and 1 <= count <= MOST_ATTEMPTS
         require(option, counts, f"a whole number from 1 to {MOST_ATTEMPTS}")
-    require("lease", 1 <= stage.lease <= LONGEST_LEASE, f"seconds, from 1 to {LONGEST_LEASE}")
-    require("weight", 0 < stage.weight < float("inf"), "a number above 0")
-    rests = 0 <= stage.backoff.base <= stage.backoff.cap <= LONGEST_LIMIT
+    require("lease", _between(1, stage.lease, LONGEST_LEASE), f"seconds, from 1 to {LONGEST_LEASE}")
+    require("weight", _between(0, stage.weight, sys.float_info.max) and stage.weight > 0, "a number above 0")
+    base, cap = stage.backoff.base, stage.backoff.cap
+    rests = _between(0, cap, LONGEST_LIMIT) and _between(0, base, cap)
     require("backoff", rests, "base and cap in seconds, base not above cap, cap at most a year")
     for option in ("stall_after", "timeout"):
         seconds = getattr(stage, option)
-        limited = seconds is None or 0 < seconds <= LONGEST_LIMIT
+        limited = seconds is None or (_between(0, seconds, LONGEST_LIMIT) and seconds > 0)
         require(option, limited, "seconds above 0, at most a year, or None for no limit")
     for option in ("needs", "prefers"):
         names = getattr(stage, option)
-        require(option, all(names), "a set of capability names")
+        require(option, all(isinstance(name, str) and name for name in names), "a set of capability names")
+    for option in ("required", "strict_lease"):
+        require(option, isinstance(getattr(stage, option), bool), "True or False")
+
+
+def _between(least: float, value: object, most: float) -> bool:
+    return isinstance(value, int | float) and least <= value <= most
 
 
 def _in_order(name: str, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]:

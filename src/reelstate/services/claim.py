@@ -127,8 +127,9 @@ async def _claimed(transaction: Transaction, catalogue: Catalogue, rows: list[Ro
         pipeline_id, spec, _ = jobs[job_id]
         graph = declared[pipeline_id].graph
         key = TaskKey(job_id, stage, part)
-        names = (graph.name, graph.stages[stage].name)
-        tasks.append(ClaimedTask(key, token, attempt, max_attempts, lost, lease, given, checkpoint, *names, spec))
+        declared_stage = graph.stages[stage]
+        rest = (graph.name, declared_stage.name, spec, declared_stage.strict_lease)
+        tasks.append(ClaimedTask(key, token, attempt, max_attempts, lost, lease, given, checkpoint, *rest))
     return tasks
 
 

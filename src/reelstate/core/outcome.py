@@ -1,0 +1,67 @@
+"""What a run comes to: `done` with a result, or whatever its handler raised. One match decides what is reported."""
+
+from __future__ import annotations
+
+import re
+import traceback
+
+from reelstate.core.model import ClaimedTask, Completion, Failure, Json
+
+TRACE_LINES = 30
+_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
+
+Ended = Completion | Failure
+"""A run that has come to an end of its own, as it is reported."""
+
+
+class Fail(Exception):
+    """Raise it when another attempt can't help: `raise rs.Fail("the file is not a video")`."""
+
+
+class Retry(Exception):
+    """Raise it to be tried again: `raise rs.Retry("the service is busy", after=30)`; left out, the backoff decides."""
+
+    def __init__(self, message: str = "", *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Skip(Exception):
+    """Raise it when there is nothing to do: the task counts as finished, and what follows goes on."""
+
+
+def done(task: ClaimedTask, result: Json) -> Completion:
+    return Completion(key=task.key, token=task.token, result=result)
+
+
+def judged(task: ClaimedTask, raised: BaseException) -> Ended:
+    """The report on a run that raised: skipped, failed for good, or to be tried again."""
+    match raised:
+        case Skip():
+            reason = str(raised)
+            result = {"skipped": reason} if reason else None
+            return Completion(key=task.key, token=task.token, result=result, skipped=True)
+        case Fail():
+            return failure(task, described(raised), retryable=False)
+        case Retry(after=after):
+            return failure(task, described(raised), retry_in=None if after is None else max(0.0, after))
+        case _:
+            return failure(task, described(raised, traced=True))
+
+
+def failure(task: ClaimedTask, error: Json, *, retryable: bool = True, retry_in: float | None = None) -> Failure:
+    return Failure(key=task.key, token=task.token, error=error, retryable=retryable, retry_in=retry_in)
+
+
+def described(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
+    """An exception as it is stored: its name, its words and, for one that nobody meant, where it came from."""
+    error = {"type": type(raised).__name__, "message": without_passwords(str(raised)) or type(raised).__name__}
+    if traced:
+        lines = "".join(traceback.format_exception(raised)).splitlines()[-TRACE_LINES:]
+        error["trace"] = without_passwords("\n".join(lines))
+    return error
+
+
+def without_passwords(text: str) -> str:
+    """The text with the passwords of addresses in it blotted out."""
+    return _PASSWORD.sub(r"\1***@", text)
