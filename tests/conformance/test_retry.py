@@ -241,6 +241,13 @@ async def test_a_range_of_parts_is_run_again_and_the_others_stay(engine: Engine)
     assert await task_statuses(engine, job_id, "pack") == [NEW]
 
 
+async def test_several_ranges_of_parts_are_run_again_at_once(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    job_id = await a_failed_fan(engine, worker, items=6)
+    await engine.retry(job_id, start=From("work", (0, 1), also=((1, 1), (4, 4))))
+    assert [task.key.part for task in await take(engine, worker)] == [0, 1, 4]
+
+
 async def test_a_range_of_parts_past_the_end_runs_what_there_is(engine: Engine) -> None:
     worker = await a_worker(engine)
     job_id = await a_failed_fan(engine, worker, 3)

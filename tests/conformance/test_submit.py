@@ -8,7 +8,7 @@ import pytest
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest, TooLarge, UnknownPipeline
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Json, Submission, Submitted, Verdict
-from reelstate.core.pipeline import StageSpec
+from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
     declared,
@@ -224,6 +224,32 @@ async def test_an_unknown_pipeline_is_refused_with_those_that_are_known(engine: 
     with pytest.raises(UnknownPipeline, match="fan, parts, simple") as refused:
         await engine.submit("simpel")
     assert refused.value.name == "simpel"
+
+
+async def test_the_known_pipelines_are_those_of_every_process(engine: Engine) -> None:
+    with pytest.raises(UnknownPipeline, match="fan, parts, simple"):
+        await Engine(engine.store).submit("no\x00name")
+
+
+async def test_a_process_without_the_code_submits_what_was_declared_last(engine: Engine, clock: FakeClock) -> None:
+    old, new = (Graph.of("film", [StageSpec(name=name)]) for name in ("old", "new"))
+    stranger = Engine(engine.store)
+    for graph in (old, new, old):
+        clock.advance(1)
+        await engine.declare(graph)
+        job_id = (await stranger.submit("film")).job_id
+        assert [stage.name for stage in (await stranger.job(job_id)).stages] == [graph.stages[0].name]
+    assert stranger.catalogue.names == []
+
+
+async def test_a_process_submits_its_own_graph_though_another_was_declared_since(
+    engine: Engine, clock: FakeClock
+) -> None:
+    await declared(engine, "film", StageSpec(name="mine"))
+    clock.advance(1)
+    await declared(Engine(engine.store), "film", StageSpec(name="theirs"))
+    job_id = await submitted(engine, "film")
+    assert [stage.name for stage in (await engine.job(job_id)).stages] == ["mine"]
 
 
 @pytest.mark.parametrize("given", [{}, {"parts": None}, {"parts": "abc"}, {"parts": {}}, {"parts": True}, []])

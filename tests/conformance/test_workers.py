@@ -270,3 +270,23 @@ async def test_an_enabled_name_works_again(engine: Engine) -> None:
     await submitted(engine)
     assert len(await take(engine, worker)) == 1
     assert (await engine.report(worker)).drain is False
+
+
+async def test_enabling_a_name_brings_back_those_that_drain(engine: Engine) -> None:
+    draining, working, gone = [await a_worker(engine) for _ in range(3)]
+    await engine.drain("worker", actor="operator:ada")
+    await engine.move_worker(working, ACTIVE, actor="operator:ada")
+    await engine.move_worker(gone, OFFLINE, actor="worker")
+    assert await engine.enable("worker", actor="operator:ada", reason="patched") == [draining]
+    assert [worker.status for worker in await engine.workers()] == [ACTIVE, ACTIVE, OFFLINE]
+    assert ("draining", "active", "operator:ada") in await worker_path(engine, draining)
+    await submitted(engine)
+    assert len(await take(engine, draining)) == 1
+    assert (await engine.doctor()).findings == ()
+
+
+async def test_only_an_operator_brings_back_those_that_drain(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.drain("worker")
+    assert await engine.enable("worker", actor="keeper") == []
+    assert (await worker_at(engine, worker)).status is DRAINING

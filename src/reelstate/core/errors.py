@@ -3,7 +3,7 @@
 ReelstateError
 ├── InvalidRequest            the caller asked for something that can't be
 │   ├── InvalidPipeline       a declaration is wrong; `path` names the place
-│   ├── UnknownPipeline       no pipeline of that name is declared here
+│   ├── UnknownPipeline       no pipeline of that name is declared
 │   ├── IdempotencyConflict   the key was used before for another request
 │   └── TooLarge              a value is over its limit
 ├── NotFound                  no such job, task or worker
@@ -49,14 +49,14 @@ class InvalidPipeline(InvalidRequest):
 
 
 class UnknownPipeline(InvalidRequest):
-    """No pipeline of that name is declared in this process."""
+    """No pipeline of that name is declared, neither in this process nor in the store."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        declared = ", ".join(sorted(known)) or "none"
+        declared = f"declared: {', '.join(sorted(known))}; check the spelling"
         super().__init__(
             "pipeline",
             f"no pipeline is called {name!r}",
-            hint=f"declared here: {declared}; check the spelling",
+            hint=declared if known else "none is declared yet: start a worker with its code, or name it with --app",
         )
         self.name = name
 

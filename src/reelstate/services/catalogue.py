@@ -1,4 +1,8 @@
-"""The pipelines this process knows: those it declares by name, and any that a stored job was submitted with."""
+"""The pipelines this process knows: those it declares by name, and any that a stored job was submitted with.
+
+A process that only submits needs no code of the pipeline: of a name that it does not declare itself, the graph that
+any process declared last is used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass
 
 from reelstate.core.document import encode
 from reelstate.core.errors import CorruptState, UnknownPipeline
-from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.core.pipeline import NAME, Graph, StageSpec
 from reelstate.stores.store import Store, Transaction
 
 GRAPH_LIMIT = 1024 * 1024
@@ -28,16 +32,36 @@ class Catalogue:
     def __init__(self) -> None:
         self._by_name: dict[str, Declared] = {}
         self._by_id: dict[int, Declared] = {}
+        self._found: dict[str, Declared] = {}
 
     @property
     def names(self) -> list[str]:
+        """The pipelines that this process itself declares."""
         return sorted(self._by_name)
 
     def named(self, name: str) -> Declared:
         """The pipeline that new jobs of this name run."""
-        if name not in self._by_name:
+        found = self._by_name.get(name) or self._found.get(name)
+        if found is None:
             raise UnknownPipeline(name, self.names)
-        return self._by_name[name]
+        return found
+
+    async def find(self, store: Store, names: Iterable[str]) -> None:
+        """Look up what others declared under the names that this process does not; it may have changed since."""
+        wanted = set(names) - self._by_name.keys()
+        if wanted:
+            self._found |= await store.read(lambda transaction: self._latest(transaction, wanted))
+
+    async def _latest(self, transaction: Transaction, names: set[str]) -> dict[str, Declared]:
+        latest: dict[str, int] = dict(
+            await transaction.run("declare_latest", names=sorted(filter(NAME.fullmatch, names)))
+        )
+        unknown = sorted(names - latest.keys())
+        if unknown:
+            stored = {row[0] for row in await transaction.run("declare_names")}
+            raise UnknownPipeline(unknown[0], sorted(stored | self._by_name.keys()))
+        declared = await self.known(transaction, latest.values())
+        return {name: declared[pipeline_id] for name, pipeline_id in latest.items()}
 
     async def declare(self, store: Store, graph: Graph) -> Declared:
         """Store a graph, unless it is stored already, and use it for new jobs of its name."""

@@ -73,7 +73,8 @@ class Engine:
         return answer
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Make many jobs in one transaction, all or none."""
+        """Make many jobs in one transaction, all or none. Their pipelines may be declared here or by any process."""
+        await self.catalogue.find(self.store, {submission.pipeline for submission in submissions})
         return await submit(self.store, self.catalogue, submissions, self.limits)
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
@@ -182,9 +183,9 @@ class Engine:
     async def drain(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         return await workers.drain(self.store, name, actor=actor, reason=reason)
 
-    async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> None:
-        """Let workers of this name claim again."""
-        await workers.enable(self.store, name, actor=actor, reason=reason)
+    async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
+        """Let workers of this name claim again; gives those that were draining and go on."""
+        return await workers.enable(self.store, name, actor=actor, reason=reason)
 
     async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
         """Refuse claims under this name and give back what its workers run; gives how many tasks."""

@@ -87,17 +87,23 @@ async def drain(store: Store, name: str, *, actor: str, reason: str | None = Non
     return await _move(store, WorkerStatus.DRAINING, actor=actor, reason=reason, worker_id=None, name=name)
 
 
-async def enable(store: Store, name: str, *, actor: str, reason: str | None = None) -> None:
-    """Let instances of this name claim again."""
+async def enable(store: Store, name: str, *, actor: str, reason: str | None = None) -> list[int]:
+    """Let instances of this name claim again; gives those that were draining and go on."""
+    _check(actor, name, reason)
+    origins = [WorkerStatus.DRAINING] if WORKER.allows(WorkerStatus.DRAINING, WorkerStatus.ACTIVE, actor) else []
 
-    async def flow(transaction: Transaction) -> None:
+    async def flow(transaction: Transaction) -> list[int]:
+        parameters = {"worker_id": None, "name": name, "actor": actor, "reason": reason}
+        rows = await transaction.run("workers_move", status=WorkerStatus.ACTIVE, origins=origins, **parameters)
         await _flag(transaction, name, enabled=True, actor=actor, reason=reason)
+        return [row[0] for row in rows]
 
-    await store.write(flow)
+    return await store.write(flow)
 
 
 async def disable(store: Store, name: str, *, actor: str, reason: str | None = None) -> int:
     """Refuse claims under this name and give back what its instances run, uncharged; gives how many tasks."""
+    _check(actor, name, reason)
 
     async def flow(transaction: Transaction) -> int:
         await _flag(transaction, name, enabled=False, actor=actor, reason=reason)
@@ -108,10 +114,13 @@ async def disable(store: Store, name: str, *, actor: str, reason: str | None = N
     return await store.write(flow)
 
 
-async def _flag(transaction: Transaction, name: str, *, enabled: bool, actor: str, reason: str | None) -> None:
+def _check(actor: str, name: str, reason: str | None) -> None:
     plain_text("actor", actor, TEXT_LIMIT)
     plain_text("name", name, TEXT_LIMIT)
     plain_text("reason", reason or "", REASON_LIMIT)
+
+
+async def _flag(transaction: Transaction, name: str, *, enabled: bool, actor: str, reason: str | None) -> None:
     words = "enabled" if enabled else "disabled"
     # The instances before the name: the order in which a claim locks them.
     await transaction.run("workers_edit", name=name, actor=actor, reason=f"{words}: {reason}" if reason else words)
@@ -127,9 +136,7 @@ async def _move(
     worker_id: int | None,
     name: str | None,
 ) -> list[int]:
-    plain_text("actor", actor, TEXT_LIMIT)
-    plain_text("name", name or "", TEXT_LIMIT)
-    plain_text("reason", reason or "", REASON_LIMIT)
+    _check(actor, name or "", reason)
     origins = [state for state in WORKER.states if state != target and WORKER.allows(state, target, actor)]
 
     async def flow(transaction: Transaction) -> list[int]:

@@ -23,15 +23,20 @@ ALL_PARTS = (0, 2**31 - 1)
 
 @dataclass(frozen=True, slots=True)
 class From:
-    """Where to start again: a stage by name, and the first and last of its parts."""
+    """Where to start again: a stage by name, and the first and last of its parts; `also` names more such ranges."""
 
     stage: str
     parts: tuple[int, int] = ALL_PARTS
+    also: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        first, last = self.parts
-        if not 0 <= first <= last:
-            raise InvalidRequest("parts", f"{first}-{last} is not a range", hint="the first part is 0; write 3-9")
+        for first, last in self.ranges:
+            if not 0 <= first <= last:
+                raise InvalidRequest("parts", f"{first}-{last} is not a range", hint="the first part is 0; write 3-9")
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        return (self.parts, *self.also)
 
 
 async def retry(store: Store, catalogue: Catalogue, operation: Operation, start: From | None = None) -> list[Operated]:
@@ -78,7 +83,8 @@ async def _rewind(transaction: Transaction, job: LockedJob, start: From, operati
     await _require_parts(transaction, job, number, start)
     for stage in reversed(downstream):
         await _run_again(transaction, job, stage, ALL_PARTS, TaskStatus.NEW, operation)
-    await _run_again(transaction, job, number, start.parts, TaskStatus.READY, operation)
+    for parts in start.ranges:
+        await _run_again(transaction, job, number, parts, TaskStatus.READY, operation)
 
 
 async def _require_parts(transaction: Transaction, job: LockedJob, stage: int, start: From) -> None:
@@ -86,12 +92,11 @@ async def _require_parts(transaction: Transaction, job: LockedJob, stage: int, s
     if stage not in opened:
         return
     total = opened[stage][1].total
-    if start.parts != ALL_PARTS and start.parts[0] > 0 and start.parts[0] >= total:
-        raise InvalidRequest(
-            "parts",
-            f"stage {start.stage!r} has {total} parts, none from {start.parts[0]} on",
-            hint="the first part is 0",
-        )
+    for first, _ in start.ranges:
+        if first > 0 and first >= total:
+            raise InvalidRequest(
+                "parts", f"stage {start.stage!r} has {total} parts, none from {first} on", hint="the first part is 0"
+            )
 
 
 async def _run_again(

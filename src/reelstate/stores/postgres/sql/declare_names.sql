@@ -1,0 +1,1 @@
+SELECT DISTINCT name FROM reelstate.pipelines ORDER BY name
