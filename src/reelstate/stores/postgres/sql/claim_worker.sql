@@ -1,5 +1,6 @@
 -- The worker, what it runs now, and the first suspect it could take: a task that has cost a worker before and may
--- only be run alone. One claim of a worker waits for another, and a disable for both, so that they see each other.
+-- only be run alone. One claim of a worker waits here for another, and a disable for both. What the other took is seen
+-- by the next statement only, so `claim` looks again.
 WITH named AS MATERIALIZED (
     SELECT w.id, w.status, w.slots, n.enabled, coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
            coalesce(%(capabilities)s::text[], w.capabilities) AS capabilities

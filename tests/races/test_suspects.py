@@ -1,0 +1,206 @@
+"""Suspects and killers met by others at the wrong moment: a suspect stays alone, a killer's siblings are stopped.
+
+On PostgreSQL only: in SQLite a write transaction has the database to itself, so nobody comes by in its middle.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.model import Claim, ClaimedTask, Completion, Progress, Reclaimed, TaskKey, Verdict
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.services.engine import Engine
+from reelstate.stores.store import Row
+from tests.engines import FakeClock, a_worker, engine_at
+from tests.faults.wrapped import Pause, wrapped
+from tests.races.test_deadlocks import deadlocks
+from tests.races.test_lock_order import Connection
+
+DEADLY = Graph.of("deadly", [StageSpec(name="part", each="spec.parts", attempts=5, max_lost=1)])
+"""One loss suffered alone makes a killer."""
+LEASE = 61.0
+LONG_ENOUGH = 20.0
+
+
+@pytest.fixture
+async def engine(url: str, clock: FakeClock) -> AsyncIterator[Engine]:
+    async with engine_at(url, clock, graphs=[DEADLY]) as engine:
+        yield engine
+
+
+@pytest.fixture
+async def onlooker(url: str) -> AsyncIterator[Connection]:
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+class Restart:
+    """Tells when a flow that begins with this statement has begun a second time."""
+
+    def __init__(self, first: str) -> None:
+        self._first = first
+        self._begun = 0
+        self.seen = asyncio.Event()
+
+    async def __call__(self, statement: str, run: Callable[[], Awaitable[list[Row]]]) -> list[Row]:
+        if statement == self._first:
+            self._begun += 1
+            if self._begun > 1:
+                self.seen.set()
+        return await run()
+
+
+async def held_up(task: asyncio.Task[Any], onlooker: Connection, restart: Restart | None = None) -> None:
+    """Until the task waits for a lock, has begun again, or is through."""
+    async with asyncio.timeout(LONG_ENOUGH):
+        while not (task.done() or (restart and restart.seen.is_set()) or await a_lock_is_awaited(onlooker)):
+            await asyncio.wait({task}, timeout=0.002)
+
+
+async def a_lock_is_awaited(onlooker: Connection) -> bool:
+    cursor = await onlooker.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    return await cursor.fetchone() != (0,)
+
+
+# A worker that claims twice at once.
+
+
+class Claims:
+    """Two claims of one worker: the second comes when the first has its task and has not committed yet."""
+
+    def __init__(self, engine: Engine, worker: int, onlooker: Connection) -> None:
+        self._engine, self._worker, self._onlooker = engine, worker, onlooker
+        self._pause = Pause(after=2)
+
+    async def first(self) -> asyncio.Task[Claim]:
+        claim = asyncio.ensure_future(wrapped(self._engine, self._pause).claim(self._worker, 1))
+        await self._pause.reached.wait()
+        assert self._pause.statement == "claim"
+        return claim
+
+    async def second(self) -> Claim:
+        claim = asyncio.ensure_future(self._engine.claim(self._worker, 1))
+        await held_up(claim, self._onlooker)
+        self._pause.go_on.set()
+        return await claim
+
+
+async def one_running(engine: Engine, pipeline: str = "simple") -> TaskKey:
+    """A task whose worker will not be heard of again."""
+    await engine.submit(pipeline, {"parts": 1})
+    (task,) = (await engine.claim(await a_worker(engine, "lost"), 1)).tasks
+    return task.key
+
+
+async def test_a_worker_that_takes_a_suspect_gets_nothing_more_by_another_claim_at_once(
+    engine: Engine, clock: FakeClock, onlooker: Connection
+) -> None:
+    suspect = await one_running(engine)
+    clock.advance(LEASE)
+    await engine.reclaim()
+    await engine.submit("simple")
+    claims = Claims(engine, await a_worker(engine), onlooker)
+    first = await claims.first()
+    second = await claims.second()
+    assert [task.key for task in (await first).tasks] == [suspect]
+    assert second.tasks == []
+
+
+async def test_a_worker_that_takes_a_task_gets_no_suspect_by_another_claim_at_once(
+    engine: Engine, clock: FakeClock, onlooker: Connection
+) -> None:
+    await one_running(engine)
+    innocent = (await engine.submit("simple")).job_id
+    claims = Claims(engine, await a_worker(engine), onlooker)
+    first = await claims.first()
+    clock.advance(LEASE)
+    assert (await engine.reclaim()).ready == 1
+    second = await claims.second()
+    assert [task.key.job_id for task in (await first).tasks] == [innocent]
+    assert second.tasks == []
+
+
+async def test_a_task_that_another_claim_joined_at_once_is_no_killer(
+    engine: Engine, clock: FakeClock, onlooker: Connection
+) -> None:
+    await engine.submit("simple")
+    job_id = (await engine.submit("deadly", {"parts": 1})).job_id
+    claims = Claims(engine, await a_worker(engine, slots=1), onlooker)
+    first = await claims.first()
+    second = await claims.second()
+    assert [task.key.job_id for task in [*(await first).tasks, *second.tasks]][1:] == [job_id]
+    clock.advance(LEASE)
+    assert await engine.reclaim() == Reclaimed(ready=2, failed=0, stopped=0, quarantined=())
+
+
+# A killer whose sibling somebody holds when the job is quarantined.
+
+
+class Siblings:
+    """A job with a killer, its lease over, and a sibling that is well."""
+
+    killer: ClaimedTask
+    sibling: ClaimedTask
+    busy: int
+
+    @classmethod
+    async def at_work(cls, engine: Engine, clock: FakeClock) -> "Siblings":
+        made = cls()
+        await engine.submit("deadly", {"parts": 2})
+        (made.killer,) = (await engine.claim(await a_worker(engine, "alone", slots=1), 1)).tasks
+        clock.advance(LEASE / 2)
+        made.busy = await a_worker(engine, "busy")
+        (made.sibling,) = (await engine.claim(made.busy, 1)).tasks
+        clock.advance(LEASE / 2)
+        return made
+
+
+async def swept_while(engine: Engine, held: Awaitable[object], pause: Pause, onlooker: Connection) -> object:
+    """Quarantine the killer's job while a verb, stopped on its way, holds the sibling; gives the verb's answer."""
+    verb = asyncio.ensure_future(held)
+    await pause.reached.wait()
+    restart = Restart("reclaim")
+    sweep = asyncio.ensure_future(wrapped(engine, restart).reclaim())
+    await held_up(sweep, onlooker, restart)
+    pause.go_on.set()
+    answer = await verb
+    assert len((await sweep).quarantined) == 1
+    return answer
+
+
+async def statuses(engine: Engine, job_id: int) -> tuple[JobStatus, list[TaskStatus]]:
+    return (await engine.job(job_id)).job.status, [task.status for task in (await engine.tasks(job_id)).items]
+
+
+async def test_a_killers_sibling_that_just_reports_is_stopped_too(
+    engine: Engine, clock: FakeClock, onlooker: Connection
+) -> None:
+    scene = await Siblings.at_work(engine, clock)
+    pause = Pause(after=2)
+    said = Progress(key=scene.sibling.key, token=scene.sibling.token, percent=50)
+    await swept_while(engine, wrapped(engine, pause).report(scene.busy, [said]), pause, onlooker)
+    assert pause.statement == "report"
+    now = await statuses(engine, scene.sibling.key.job_id)
+    assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.NEW])
+    assert (await engine.doctor()).findings == ()
+
+
+async def test_a_killers_sibling_that_just_completes_is_kept_and_nobody_waits_in_a_circle(
+    engine: Engine, clock: FakeClock, onlooker: Connection, url: str
+) -> None:
+    scene = await Siblings.at_work(engine, clock)
+    before = await deadlocks(url)
+    pause = Pause(after=1)
+    end = Completion(key=scene.sibling.key, token=scene.sibling.token)
+    answer = await swept_while(engine, wrapped(engine, pause).complete([end]), pause, onlooker)
+    assert (pause.statement, answer) == ("complete", [Verdict.OK])
+    now = await statuses(engine, scene.sibling.key.job_id)
+    assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.DONE])
+    assert (await engine.doctor()).findings == ()
+    assert await deadlocks(url) == before
