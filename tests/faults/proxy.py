@@ -12,12 +12,16 @@ Cut = Literal["before", "after"]
 
 
 class Proxy:
-    """Reads the client's messages as they pass. Armed by `cut`, it strikes once, at the next COMMIT."""
+    """Reads the client's messages as they pass. Armed by `cut`, it strikes once, at the next COMMIT.
+
+    With `together` set to more than one, it holds back so many COMMITs and strikes them all at once.
+    """
 
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port
         self._open: set[asyncio.Task[None]] = set()
         self.cut: Cut | None = None
+        self.together = 1
         self.cuts = 0
         self.struck = asyncio.Event()
 
@@ -111,9 +115,12 @@ class _Line:
         return False
 
     async def _strike(self, message: bytes) -> None:
-        cut, self._proxy.cut = self._proxy.cut, None
+        cut = self._proxy.cut
         self._proxy.cuts += 1
-        self._proxy.struck.set()
+        if self._proxy.cuts >= self._proxy.together:
+            self._proxy.cut = None
+            self._proxy.struck.set()
+        await self._proxy.struck.wait()
         if cut == "after":
             self._writer.close()  # the client hears nothing more, whatever the server says
             self._up_writer.write(message)

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from reelstate.app import store_at
+from reelstate.app import open_engine, store_at
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Completion, Verdict
@@ -97,6 +97,22 @@ async def test_a_completion_cut_at_commit_counts_once(url: str, cut: Cut) -> Non
         assert await engine.complete([Completion(key=second.key, token=second.token)]) == [Verdict.OK]
         assert (await engine.job(job_id)).job.status is JobStatus.COMPLETED
         assert (await engine.doctor()).findings == ()
+
+
+@pytest.mark.parametrize("cut", ["after", "before"])
+async def test_all_connections_cut_at_commit_at_once_leave_one_effect_each(url: str, cut: Cut) -> None:
+    """Nobody waits for a connection of the pool to learn what became of a COMMIT: all are held by those who wait."""
+    connections = 3
+    async with (
+        proxied(url) as (address, proxy),
+        open_engine(address, pipelines=[SIMPLE], connections=connections, patience=10.0) as engine,
+    ):
+        proxy.together, proxy.cut = connections, cut
+        submitted = await asyncio.gather(*(engine.submit("simple") for _ in range(connections)))
+        assert proxy.cuts == connections
+        assert {answer.verdict for answer in submitted} == {Verdict.OK}
+        assert {job.id for job in (await engine.jobs()).items} == {answer.job_id for answer in submitted}
+        assert len({answer.job_id for answer in submitted}) == connections
 
 
 # A backend that goes away, a transaction that must be run again.
