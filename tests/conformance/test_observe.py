@@ -210,6 +210,16 @@ async def test_the_end_of_the_feed_is_a_cursor_from_which_to_go_on(engine: Engin
     assert {event.target for event in more.items} == {"cancelled"}
 
 
+async def test_the_head_of_the_feed_is_behind_what_happened_and_before_what_will(engine: Engine) -> None:
+    await engine.submit("simple")
+    head = await engine.head()
+    assert (await engine.events(after=head)).items == []
+    job_id = (await engine.submit("simple")).job_id
+    later = (await engine.events(after=head)).items
+    assert later
+    assert {event.job_id for event in later} == {job_id}
+
+
 async def test_every_event_is_a_cursor(engine: Engine) -> None:
     await running_parts(engine, 3)
     whole = (await engine.events()).items

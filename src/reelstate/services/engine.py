@@ -156,6 +156,10 @@ class Engine:
         """Everything that happened, in the order of commit."""
         return await observe.observe_events(self.store, limit=limit, after=after)
 
+    async def head(self) -> str:
+        """The cursor of now: `events(after=…)` from there on gives what has yet to happen."""
+        return await observe.observe_head(self.store)
+
     async def history(self, job_id: int, *, limit: int = 500, after: str | None = None, **entity: Any) -> Page[Event]:
         """What happened to a job and all in it; `stage` and `part` narrow it to one entity."""
         return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)

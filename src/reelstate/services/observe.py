@@ -116,6 +116,17 @@ async def observe_events(store: Store, *, limit: int = 500, after: str | None = 
     return await store.read(flow)
 
 
+async def observe_head(store: Store) -> str:
+    """The cursor of now: what comes after it has yet to happen."""
+
+    async def flow(transaction: Transaction) -> str:
+        epoch = await _epoch(transaction)
+        ((xid, number),) = await transaction.run("observe_head")
+        return f"{epoch}.{xid}.{number}"
+
+    return await store.read(flow)
+
+
 async def observe_history(
     store: Store,
     job_id: int,
