@@ -1,5 +1,6 @@
 """doctor: what was broken by hand is found, mended or put aside, told in the record, and not found again."""
 
+import asyncio
 import logging
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.core.errors import CorruptState, InvalidRequest
 from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.services import doctor
 from reelstate.services.engine import Engine
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
 from tests.vandal import Vandal
@@ -239,6 +241,32 @@ async def test_an_orphan_is_removed_and_told(engine: Engine, vandal: Vandal) -> 
     diagnosis = await engine.doctor(repair=True)
     assert diagnosis.healthy
     assert "orphans" in {finding.check for finding in diagnosis.repaired}
+
+
+async def test_a_repair_goes_on_until_all_is_mended(
+    engine: Engine, vandal: Vandal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "FINDINGS_LIMIT", 2)
+    await engine.submit("parts", {"parts": 5})
+    await engine.claim(await a_worker(engine), 5)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET attempt = 9")
+    assert (await engine.doctor(repair=True)).healthy
+
+
+async def test_a_repair_ends_when_a_pass_changes_nothing(
+    engine: Engine, vandal: Vandal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks that run without a lease can't be made ready in a job that is gone; a later check removes them."""
+    monkeypatch.setattr(doctor, "FINDINGS_LIMIT", 2)
+    job_id = (await engine.submit("parts", {"parts": 2})).job_id
+    await engine.claim(await a_worker(engine), 2)
+    vandal.drop_guards()
+    vandal.run("UPDATE tasks SET worker_id = NULL, lease_expires_at = NULL")
+    vandal.run("DELETE FROM jobs WHERE id = ?", job_id)
+    async with asyncio.timeout(20):
+        assert (await engine.doctor(repair=True)).healthy
+    assert vandal.run("SELECT count(*) FROM tasks") == [(0,)]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """submit: jobs are born, once each, and their first stages open."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -294,6 +295,18 @@ async def test_a_delayed_job_is_not_ready_before_it_is_due(engine: Engine, clock
     assert (await engine.orchestrate()).ready == 1
     assert await task_statuses(engine, job_id) == [TaskStatus.READY]
     assert len(await take(engine, worker)) == 1
+
+
+async def test_a_job_may_start_in_ten_years_and_no_later(engine: Engine, clock: FakeClock) -> None:
+    latest = clock.now + timedelta(days=3650)
+    job_id = await submitted(engine, run_after=latest)
+    assert (await engine.job(job_id)).job.run_after == latest
+    for late in (latest + timedelta(seconds=1), datetime.max.replace(tzinfo=UTC)):
+        with pytest.raises(InvalidRequest, match=re.escape(f"{late} is too far away")) as refused:
+            await engine.submit("simple", run_after=late, idempotency_key="late")
+        assert (refused.value.field, refused.value.hint) == ("run_after", "at most ten years from now")
+    assert [job.id for job in (await engine.jobs()).items] == [job_id]
+    assert (await engine.submit("simple", idempotency_key="late")).verdict is Verdict.OK, "the key was not used up"
 
 
 async def test_a_delayed_fan_out_waits_as_a_whole(engine: Engine, clock: FakeClock) -> None:
