@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Protocol
 
@@ -11,6 +12,11 @@ class Bell(StrEnum):
     """Tasks may have become ready."""
     STOP = "stop"
     """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable."""
+    REST = "rest"
+    """Jobs may have come to rest: completed, failed, quarantined, cancelled."""
+
+
+WORKER_BELLS = (Bell.WORK, Bell.STOP)
 
 
 class Listener(Protocol):
@@ -22,6 +28,8 @@ class Listener(Protocol):
 
 
 class Dispatch(Protocol):
+    """Belongs to the event loop that opened it; nothing of it may be called from another thread."""
+
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
@@ -30,6 +38,6 @@ class Dispatch(Protocol):
         """Say so to every process. It never waits and never fails; rings that come close together are one."""
         ...
 
-    def listen(self) -> Listener:
-        """A pair of ears of one's own."""
+    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+        """A pair of ears of one's own for these bells."""
         ...
