@@ -21,6 +21,7 @@ Handler = Callable[[Any], Any]
 H = TypeVar("H", bound=Handler)
 StageRef = str | Handler
 """A stage, by its name or by the function that runs it."""
+_STAGE = "__reelstate_stage__"
 
 
 class Style(StrEnum):
@@ -116,6 +117,8 @@ class Pipeline:
         Graph.of(self.name, [*self._specs, spec])
         self._specs.append(spec)
         self._handlers[name] = StageHandler(handler, style)
+        if name != getattr(handler, "__name__", None):
+            setattr(handler, _STAGE, name)
         return handler
 
     def _understood(self, place: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -159,12 +162,9 @@ class Pipeline:
             )
 
 
-def stage_name(handlers: Mapping[str, StageHandler], stage: StageRef) -> str:
-    """The name of a stage given by name or by function; a function's own name when it is not among these."""
-    if isinstance(stage, str):
-        return stage
-    named = (name for name, handler in handlers.items() if handler.call is stage)
-    return next(named, getattr(stage, "__name__", str(stage)))
+def stage_name(stage: StageRef) -> str:
+    """The name of a stage that is given by its name or by the function that runs it."""
+    return stage if isinstance(stage, str) else str(getattr(stage, _STAGE, None) or getattr(stage, "__name__", stage))
 
 
 def _style(place: str, handler: Handler, *, process: bool) -> Style:

@@ -30,6 +30,10 @@ class Skip(Exception):
     """Raise it when there is nothing to do: the task counts as finished, and what follows goes on."""
 
 
+class Stopped(BaseException):
+    """Raised inside a blocking handler whose task is no longer this worker's: clean up and let it pass."""
+
+
 def done(task: ClaimedTask, result: Json) -> Completion:
     return Completion(key=task.key, token=task.token, result=result)
 

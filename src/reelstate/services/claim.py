@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.errors import InvalidRequest, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, TaskKey
 from reelstate.services.catalogue import Catalogue
@@ -73,7 +73,7 @@ async def _claimer(transaction: Transaction, claiming: Claiming) -> _Claimer:
     parameters = {"pipelines": _listed(claiming.pipelines), "capabilities": _listed(claiming.capabilities)}
     found = await transaction.run("claim_worker", worker_id=worker_id, **parameters)
     if not found:
-        raise WorkerRefused(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
+        raise WorkerUnknown(worker_id)
     status, enabled, slots, running, runs_suspect, pipelines, capabilities, *suspect = found[0]
     if not enabled:
         raise WorkerRefused(f"worker {worker_id} is disabled", hint="an operator disabled its name and may enable it")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reelstate.core.document import LIMITS, Limits, encode_optional, shorten
-from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.errors import InvalidRequest, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.services.verdict import HELD_COLUMNS, held, held_of, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
@@ -39,7 +39,7 @@ async def report(store: Store, worker_id: int, items: Sequence[Progress], limits
 async def _heartbeat(transaction: Transaction, worker_id: int) -> bool:
     found = await transaction.run("report_worker", worker_id=worker_id)
     if not found:
-        raise WorkerRefused(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
+        raise WorkerUnknown(worker_id)
     return bool(found[0][0])
 
 

@@ -1,0 +1,115 @@
+"""A task that this worker holds: its lease as seen from here, and what its run has said since the last report.
+
+The run writes from the event loop, a thread or (through a pipe) a process; the heartbeat reads from its own thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from concurrent.futures import Future
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, TaskKey
+from reelstate.core.outcome import Stopped
+
+MOST_LINES = 1000
+"""Log lines kept between two reports; a handler that says more loses the oldest."""
+WHOLE = 100
+
+Lease = tuple[TaskKey, int]
+
+
+class Stop(StrEnum):
+    """Why a run was stopped."""
+
+    LOST = "its lease was lost"
+    CANCELLED = "its job was cancelled"
+    RELEASED = "its worker stops"
+
+
+class Said(NamedTuple):
+    """What is to be reported of a task, and who waits until it is stored."""
+
+    progress: Progress
+    waiting: tuple[Future[None], ...]
+
+
+class Held:
+    __slots__ = ("_lines", "_lock", "_said", "_waiting", "renewed_at", "run", "sending", "stop", "task")
+
+    def __init__(self, task: ClaimedTask, now: float) -> None:
+        self.task = task
+        self.renewed_at = now
+        self.stop: Stop | None = None
+        self.run: asyncio.Task[None] | None = None
+        self.sending = False
+        """Whether a report on it is on its way."""
+        self._lock = threading.Lock()
+        self._said: dict[str, Any] = {}
+        self._lines: list[LogLine] = []
+        self._waiting: list[Future[None]] = []
+
+    @property
+    def lease(self) -> Lease:
+        return self.task.key, self.task.token
+
+    @property
+    def expired(self) -> float:
+        """When, by this machine's steady clock, the lease has surely run out."""
+        return self.renewed_at + self.task.lease
+
+    @property
+    def has_said(self) -> bool:
+        return bool(self._said or self._lines or self._waiting)
+
+    def note(self, percent: Any, message: str | None, step: str | None) -> None:
+        """Remember the newest word on the progress; the next report carries it."""
+        if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= WHOLE):
+            raise InvalidRequest("percent", f"{percent!r} is not a percentage", hint="a number from 0 to 100")
+        given = {"percent": percent, "message": message, "step": step}
+        with self._lock:
+            self._said |= {name: value for name, value in given.items() if value is not None}
+
+    def log(self, line: LogLine) -> None:
+        with self._lock:
+            self._lines.append(line)
+            del self._lines[:-MOST_LINES]
+
+    def save(self, checkpoint: Json) -> Future[None]:
+        """Have a checkpoint stored; the future is done when it is."""
+        stored: Future[None] = Future()
+        with self._lock:
+            self._said["checkpoint"] = checkpoint
+            self._waiting.append(stored)
+        return stored
+
+    def stored(self) -> Future[None]:
+        """Done when all that was said so far is stored."""
+        future: Future[None] = Future()
+        with self._lock:
+            self._waiting.append(future)
+        return future
+
+    def take(self) -> Said:
+        """All that was said since the last time."""
+        key, token = self.lease
+        with self._lock:
+            self.sending = True
+            said, self._said = self._said, {}
+            lines, self._lines = self._lines, []
+            waiting, self._waiting = self._waiting, []
+        return Said(Progress(key=key, token=token, logs=tuple(lines), **said), tuple(waiting))
+
+    def give_up(self) -> None:
+        """Nothing more of it will be stored."""
+        refuse(self.take().waiting, str(self.stop or Stop.LOST))
+
+
+def refuse(waiting: Iterable[Future[None]], reason: str) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_exception(Stopped(reason))

@@ -1,0 +1,52 @@
+"""What a worker needs of the other side. The engine has all of it; a link over HTTP will have the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from reelstate.core.machine import TaskStatus, WorkerStatus
+from reelstate.core.model import (
+    Claim,
+    Completion,
+    Failure,
+    Page,
+    Progress,
+    Release,
+    Report,
+    Task,
+    Verdict,
+)
+
+
+class Link(Protocol):
+    async def register(self, name: str, **options: Any) -> int: ...
+
+    async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim: ...
+
+    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report: ...
+
+    async def complete(self, items: Sequence[Completion]) -> list[Verdict]: ...
+
+    async def fail(self, items: Sequence[Failure]) -> list[Verdict]: ...
+
+    async def release(self, items: Sequence[Release]) -> list[Verdict]: ...
+
+    async def tasks(
+        self,
+        job_id: int,
+        *,
+        stage: str | None = None,
+        statuses: Collection[TaskStatus] | None = None,
+        limit: int = 500,
+        after: str | None = None,
+    ) -> Page[Task]: ...
+
+    async def move_worker(
+        self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None
+    ) -> bool: ...
+
+
+Connect = Callable[[], AbstractAsyncContextManager[Link]]
+"""Opens a link of one's own, for a thread with an event loop of its own."""

@@ -1,0 +1,389 @@
+"""The worker: claims tasks in batches, runs them, reports what they came to, for ever.
+
+```text
+ bell, poll ──▶ claim ──▶ queue ──▶ runs (as many as its concurrency) ──▶ outbox ──▶ complete | fail
+                  ▲                  │  ▲                                    │
+                  └── room ◀─────────┘  └── stop: lost, cancelled ◀── heartbeat (its own thread) ──▶ report
+```
+
+A task is in the ledger from its claim until the store has its end, and as long as it is there its lease is renewed.
+The store's word rules: a task that the heartbeat finds lost or cancelled is stopped, and nothing is reported of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from reelstate.core.declaration import Pipeline, StageHandler
+from reelstate.core.document import LIMITS, Limits
+from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
+from reelstate.core.machine import Actor, WorkerStatus
+from reelstate.core.model import ClaimedTask, Release, Verdict
+from reelstate.core.outcome import Ended
+from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.worker.desk import LocalDesk
+from reelstate.worker.heartbeat import Answer, Heartbeat
+from reelstate.worker.held import Held, Lease, Stop
+from reelstate.worker.link import Connect, Link
+from reelstate.worker.outbox import Outbox
+from reelstate.worker.pace import Pace
+from reelstate.worker.runner import attempt
+from reelstate.worker.terms import Terms
+
+logger = logging.getLogger("reelstate.worker")
+
+PAUSE = 1.0
+"""Between two tries of something that the store could not do."""
+UNKNOWN_STAGE_PAUSE = 10.0
+"""How long a pipeline is left to others after a task of it that this code can't run."""
+SUSPECT_PATIENCE = 5.0, 15.0
+"""How long a task that must run alone may wait before this worker empties itself for it."""
+FAREWELL = 10.0
+"""How long a worker that ends waits for the store to take its last words."""
+MOST_UNSENT = 2000
+
+
+class Worker:
+    """Runs the tasks of some pipelines. `run` returns after `stop`, when everything is finished or given back."""
+
+    def __init__(
+        self,
+        link: Link,
+        connect: Connect,
+        dispatch: Dispatch,
+        pipelines: Iterable[Pipeline],
+        terms: Terms,
+        *,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self.terms = terms
+        self.id: int | None = None
+        self.registered = asyncio.Event()
+        self._link = link
+        self._connect = connect
+        self._dispatch = dispatch
+        self._limits = limits
+        self._handlers = {pipeline.name: pipeline.handlers for pipeline in pipelines}
+        self._resting: dict[str, float] = {}
+        self._ledger: dict[Lease, Held] = {}
+        self._queue: deque[Held] = deque()
+        self._running: set[Held] = set()
+        self._outbox = Outbox(link, self._store_words, self._delivered)
+        self._pace = Pace(terms.concurrency, terms.prefetch)
+        self._wake = asyncio.Event()
+        self._look = True
+        self._draining = False
+        self._suspect_until: float | None = None
+        self._stopping = asyncio.Event()
+        self._hurried = asyncio.Event()
+        self._heartbeat: Heartbeat | None = None
+        self._again: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    def stop(self) -> None:
+        """Take nothing more, let what runs finish within the grace. Told a second time: give it back at once."""
+        if self._stopping.is_set():
+            self._hurried.set()
+        self._stopping.set()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until stopped; whatever is left then goes back to the store, uncharged."""
+        await self._register()
+        loops = [asyncio.create_task(loop) for loop in (self._listen(), self._claim_for_ever(), self._outbox.run())]
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait([*loops, stopping], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._stopping.set()
+            self._wake.set()
+            # A claim on its way is waited for: cut off, it could leave leases behind that nobody knows of.
+            await asyncio.wait(loops[1:2], timeout=FAREWELL)
+            await self._wind_down()
+            for loop in (*loops, stopping):
+                loop.cancel()
+            ends = await asyncio.gather(*loops, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
+
+    async def _register(self) -> None:
+        """Become known under a new id; wait for a store that is away."""
+        while not self._stopping.is_set():
+            try:
+                self.id = await self._link.register(
+                    self.terms.name, pipelines=sorted(self._handlers), **self.terms.registration()
+                )
+            except StoreError as error:
+                logger.warning("can't register: %s", error)
+                await asyncio.sleep(PAUSE)
+            else:
+                self._start_heartbeat(self.id)
+                logger.info("worker %s is ready: %d slots", self.terms.name, self.terms.concurrency)
+                self.registered.set()
+                return
+
+    def _start_heartbeat(self, worker_id: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._heartbeat = Heartbeat(
+            self._connect,
+            worker_id,
+            self._ledger,
+            every=self.terms.heartbeat,
+            on_answer=lambda answer: _post(loop, self._heed, answer),
+            on_unknown=lambda: _post(loop, self._forgotten),
+        )
+        self._heartbeat.start()
+
+    async def _listen(self) -> None:
+        """Bells and the clock say when to look; a bell that says stop has every lease asked after."""
+        listener = self._dispatch.listen()
+        try:
+            while True:
+                bells = await listener.wait(self.terms.poll * random.uniform(0.8, 1.2))
+                if Bell.STOP in bells:
+                    self._hurry(whole=True)
+                if not bells or Bell.WORK in bells:
+                    self._look = True
+                    self._wake.set()
+        finally:
+            listener.close()
+
+    async def _claim_for_ever(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            room = self._room()
+            if room and self._look:
+                await self._claim(room)
+            else:
+                await self._wake.wait()
+
+    def _room(self) -> int:
+        """How many tasks to ask for now. What is fetched ahead is asked for in batches, not one by one."""
+        queued, ahead = len(self._queue), self._pace.ahead
+        if self._draining or self._yields() or queued * 2 > ahead or len(self._outbox) > MOST_UNSENT:
+            return 0
+        return max(0, self.terms.concurrency + ahead - len(self._running) - queued)
+
+    def _yields(self) -> bool:
+        """Whether to run empty, so that a task which must be alone gets its turn."""
+        return self._suspect_until is not None and time.monotonic() > self._suspect_until and bool(self._ledger)
+
+    async def _claim(self, room: int) -> None:
+        self._look = False
+        try:
+            claim = await self._link.claim(
+                self._known_id(), room, pipelines=self._claimable(), gpu_grace=self.terms.gpu_grace
+            )
+        except WorkerUnknown:
+            self._forgotten()
+            await asyncio.sleep(PAUSE)
+        except (StoreError, WorkerRefused) as error:
+            logger.warning("no claim: %s", error)
+            self._look = True
+            await asyncio.sleep(PAUSE * random.uniform(0.5, 1.0))
+        else:
+            self._look |= len(claim.tasks) == room
+            self._note_suspects(waiting=claim.suspects_waiting)
+            await self._take(claim.tasks)
+
+    def _note_suspects(self, *, waiting: bool) -> None:
+        if not waiting:
+            self._suspect_until = None
+        elif self._suspect_until is None:
+            self._suspect_until = time.monotonic() + random.uniform(*SUSPECT_PATIENCE)
+
+    def _claimable(self) -> list[str]:
+        now = time.monotonic()
+        return [name for name in self._handlers if self._resting.get(name, 0.0) <= now]
+
+    async def _take(self, tasks: Sequence[ClaimedTask]) -> None:
+        now = time.monotonic()
+        strange: list[Held] = []
+        for task in tasks:
+            held = Held(task, now)
+            self._ledger[held.lease] = held
+            (self._queue if self._handler(task) else strange).append(held)
+        if strange:
+            await self._leave_to_others(strange)
+        if not self._stopping.is_set():
+            self._fill()
+
+    def _handler(self, task: ClaimedTask) -> StageHandler | None:
+        return self._handlers[task.pipeline].get(task.stage_name)
+
+    async def _leave_to_others(self, strange: Sequence[Held]) -> None:
+        """Give back tasks of stages that this code does not have: another version of it was deployed elsewhere."""
+        for held in strange:
+            self._resting[held.task.pipeline] = time.monotonic() + UNKNOWN_STAGE_PAUSE
+            names = held.task.pipeline, held.task.stage_name
+            logger.error("this code has no stage %s.%s; its task is left to a worker that has it", *names)
+        await self._give_back(strange)
+
+    def _fill(self) -> None:
+        """Start what waits in the queue while there are free slots."""
+        while self._queue and len(self._running) < self.terms.concurrency:
+            held = self._queue.popleft()
+            self._running.add(held)
+            held.run = asyncio.create_task(self._run(held))
+
+    async def _run(self, held: Held) -> None:
+        """One attempt, from its start to the outbox."""
+        handler = self._handler(held.task)
+        if handler is None:
+            return
+        desk = LocalDesk(held, self._link, self._limits, self._hurry)
+        started = time.perf_counter()
+        ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
+        self._pace.ran(time.perf_counter() - started)
+        self._running.discard(held)
+        if ended is not None and held.stop is None:
+            self._outbox.put(ended)
+        elif held.stop is not Stop.RELEASED:
+            self._forget(held)
+        self._fill()
+        self._wake.set()
+
+    async def _store_words(self, ended: Sequence[Ended]) -> None:
+        """What runs have said is stored before what they came to: afterwards nobody would take it."""
+        held = [self._ledger.get((each.key, each.token)) for each in ended]
+        waiting = [each.stored() for each in held if each is not None and (each.has_said or each.sending)]
+        if waiting:
+            self._hurry()
+            await asyncio.gather(*map(asyncio.wrap_future, waiting), return_exceptions=True)
+
+    def _delivered(self, ended: Ended, verdict: Verdict) -> None:
+        """The store has taken (or refused) the end of a run."""
+        if verdict not in {Verdict.OK, Verdict.REPEATED}:
+            logger.warning("task %s: what it came to was refused: %s", ended.key, verdict)
+        held = self._ledger.get((ended.key, ended.token))
+        if held is not None:
+            self._forget(held)
+
+    def _forget(self, held: Held) -> None:
+        self._ledger.pop(held.lease, None)
+        if held.stop:
+            held.give_up()
+        if held.task.lost or self._suspect_until is not None:
+            self._look = True  # what it kept from being claimed may be free now
+        self._wake.set()
+
+    def _heed(self, answer: Answer) -> None:
+        """What the heartbeat learned."""
+        for lease, verdict in answer.refused:
+            held = self._ledger.get(lease)
+            if held is not None and held.stop is None and verdict is not Verdict.REPEATED:
+                self._stop_task(held, Stop.CANCELLED if verdict is Verdict.CANCELLED else Stop.LOST)
+        if answer.drain != self._draining:
+            self._draining = answer.drain
+            logger.info("worker %s %s", self.terms.name, "drains" if answer.drain else "takes work again")
+            self._look = True
+            self._wake.set()
+
+    def _stop_task(self, held: Held, why: Stop) -> None:
+        held.stop = why
+        logger.info("task %s is stopped: %s", held.task.key, why)
+        if held.run is None:
+            self._queue.remove(held)
+            self._forget(held)
+        elif held in self._running:
+            held.run.cancel()
+            asyncio.get_running_loop().call_later(self.terms.kill_after + PAUSE, self._abandon, held)
+
+    def _abandon(self, held: Held) -> None:
+        """A handler that does not stop loses its slot; its words are refused by its token."""
+        if held in self._running:
+            logger.error("task %s does not stop; its slot is given to others", held.task.key)
+            self._running.discard(held)
+            self._forget(held)
+            self._fill()
+
+    def _forgotten(self) -> None:
+        """The store does not know this worker any more: whatever it held is lost; begin again."""
+        if not self._stopping.is_set() and self.registered.is_set():
+            self.registered.clear()
+            logger.warning("worker %s is not known any more and registers again", self.terms.name)
+            for held in list(self._ledger.values()):
+                self._stop_task(held, Stop.LOST)
+            self._again = asyncio.create_task(self._register_again())
+
+    async def _register_again(self) -> None:
+        if self._heartbeat is not None:
+            await self._heartbeat.stop()
+        await self._register()
+        self._look = True
+        self._wake.set()
+
+    async def _wind_down(self) -> None:
+        """Let what runs finish within the grace, give back the rest, sign off."""
+        await self._give_back(self._taken_from_queue())
+        await self._settle(self.terms.grace)
+        left = [held for held in self._running if held.stop is None]
+        for held in left:
+            self._stop_task(held, Stop.RELEASED)
+        if self._running:
+            runs = [held.run for held in self._running if held.run is not None]
+            await asyncio.wait(runs, timeout=self.terms.kill_after + PAUSE)
+        try:
+            async with asyncio.timeout(FAREWELL):
+                await self._outbox.emptied()
+                await self._give_back(left)
+                await self._sign_off()
+        except (TimeoutError, ReelstateError) as error:
+            logger.warning("worker %s could not say good-bye; its leases run out by themselves: %s", self.id, error)
+        if self._heartbeat is not None:
+            await self._heartbeat.stop()
+
+    async def _settle(self, grace: float) -> None:
+        """Wait until nothing runs, the grace is over, or somebody is in a hurry."""
+        hurried = asyncio.create_task(self._hurried.wait())
+        end = time.monotonic() + grace
+        if self._running and grace:
+            logger.info("waiting up to %.0f s for %d tasks; stop again to give them back", grace, len(self._running))
+        while self._running and not hurried.done() and (left := end - time.monotonic()) > 0:
+            runs = [held.run for held in self._running if held.run is not None]
+            await asyncio.wait([*runs, hurried], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        hurried.cancel()
+
+    def _taken_from_queue(self) -> list[Held]:
+        taken = list(self._queue)
+        self._queue.clear()
+        return taken
+
+    async def _give_back(self, held: Sequence[Held]) -> None:
+        """Release tasks, uncharged; if the store is away they run out instead."""
+        if held:
+            try:
+                await self._link.release([Release(key=each.task.key, token=each.task.token) for each in held])
+            except StoreError as error:
+                logger.warning("%d tasks could not be given back: %s", len(held), error)
+        for each in held:
+            self._forget(each)
+
+    async def _sign_off(self) -> None:
+        if self.id is not None:
+            await self._link.move_worker(self.id, WorkerStatus.OFFLINE, actor=Actor.WORKER, reason="stopped")
+
+    def _hurry(self, *, whole: bool = False) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.hurry(whole=whole)
+
+    def _known_id(self) -> int:
+        if self.id is None:
+            raise RuntimeError("a worker claims after it has registered")
+        return self.id
+
+
+def _post(loop: asyncio.AbstractEventLoop, call: Any, *arguments: Any) -> None:
+    """Have something done on the worker's loop; from any thread."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(call, *arguments)

@@ -1,0 +1,83 @@
+"""The outbox: what runs came to, on its way to the store. While one batch is on its way the next one grows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from reelstate.core.errors import InvalidRequest, StoreError
+from reelstate.core.model import Completion, Failure, Verdict
+from reelstate.core.outcome import Ended
+from reelstate.worker.link import Link
+
+logger = logging.getLogger("reelstate.worker")
+
+MOST = 500
+PAUSE = 1.0
+Delivered = Callable[[Ended, Verdict], None]
+E = TypeVar("E", Completion, Failure)
+
+
+class Outbox:
+    """Nothing put in here is given up: while the store is away it waits, and the leases with it."""
+
+    def __init__(self, link: Link, before: Callable[[list[Ended]], Awaitable[None]], delivered: Delivered) -> None:
+        self._link = link
+        self._before = before
+        self._delivered = delivered
+        self._waiting: list[Ended] = []
+        self._filled = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, ended: Ended) -> None:
+        self._waiting.append(ended)
+        self._empty.clear()
+        self._filled.set()
+
+    async def run(self) -> None:
+        while True:
+            await self._filled.wait()
+            batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+            await self._before(batch)
+            await self._send([ended for ended in batch if isinstance(ended, Completion)], self._link.complete)
+            await self._send([ended for ended in batch if isinstance(ended, Failure)], self._link.fail)
+            if not self._waiting:
+                self._filled.clear()
+                self._empty.set()
+
+    async def emptied(self) -> None:
+        await self._empty.wait()
+
+    async def _send(self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]]) -> None:
+        """Deliver a batch; one bad item must not hold up the others, so then each goes alone."""
+        if not items:
+            return
+        while True:
+            try:
+                verdicts = await verb(items)
+                break
+            except StoreError as error:
+                logger.warning("%d results wait for the store: %s", len(items), error)
+                await asyncio.sleep(PAUSE)
+            except InvalidRequest as error:
+                await self._one_by_one(items, verb, error)
+                return
+        for ended, verdict in zip(items, verdicts, strict=True):
+            self._delivered(ended, verdict)
+
+    async def _one_by_one(
+        self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]], error: InvalidRequest
+    ) -> None:
+        if len(items) > 1:
+            for item in items:
+                await self._send([item], verb)
+            return
+        (item,) = items
+        words = {"type": type(error).__name__, "message": f"what the handler returned can't be stored: {error}"}
+        await self._send([Failure(key=item.key, token=item.token, error=words, retryable=False)], self._link.fail)

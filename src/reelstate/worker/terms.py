@@ -1,0 +1,52 @@
+"""On what terms a worker works: who it is, what it can do, how much at once, how patient."""
+
+from __future__ import annotations
+
+import re
+import socket
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from reelstate.config import Settings
+from reelstate.process_identity import own_process
+from reelstate.worker import capabilities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    name: str
+    concurrency: int = 4
+    capabilities: frozenset[str] = frozenset()
+    prefetch: int = 500
+    heartbeat: float = 10.0
+    poll: float = 1.0
+    grace: float = 30.0
+    kill_after: float = 5.0
+    gpu_grace: float = 60.0
+
+    def registration(self) -> dict[str, Any]:
+        """How the worker describes itself to the store."""
+        process = own_process()
+        return {
+            "hostname": socket.gethostname(),
+            "software": version("reelstate"),
+            "slots": self.concurrency,
+            "capabilities": self.capabilities,
+            "metadata": {"process": process} if process else None,
+        }
+
+
+def terms_of(settings: Settings) -> Terms:
+    """The terms that the settings name, with what is found on this machine."""
+    return Terms(
+        name=settings.worker_name or re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()) or "worker",
+        concurrency=settings.worker_concurrency,
+        capabilities=capabilities.adjusted(capabilities.found(), settings.worker_capabilities),
+        prefetch=settings.worker_prefetch,
+        heartbeat=settings.heartbeat,
+        poll=settings.poll,
+        grace=settings.worker_grace,
+        kill_after=settings.worker_kill_after,
+        gpu_grace=settings.gpu_grace,
+    )
