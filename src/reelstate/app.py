@@ -9,9 +9,14 @@ from typing import Any
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.pipeline import Graph
+from reelstate.dispatch.dispatch import Dispatch
+from reelstate.dispatch.notify import NotifyDispatch
+from reelstate.dispatch.poll import PollDispatch
+from reelstate.dispatch.signal import SignalDispatch
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
+from reelstate.stores.sqlite.address import database_path
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
 
@@ -30,6 +35,15 @@ def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
     )
 
 
+def dispatch_at(url: str, kind: str = "database") -> Dispatch:
+    """The wake-ups that go with the store at an address; `poll` does without any between processes."""
+    if kind == "poll":
+        return PollDispatch()
+    if kind != "database":
+        raise InvalidRequest("dispatch", f"{kind!r} is no kind of dispatch", hint="database or poll")
+    return SignalDispatch(database_path(url)) if url.startswith("sqlite:") else NotifyDispatch(url)
+
+
 @asynccontextmanager
 async def open_engine(
     url: str,
@@ -37,6 +51,7 @@ async def open_engine(
     pipelines: Iterable[Graph] = (),
     migrate: bool = True,
     clock: Clock | None = None,
+    dispatch: str = "database",
     limits: Limits = LIMITS,
     **options: Any,
 ) -> AsyncIterator[Engine]:
@@ -46,13 +61,18 @@ async def open_engine(
     PostgreSQL, `patience` and `synchronous` for SQLite.
     """
     store = store_at(url, clock=clock, **options)
+    bells = dispatch_at(url, dispatch)
     try:
         if migrate:
             await store.migrate()
         await store.open()
-        engine = Engine(store, limits=limits)
+        await bells.open()
+        engine = Engine(store, dispatch=bells, limits=limits)
         await check_at_open(store)
         await engine.declare(*pipelines)
         yield engine
     finally:
-        await store.close()
+        try:
+            await bells.close()
+        finally:
+            await store.close()

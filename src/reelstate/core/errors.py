@@ -9,6 +9,7 @@ ReelstateError
 ├── NotFound                  no such job, task or worker
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           somebody changed the row since it was read
+├── WaitTimeout               the job did not come to rest in time
 ├── WorkerRefused             the worker's name is disabled, or it is not registered
 └── StoreError                the database
     ├── StoreUnavailable      it can't be reached, or went away and stayed away
@@ -123,6 +124,17 @@ class VersionConflict(ReelstateError):
             hint="read it again and decide on what it says now",
         )
         self.entity, self.key, self.expected, self.found = entity, key, expected, found
+
+
+class WaitTimeout(ReelstateError):
+    """The job did not come to rest in time; it goes on."""
+
+    def __init__(self, job_id: int, status: str, seconds: float) -> None:
+        super().__init__(
+            f"job {job_id} is still {status} after {seconds:g} s",
+            hint="wait longer, watch what it does, or see that workers run",
+        )
+        self.job_id, self.status, self.seconds = job_id, status, seconds
 
 
 class WorkerRefused(ReelstateError):

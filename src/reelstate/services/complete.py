@@ -12,6 +12,7 @@ from reelstate.core.aggregate import Counters
 from reelstate.core.document import LIMITS, Limits, encode
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Completion, Verdict
+from reelstate.dispatch.dispatch import Bell
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.orchestrate import Opened, advance
 from reelstate.services.verdict import HELD_COLUMNS, held, held_of, row_key, verdicts
@@ -26,35 +27,40 @@ Stage = tuple[int, int]
 
 async def complete(
     store: Store, catalogue: Catalogue, items: Sequence[Completion], limits: Limits = LIMITS
-) -> list[Verdict]:
-    """Record results, a verdict per item in the order given. Only a `running` task under the same token takes one."""
+) -> tuple[list[Verdict], set[Bell]]:
+    """Record results, a verdict per item in the order given. Only a `running` task under the same token takes one.
+
+    The bells tell of what was opened and of jobs that came to rest.
+    """
     if not items:
-        return []
+        return [], set()
     rows = {status: _rows(items, status, limits) for status in (TaskStatus.DONE, TaskStatus.SKIPPED)}
     asked = held(items)
 
     targets = {(item.key, item.token): (_target(item),) for item in items}
 
-    async def flow(transaction: Transaction) -> list[Verdict]:
+    async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Bell]]:
         moved = [
             row
             for status, given in rows.items()
             if given
             for row in await transaction.run("complete", Batch(COLUMNS, given), status=status)
         ]
-        await close(transaction, catalogue, Counter((row[0], row[1], row[4]) for row in moved))
-        return await verdicts(transaction, asked, set(map(held_of, moved)), targets.__getitem__)
+        bells = await close(transaction, catalogue, Counter((row[0], row[1], row[4]) for row in moved))
+        return await verdicts(transaction, asked, set(map(held_of, moved)), targets.__getitem__), bells
 
     return await store.write(flow)
 
 
-async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[tuple[int, int, str]]) -> None:
+async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[tuple[int, int, str]]) -> set[Bell]:
     """Count ended tasks by (job, stage, status), and do what follows from the stages that have none left."""
     closed = await count(transaction, ended)
     only = [job_id for job_id, seen in closed.items() if seen.completes]
     if only:
         await transaction.run("complete_jobs", job_ids=sorted(only))
-    await advance(transaction, catalogue, {job: seen.opened for job, seen in closed.items() if not seen.completes})
+    others = {job: seen.opened for job, seen in closed.items() if not seen.completes}
+    bells = await advance(transaction, catalogue, others)
+    return bells | {Bell.REST} if only else bells
 
 
 class Closed:

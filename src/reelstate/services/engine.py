@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
@@ -29,6 +30,8 @@ from reelstate.core.model import (
     Worker,
 )
 from reelstate.core.pipeline import Graph
+from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.dispatch.poll import PollDispatch
 from reelstate.services import observe, workers
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import Claiming, claim
@@ -46,17 +49,20 @@ from reelstate.services.reclaim import reclaim, reclaim_workers
 from reelstate.services.release import release
 from reelstate.services.report import report
 from reelstate.services.submit import submit
+from reelstate.services.watch import wait, watch
 from reelstate.services.workers import Registration
 from reelstate.stores.store import Store
 
+T = TypeVar("T")
 OPERATOR = "operator"
 
 
 class Engine:
     """The verbs in the order of the data's way: submit, orchestrate, claim, report, complete … observe."""
 
-    def __init__(self, store: Store, *, limits: Limits = LIMITS) -> None:
+    def __init__(self, store: Store, *, dispatch: Dispatch | None = None, limits: Limits = LIMITS) -> None:
         self.store = store
+        self.dispatch = dispatch or PollDispatch()
         self.limits = limits
         self.catalogue = Catalogue()
 
@@ -75,11 +81,15 @@ class Engine:
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Make many jobs in one transaction, all or none. Their pipelines may be declared here or by any process."""
         await self.catalogue.find(self.store, {submission.pipeline for submission in submissions})
-        return await submit(self.store, self.catalogue, submissions, self.limits)
+        answers = await submit(self.store, self.catalogue, submissions, self.limits)
+        made = zip(answers, submissions, strict=True)
+        if any(answer.verdict is Verdict.OK and _starts_now(submission) for answer, submission in made):
+            self.dispatch.ring(Bell.WORK)
+        return answers
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make ready what is due, and move on what was missed."""
-        return await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after)
+        return self._rung(await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after))
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
         """Lease tasks to a worker; options are those of `Claiming`."""
@@ -90,16 +100,17 @@ class Engine:
         return await report(self.store, worker_id, items, self.limits)
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
-        return await complete(self.store, self.catalogue, items, self.limits)
+        return self._rung(await complete(self.store, self.catalogue, items, self.limits))
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
-        return await fail(self.store, self.catalogue, items, self.limits)
+        return self._rung(await fail(self.store, self.catalogue, items, self.limits))
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
-        return await release(self.store, items)
+        verdicts = await release(self.store, items)
+        return self._rung((verdicts, [Bell.WORK] if Verdict.OK in verdicts else []))
 
     async def reclaim(self, *, limit: int = 500) -> Reclaimed:
-        return await reclaim(self.store, self.catalogue, limit=limit)
+        return self._rung(await reclaim(self.store, self.catalogue, limit=limit))
 
     async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
         return await reclaim_workers(self.store, stale_after=stale_after)
@@ -109,28 +120,29 @@ class Engine:
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
-        return await cancel(self.store, self.catalogue, operation)
+        return self._operated(await cancel(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
 
     async def retry(self, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Run a job again: what is unfinished, or from a stage on."""
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
 
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
-        return await retry(self.store, self.catalogue, operation, start)
+        return self._operated(await retry(self.store, self.catalogue, operation, start), Bell.WORK)
 
     async def quarantine(self, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Put a job aside until an operator decides."""
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
-        return await quarantine(self.store, self.catalogue, operation)
+        return self._operated(await quarantine(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
 
     async def force(self, job_id: int, target: JobStatus, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Say what a job is, whatever it was: pending, failed or completed."""
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
     async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
-        return await force(self.store, self.catalogue, operation, target)
+        follows = Bell.WORK if target is JobStatus.PENDING else Bell.REST
+        return self._operated(await force(self.store, self.catalogue, operation, target), Bell.STOP, follows)
 
     async def job(self, job_id: int) -> JobDetail:
         return await observe.observe_job(self.store, self.catalogue, job_id)
@@ -164,6 +176,14 @@ class Engine:
         """What happened to a job and all in it; `stage` and `part` narrow it to one entity."""
         return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
 
+    def watch(self, job_id: int, after: str | None = None) -> AsyncGenerator[Event, None]:
+        """What happens to a job, from its beginning or after an event's cursor, as it happens, until the job rests."""
+        return watch(self.store, self.catalogue, self.dispatch, job_id, after)
+
+    async def wait(self, job_id: int, timeout: float | None = None) -> JobDetail:  # noqa: ASYNC109 - ours to raise
+        """The job when it rests; raises `WaitTimeout` when that takes longer than so many seconds."""
+        return await wait(self.store, self.catalogue, self.dispatch, job_id, timeout)
+
     async def worker_history(self, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
         """What happened to one worker instance after a version."""
         return await observe.observe_worker_history(self.store, worker_id, limit=limit, after=after)
@@ -189,12 +209,31 @@ class Engine:
 
     async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         """Let workers of this name claim again; gives those that were draining and go on."""
-        return await workers.enable(self.store, name, actor=actor, reason=reason)
+        return self._rung((await workers.enable(self.store, name, actor=actor, reason=reason), [Bell.WORK]))
 
     async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
         """Refuse claims under this name and give back what its workers run; gives how many tasks."""
-        return await workers.disable(self.store, name, actor=actor, reason=reason)
+        returned = await workers.disable(self.store, name, actor=actor, reason=reason)
+        return self._rung((returned, [Bell.STOP, Bell.WORK] if returned else []))
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant, and mend it when told to."""
-        return await doctor(self.store, self.catalogue, mend=repair)
+        diagnosis = await doctor(self.store, self.catalogue, mend=repair)
+        return self._rung((diagnosis, Bell if diagnosis.repaired else []))
+
+    def _rung(self, answered: tuple[T, Iterable[Bell]]) -> T:
+        """Tell everybody of what is committed by now."""
+        answer, bells = answered
+        for bell in bells:
+            self.dispatch.ring(bell)
+        return answer
+
+    def _operated(self, outcomes: list[Operated], *bells: Bell) -> list[Operated]:
+        changed = any(outcome.verdict is Verdict.OK for outcome in outcomes)
+        return self._rung((outcomes, bells if changed else ()))
+
+
+def _starts_now(submission: Submission) -> bool:
+    if submission.run_after is not None:
+        return submission.run_after <= datetime.now(UTC)
+    return not submission.delay

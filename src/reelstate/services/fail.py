@@ -11,6 +11,7 @@ from reelstate.core.document import LIMITS, Limits, encode, shorten
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import Actor, JobStatus, TaskStatus
 from reelstate.core.model import Failure, Json, TaskKey, Verdict
+from reelstate.dispatch.dispatch import Bell
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import count
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
@@ -31,15 +32,17 @@ class FinalError:
     killer: bool = False
 
 
-async def fail(store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: Limits = LIMITS) -> list[Verdict]:
-    """Record failed attempts, a verdict per item in the order given."""
+async def fail(
+    store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: Limits = LIMITS
+) -> tuple[list[Verdict], set[Bell]]:
+    """Record failed attempts, a verdict per item in the order given, and the bells to ring for what followed."""
     if not items:
-        return []
+        return [], set()
     errors = [_error_text(item, limits) for item in items]
     asked = held(items)
     dice = [random.random() for _ in items]
 
-    async def flow(transaction: Transaction) -> list[Verdict]:
+    async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Bell]]:
         rests = await _rests(transaction, catalogue, items, dice)
         rows = [
             (*item.key, item.token, item.retryable, pause, error)
@@ -48,19 +51,21 @@ async def fail(store: Store, catalogue: Catalogue, items: Sequence[Failure], lim
         rows.sort(key=row_key)
         moved = await transaction.run("fail", Batch(COLUMNS, rows))
         final = [FinalError(TaskKey(*key), error) for *key, _, is_final, error in moved if is_final]
-        await settle(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
+        bells = await settle(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
         accepted = {held_of(row) for row in moved}
-        return await verdicts(transaction, asked, accepted, lambda _: [TaskStatus.ERROR])
+        return await verdicts(transaction, asked, accepted, lambda _: [TaskStatus.ERROR]), bells
 
     return await store.write(flow)
 
 
-async def settle(transaction: Transaction, catalogue: Catalogue, final: Sequence[FinalError], *, actor: Actor) -> None:
+async def settle(
+    transaction: Transaction, catalogue: Catalogue, final: Sequence[FinalError], *, actor: Actor
+) -> set[Bell]:
     """What follows from final errors: a required stage fails its job, a killer has it quarantined, an optional
-    stage goes on without them.
+    stage goes on without them. Gives the bells that tell of it.
     """
     if not final:
-        return
+        return set()
     closed = await count(transaction, Counter((error.key.job_id, error.key.stage, "error") for error in final))
     jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {error.key.job_id for error in final})}
     moves: dict[int, JobMove] = {}
@@ -72,7 +77,9 @@ async def settle(transaction: Transaction, catalogue: Catalogue, final: Sequence
     killed = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
     await rest(transaction, moves.keys() - set(killed), actor=actor, reason="the job failed")
     await rest(transaction, killed, actor=Actor.KEEPER, reason="the job was quarantined", stop=True)
-    await advance(transaction, catalogue, {job: seen.opened for job, seen in closed.items() if job not in moves})
+    others = {job: seen.opened for job, seen in closed.items() if job not in moves}
+    bells = await advance(transaction, catalogue, others)
+    return bells | ({Bell.REST} if moves else set()) | ({Bell.STOP} if killed else set())
 
 
 def _move(job: LockedJob, error: FinalError, actor: Actor) -> JobMove:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from reelstate.core.aggregate import Counters
 from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
 from reelstate.core.pipeline import Next
+from reelstate.dispatch.dispatch import Bell
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.stages import BrokenFanOut, OpeningStage, merged, open_stages
@@ -45,12 +46,18 @@ class _Decisions:
     moves: list[JobMove] = field(default_factory=list)
     quiet: list[tuple[int, str]] = field(default_factory=list)
     again: list[LockedJob] = field(default_factory=list)
+    opens: bool = False
+
+    @property
+    def bells(self) -> set[Bell]:
+        rests = any(move.status not in PHASES for move in self.moves)
+        return ({Bell.WORK} if self.opens else set()) | ({Bell.REST} if rests else set())
 
 
 async def orchestrate(
     store: Store, catalogue: Catalogue, *, limit: int = 1000, stuck_after: float = 60.0
-) -> Orchestrated:
-    """Make due tasks ready, and move on any job whose next step was missed."""
+) -> tuple[Orchestrated, set[Bell]]:
+    """Make due tasks ready, and move on any job whose next step was missed; with the bells to ring for it."""
 
     async def due(transaction: Transaction) -> int:
         moved = await transaction.run("orchestrate_due", limit=limit)
@@ -69,22 +76,29 @@ async def orchestrate(
     if await store.read(restless):
         await store.write(calm)
     found = await store.read(stuck)
+    bells = {Bell.WORK} if ready else set()
     if found:
-        await store.write(lambda transaction: advance(transaction, catalogue, {job_id: {} for job_id in found}))
-    return Orchestrated(ready=ready, advanced=len(found))
+        bells |= await store.write(
+            lambda transaction: advance(transaction, catalogue, {job_id: {} for job_id in found})
+        )
+    return Orchestrated(ready=ready, advanced=len(found)), bells
 
 
-async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> None:
+async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> set[Bell]:
     """Open what the closed stages of these jobs allow, and move the jobs to their next phase or to completed.
 
     `closed` says which stages the caller has just closed: of a job with one stage that is all there is to know.
+    Gives the bells that tell of it.
     """
     jobs = [job for job in await lock_jobs(transaction, catalogue, closed) if job.active]
     known = {job.id: closed[job.id] for job in jobs if len(closed[job.id]) == len(job.declared.graph.stages)}
+    bells: set[Bell] = set()
     while jobs:
         unknown = [job.id for job in jobs if job.id not in known]
-        jobs = await _step(transaction, jobs, known | await stage_counters(transaction, unknown))
-        known = {}
+        decisions = await _step(transaction, jobs, known | await stage_counters(transaction, unknown))
+        bells |= decisions.bells
+        jobs, known = decisions.again, {}
+    return bells
 
 
 async def stage_counters(transaction: Transaction, job_ids: Sequence[int]) -> dict[int, Opened]:
@@ -115,8 +129,8 @@ async def rest(
         await transaction.run(statement, job_ids=wanted, actor=actor, reason=reason)
 
 
-async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[int, Opened]) -> list[LockedJob]:
-    """One round for each job; gives those that must be looked at again because an empty stage was passed over."""
+async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[int, Opened]) -> _Decisions:
+    """One round for each job; those in `again` must be looked at again because an empty stage was passed over."""
     decisions = _Decisions()
     for job in jobs:
         await _decide(transaction, job, seen[job.id], decisions)
@@ -127,7 +141,7 @@ async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[i
     await move_jobs(transaction, decisions.moves)
     failed = [move.job.id for move in decisions.moves if move.status is JobStatus.FAILED]
     await rest(transaction, failed, actor=Actor.ORCHESTRATOR, reason="the job failed")
-    return decisions.again
+    return decisions
 
 
 async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisions: _Decisions) -> None:
@@ -144,6 +158,7 @@ async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisi
         OpeningStage([job.id], job.declared, opening, job.priority, job.delay, again=opening.stage in seen)
         for opening in following.openings
     ]
+    decisions.opens = decisions.opens or bool(openings)
     if any(opening.fans_out for opening in openings):
         try:
             if await open_stages(transaction, openings):

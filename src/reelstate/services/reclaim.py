@@ -4,29 +4,35 @@ from __future__ import annotations
 
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Reclaimed, TaskKey
+from reelstate.dispatch.dispatch import Bell
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.fail import FinalError, settle
 from reelstate.stores.store import Store, Transaction
 
 
-async def reclaim(store: Store, catalogue: Catalogue, *, limit: int = 500) -> Reclaimed:
-    """Take back up to `limit` expired leases, in one statement that looks at the expiry and moves the task at once."""
+async def reclaim(store: Store, catalogue: Catalogue, *, limit: int = 500) -> tuple[Reclaimed, set[Bell]]:
+    """Take back up to `limit` expired leases, in one statement that looks at the expiry and moves the task at once.
 
-    async def flow(transaction: Transaction) -> Reclaimed:
+    With the bells to ring for it.
+    """
+
+    async def flow(transaction: Transaction) -> tuple[Reclaimed, set[Bell]]:
         moved = await transaction.run("reclaim", limit=limit)
         final = [
             FinalError(TaskKey(*key), error, killer=bool(killer))
             for *key, status, killer, error in moved
             if status == TaskStatus.ERROR
         ]
-        await settle(transaction, catalogue, final, actor=Actor.KEEPER)
+        bells = await settle(transaction, catalogue, final, actor=Actor.KEEPER)
         statuses = [row[3] for row in moved]
-        return Reclaimed(
-            ready=statuses.count(TaskStatus.READY),
+        ready = statuses.count(TaskStatus.READY)
+        reclaimed = Reclaimed(
+            ready=ready,
             failed=len(final),
             stopped=statuses.count(TaskStatus.NEW) + statuses.count(TaskStatus.CANCELLED),
             quarantined=tuple(sorted({error.key.job_id for error in final if error.killer})),
         )
+        return reclaimed, bells | {Bell.WORK} if ready else bells
 
     return await store.write(flow)
 
