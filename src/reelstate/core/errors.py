@@ -10,7 +10,8 @@ ReelstateError
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           somebody changed the row since it was read
 ├── WaitTimeout               the job did not come to rest in time
-├── WorkerRefused             the worker's name is disabled, or it is not registered
+├── WorkerRefused             the worker may not take work: its name is disabled
+│   └── WorkerUnknown         it is not registered, or was pruned
 └── StoreError                the database
     ├── StoreUnavailable      it can't be reached, or went away and stayed away
     ├── StoreFull             no room left on its disk
@@ -139,6 +140,14 @@ class WaitTimeout(ReelstateError):
 
 class WorkerRefused(ReelstateError):
     """The worker may not take work."""
+
+
+class WorkerUnknown(WorkerRefused):
+    """No worker of this id is registered."""
+
+    def __init__(self, worker_id: int) -> None:
+        super().__init__(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
+        self.worker_id = worker_id
 
 
 class StoreError(ReelstateError):
