@@ -374,3 +374,48 @@ async def test_a_job_named_twice_is_moved_once(engine: Engine) -> None:
     job_id = (await engine.submit("simple")).job_id
     operated = await engine.cancel_many(Operation(job_ids=[job_id, job_id], actor="operator"))
     assert [outcome.verdict for outcome in operated] == [Verdict.OK, Verdict.REPEATED]
+
+
+async def test_a_batch_from_a_stage_runs_the_jobs_that_can_and_says_why_the_others_can_not(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    can = [await a_failed_fan(engine, worker) for _ in range(2)]
+    stageless = await submitted(engine, "parts", {"parts": 2})
+    await engine.force(stageless, JobStatus.FAILED, reason="to see")
+    busy = await submitted(engine, "fan")
+    await engine.complete([done(await take_one(engine, worker), {"items": 1})])
+    await engine.complete([done(await take_one(engine, worker))])
+    pack = await take_one(engine, worker)
+    before = [await engine.job(job_id) for job_id in (stageless, busy)]
+    operation = Operation(job_ids=[can[0], stageless, 404, busy, can[1], stageless], actor="operator")
+    outcomes = await engine.retry_many(operation, From("work"))
+    assert [outcome.job_id for outcome in outcomes] == list(operation.job_ids)
+    refused = [Verdict.OK, None, Verdict.UNKNOWN, None, Verdict.OK, None]
+    assert [outcome.verdict for outcome in outcomes] == refused
+    said = [str(outcome.error) for outcome in outcomes if outcome.verdict is None]
+    assert said[0] == said[2] == "stage: pipeline 'parts' has no stage 'work' (stages: part)"
+    assert said[1] == "stage: tasks of pack are running on what it made (wait for them, or cancel)"
+    for job_id in can:
+        assert await stage_statuses(engine, job_id) == {"plan": DONE, "work": READY, "pack": NEW}
+    assert [await engine.job(job_id) for job_id in (stageless, busy)] == before
+    assert await engine.complete([done(pack)]) == [Verdict.OK]
+
+
+async def test_a_batch_from_a_part_passes_over_the_jobs_that_have_no_such_part(engine: Engine) -> None:
+    few, many = [await submitted(engine, "parts", {"parts": parts}) for parts in (2, 8)]
+    operation = Operation(job_ids=[few, many], actor="operator")
+    await finish_all_but_one(engine, few, many)
+    few_outcome, many_outcome = await engine.retry_many(operation, From("part", (5, 6)))
+    assert (few_outcome.verdict, many_outcome.verdict) == (None, Verdict.OK)
+    assert isinstance(few_outcome.error, InvalidRequest)
+    assert few_outcome.error.field == "parts"
+    assert await status_of(engine, few) is JobStatus.FAILED
+    assert await task_statuses(engine, many) == [READY, *[DONE] * 4, READY, READY, DONE]
+
+
+async def finish_all_but_one(engine: Engine, *job_ids: int) -> None:
+    """The first part of each job fails for good, the others are done."""
+    tasks = await take(engine, await a_worker(engine))
+    bad = [task for task in tasks if task.key.part == 0]
+    await engine.complete([done(task) for task in tasks if task not in bad])
+    await fail_for_good(engine, *bad)
+    assert [await status_of(engine, job_id) for job_id in job_ids] == [JobStatus.FAILED] * len(job_ids)

@@ -6,7 +6,7 @@ are not locked yet; the second look takes them without waiting, and where somebo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reelstate.core.document import plain_text, whole
@@ -49,6 +49,8 @@ class Operated:
 
 
 Apply = Callable[[Transaction, list[LockedJob]], Awaitable[None]]
+Objections = Callable[[Transaction, list[LockedJob]], Awaitable[dict[int, ReelstateError]]]
+"""Why the verb can't be done to some of these jobs, by their ids."""
 
 
 async def operate(
@@ -59,10 +61,12 @@ async def operate(
     apply: Apply,
     *,
     already: Collection[JobStatus] | None = None,
+    objections: Objections | None = None,
 ) -> list[Operated]:
     """Move jobs to `target` where their machine allows it; `apply` does the verb's own part for those that move.
 
-    Jobs in a status in `already` (by default the target) are as the verb would have them, so nothing is done.
+    Jobs in a status in `already` (by default the target) are as the verb would have them, so nothing is done. Those
+    that the verb itself can't be done to, by its `objections`, are left as they are.
     """
 
     async def flow(transaction: Transaction) -> list[Operated]:
@@ -71,9 +75,10 @@ async def operate(
         outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in operation.job_ids]
         outcomes = _once_each(outcomes)
         moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
-        if moving:
-            await apply(transaction, moving)
-        return outcomes
+        refused = await objections(transaction, moving) if objections and moving else {}
+        if len(moving) > len(refused):
+            await apply(transaction, [job for job in moving if job.id not in refused])
+        return [_unless_refused(outcome, refused) for outcome in outcomes]
 
     return await store.write(flow)
 
@@ -99,6 +104,12 @@ def _once_each(outcomes: list[Operated]) -> list[Operated]:
         result.append(Operated(outcome.job_id, Verdict.REPEATED) if again else outcome)
         seen.add(outcome.job_id)
     return result
+
+
+def _unless_refused(outcome: Operated, refused: Mapping[int, ReelstateError]) -> Operated:
+    if outcome.job_id in refused:
+        return Operated(outcome.job_id, None, refused[outcome.job_id])
+    return outcome
 
 
 def require_reason(operation: Operation, verb: str) -> None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from reelstate.core.errors import InvalidRequest
+from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import recount
 from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate
-from reelstate.services.orchestrate import advance, closed_stages, stage_counters
+from reelstate.services.orchestrate import Opened, advance, closed_stages, stage_counters
 from reelstate.stores.store import Batch, Store, Transaction
 
 ALL_PARTS = (0, 2**31 - 1)
@@ -50,8 +51,10 @@ async def retry(store: Store, catalogue: Catalogue, operation: Operation, start:
         await move(transaction, jobs, JobStatus.PENDING, operation)
         await advance(transaction, catalogue, {job.id: {} for job in jobs})
 
-    already = ACTIVE_JOBS if start is None else ()
-    return await operate(store, catalogue, operation, JobStatus.PENDING, apply, already=already)
+    if start is None:
+        return await operate(store, catalogue, operation, JobStatus.PENDING, apply, already=ACTIVE_JOBS)
+    objections = partial(_objections, start=start)
+    return await operate(store, catalogue, operation, JobStatus.PENDING, apply, already=(), objections=objections)
 
 
 async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation: Operation) -> None:
@@ -70,33 +73,57 @@ async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation:
     await recount(transaction, [(job_id, stage, None) for job_id, stage, _ in rows])
 
 
-async def _rewind(transaction: Transaction, job: LockedJob, start: From, operation: Operation) -> None:
+async def _objections(transaction: Transaction, jobs: Sequence[LockedJob], start: From) -> dict[int, ReelstateError]:
+    """Which jobs can't be run again from there, and why: no such stage, no such part, or others run on what it made."""
+    able = [job for job in jobs if start.stage in job.declared.graph.index]
+    running = await _running_downstream(transaction, able, start)
+    opened = await stage_counters(transaction, [job.id for job in able])
+    found: dict[int, InvalidRequest | None]
+    found = {job.id: _parts_missing(job, start, opened[job.id]) for job in able}
+    found |= {job.id: _no_stage(job, start) for job in jobs if job.id not in found}
+    found |= {job_id: _in_use(names) for job_id, names in running.items()}
+    return {job_id: error for job_id, error in found.items() if error}
+
+
+async def _running_downstream(transaction: Transaction, jobs: Sequence[LockedJob], start: From) -> dict[int, list[str]]:
+    """Names of the stages after that one whose tasks are running, by job."""
+    graphs = {job.id: job.declared.graph for job in jobs}
+    rows = [(job_id, stage) for job_id, graph in graphs.items() for stage in graph.downstream(graph.index[start.stage])]
+    names: dict[int, list[str]] = {}
+    for job_id, stage in await transaction.run("retry_running", Batch(("job_id", "stage"), rows)) if rows else ():
+        names.setdefault(job_id, []).append(graphs[job_id].stages[stage].name)
+    return names
+
+
+def _no_stage(job: LockedJob, start: From) -> InvalidRequest:
     graph = job.declared.graph
-    if start.stage not in graph.index:
-        raise InvalidRequest("stage", f"there is no stage {start.stage!r}", hint=f"stages: {', '.join(graph.index)}")
-    number = graph.index[start.stage]
-    downstream = graph.downstream(number)
-    running = await transaction.run("retry_running", job_id=job.id, stages=list(downstream))
-    if running:
-        names = ", ".join(graph.stages[stage].name for stage, _ in running)
-        raise InvalidRequest("stage", f"tasks of {names} are running on what it made", hint="wait for them, or cancel")
-    await _require_parts(transaction, job, number, start)
-    for stage in reversed(downstream):
+    message = f"pipeline {graph.name!r} has no stage {start.stage!r}"
+    return InvalidRequest("stage", message, hint=f"stages: {', '.join(graph.index)}")
+
+
+def _in_use(names: Sequence[str]) -> InvalidRequest:
+    message = f"tasks of {', '.join(names)} are running on what it made"
+    return InvalidRequest("stage", message, hint="wait for them, or cancel")
+
+
+def _parts_missing(job: LockedJob, start: From, opened: Opened) -> InvalidRequest | None:
+    stage = job.declared.graph.index[start.stage]
+    if stage not in opened:
+        return None
+    total = opened[stage][1].total
+    missing = [first for first, _ in start.ranges if first > 0 and first >= total]
+    if not missing:
+        return None
+    message = f"stage {start.stage!r} has {total} parts, none from {missing[0]} on"
+    return InvalidRequest("parts", message, hint="the first part is 0")
+
+
+async def _rewind(transaction: Transaction, job: LockedJob, start: From, operation: Operation) -> None:
+    number = job.declared.graph.index[start.stage]
+    for stage in reversed(job.declared.graph.downstream(number)):
         await _run_again(transaction, job, stage, ALL_PARTS, TaskStatus.NEW, operation)
     for parts in start.ranges:
         await _run_again(transaction, job, number, parts, TaskStatus.READY, operation)
-
-
-async def _require_parts(transaction: Transaction, job: LockedJob, stage: int, start: From) -> None:
-    opened = (await stage_counters(transaction, [job.id]))[job.id]
-    if stage not in opened:
-        return
-    total = opened[stage][1].total
-    for first, _ in start.ranges:
-        if first > 0 and first >= total:
-            raise InvalidRequest(
-                "parts", f"stage {start.stage!r} has {total} parts, none from {first} on", hint="the first part is 0"
-            )
 
 
 async def _run_again(

@@ -1,3 +1,5 @@
-SELECT stage, count(*) FROM reelstate.tasks
-WHERE job_id = %(job_id)s AND stage = ANY (%(stages)s::smallint[]) AND status = 'running'
-GROUP BY stage ORDER BY stage
+SELECT given.job_id, given.stage
+FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[]) AS given (job_id, stage)
+WHERE EXISTS (
+    SELECT FROM reelstate.tasks t WHERE t.job_id = given.job_id AND t.stage = given.stage AND t.status = 'running')
+ORDER BY given.job_id, given.stage
