@@ -3,20 +3,26 @@
 from importlib.metadata import version
 
 from reelstate.app import open_engine as open
+from reelstate.config import Settings
+from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Completion, Failure, LogLine, Progress, Release, Submission, TaskKey, Verdict
+from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.services.engine import Engine
 from reelstate.services.operate.operation import Operation
 from reelstate.services.operate.retry import From
+from reelstate.worker.run import BlockingRun, Run
 
 __all__ = [
     "Backoff",
+    "BlockingRun",
     "Completion",
     "Engine",
+    "Fail",
     "Failure",
     "From",
     "Graph",
@@ -24,10 +30,16 @@ __all__ = [
     "Limits",
     "LogLine",
     "Operation",
+    "Pipeline",
     "Progress",
     "ReelstateError",
     "Release",
+    "Retry",
+    "Run",
+    "Settings",
+    "Skip",
     "StageSpec",
+    "Stopped",
     "Submission",
     "TaskKey",
     "TaskStatus",

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
-from reelstate.core.document import LIMITS, Limits
+from reelstate.config import Settings
+from reelstate.core.declaration import Pipeline
+from reelstate.core.document import Limits
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.notify import NotifyDispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
+from reelstate.keeper import Keeper
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.sqlite.address import database_path
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
+from reelstate.worker.link import Link
+from reelstate.worker.loop import Worker
+from reelstate.worker.terms import terms_of
 
 
 def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
@@ -48,31 +56,84 @@ def dispatch_at(url: str, kind: str = "database") -> Dispatch:
 async def open_engine(
     url: str,
     *,
-    pipelines: Iterable[Graph] = (),
+    pipelines: Iterable[Pipeline | Graph] = (),
+    workers: int = 0,
+    settings: Settings | None = None,
     migrate: bool = True,
     clock: Clock | None = None,
-    dispatch: str = "database",
-    limits: Limits = LIMITS,
+    dispatch: str | None = None,
+    limits: Limits | None = None,
     **options: Any,
 ) -> AsyncIterator[Engine]:
     """An engine on the store at this address, its schema brought up to date, its quick invariants checked.
 
+    With `workers` it also runs tasks, so many at once, and the keeper; on leaving they finish within the grace.
     Options are the store's: `connections` and `patience` (seconds to wait for a database that went away) for
     PostgreSQL, `patience` and `synchronous` for SQLite.
     """
-    store = store_at(url, clock=clock, **options)
-    bells = dispatch_at(url, dispatch)
+    declared = list(pipelines)
+    chosen = settings or Settings(database_url=url)
+    store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
+    bells = dispatch_at(url, dispatch or chosen.dispatch)
     try:
         if migrate:
             await store.migrate()
         await store.open()
         await bells.open()
-        engine = Engine(store, dispatch=bells, limits=limits)
+        engine = Engine(store, dispatch=bells, limits=limits or chosen.limits)
         await check_at_open(store)
-        await engine.declare(*pipelines)
-        yield engine
+        await engine.declare(*(each.graph if isinstance(each, Pipeline) else each for each in declared))
+        if workers:
+            handled = [each for each in declared if isinstance(each, Pipeline)]
+            terms = replace(chosen, database_url=url, worker_concurrency=workers)
+            async with _at_work(engine, handled, terms):
+                yield engine
+        else:
+            yield engine
     finally:
         try:
             await bells.close()
         finally:
             await store.close()
+
+
+def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> Worker:
+    """A worker on this engine; its heartbeat has a link of its own."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Link]:
+        if isinstance(engine.store, SQLiteStore):
+            yield engine  # its thread serves every loop
+            return
+        store = store_at(settings.database_url, patience=settings.database_patience, connections=1)
+        try:
+            await store.open()
+            yield Engine(store, limits=engine.limits)
+        finally:
+            await store.close()
+
+    return Worker(engine, connect, engine.dispatch, pipelines, terms_of(settings), limits=engine.limits)
+
+
+@asynccontextmanager
+async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings) -> AsyncIterator[None]:
+    """A worker and a keeper beside whatever else this process does."""
+    worker = worker_for(engine, pipelines, settings)
+    running = asyncio.create_task(worker.run())
+    keeping = asyncio.create_task(Keeper(engine, settings).run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        try:
+            await running
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+
+
+def _store_options(url: str, settings: Settings | None) -> dict[str, Any]:
+    if settings is None:
+        return {}
+    options: dict[str, Any] = {"patience": settings.database_patience}
+    return options if url.startswith("sqlite:") else {**options, "connections": settings.database_connections}

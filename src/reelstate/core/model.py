@@ -68,6 +68,10 @@ class Submitted:
     job_id: int
     verdict: Verdict
 
+    @property
+    def id(self) -> int:
+        return self.job_id
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimedTask:

@@ -150,7 +150,7 @@ class Worker:
         try:
             while True:
                 bells = await listener.wait(self.terms.poll * random.uniform(0.8, 1.2))
-                if Bell.STOP in bells:
+                if Bell.STOP in bells or (bells and self._draining):
                     self._hurry(whole=True)
                 if not bells or Bell.WORK in bells:
                     self._look = True

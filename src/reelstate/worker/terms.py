@@ -40,7 +40,7 @@ class Terms:
 def terms_of(settings: Settings) -> Terms:
     """The terms that the settings name, with what is found on this machine."""
     return Terms(
-        name=settings.worker_name or re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()) or "worker",
+        name=settings.worker_name or host_name(),
         concurrency=settings.worker_concurrency,
         capabilities=capabilities.adjusted(capabilities.found(), settings.worker_capabilities),
         prefetch=settings.worker_prefetch,
@@ -50,3 +50,8 @@ def terms_of(settings: Settings) -> Terms:
         kill_after=settings.worker_kill_after,
         gpu_grace=settings.gpu_grace,
     )
+
+
+def host_name() -> str:
+    """The host's name, as a worker may be called."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()).lstrip("._-") or "worker"

@@ -1,0 +1,5 @@
+"""`python -m reelstate` is the command `reel`."""
+
+from reelstate.cli.main import app
+
+app()

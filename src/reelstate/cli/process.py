@@ -1,0 +1,31 @@
+"""What the commands that stay have in common: their log, and how they say what they do."""
+
+from __future__ import annotations
+
+import logging
+
+import typer
+
+from reelstate.config import Settings
+from reelstate.core.errors import InvalidRequest
+
+FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
+
+
+def set_up_logging(settings: Settings) -> None:
+    logging.basicConfig(level=settings.log_level.upper(), format=FORMAT, datefmt="%H:%M:%S")
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
+
+
+def say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def require_app(settings: Settings) -> str:
+    if not settings.app:
+        raise InvalidRequest(
+            "app",
+            "a worker needs the code of your pipelines",
+            hint="name it: --app module:name, for example --app pipelines:thumbs, or set REEL_APP",
+        )
+    return settings.app

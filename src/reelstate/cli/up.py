@@ -1,0 +1,126 @@
+"""`reel up`: everything on one machine. It keeps the house in order and sees to it that the workers live."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from reelstate.app import open_engine
+from reelstate.cli.application import load
+from reelstate.cli.options import App, Database
+from reelstate.cli.process import require_app, say, set_up_logging
+from reelstate.cli.worker import SUPERVISED
+from reelstate.config import Settings, from_environment, variable
+from reelstate.core.declaration import Pipeline
+from reelstate.core.outcome import without_passwords
+from reelstate.keeper import Keeper
+from reelstate.worker.terms import host_name
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+STEADY = 60.0
+"""A worker that has lived so long starts again without a pause."""
+
+
+def up(
+    app: App = None,
+    database: Database = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Worker processes.")] = 1,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", "-c", help="Tasks that each of them runs at once.")
+    ] = None,
+) -> None:
+    """Run the keeper and workers on this machine; a worker that dies is started again.
+
+    Ctrl-C or SIGTERM: finish what runs within the grace; twice: give it back at once.
+
+    Example: `reel up --app pipelines:thumbs --workers 2`
+    """
+    settings = from_environment(os.environ, app=app, database_url=database, worker_concurrency=concurrency)
+    set_up_logging(settings)
+    load(require_app(settings))  # a mistake in it is told here, once, and not by every worker
+    asyncio.run(_Supervisor(settings, workers).run())
+
+
+class _Supervisor:
+    def __init__(self, settings: Settings, workers: int) -> None:
+        self._settings = settings
+        self._count = workers
+        self._stopping = asyncio.Event()
+        self._processes: set[Process] = set()
+
+    async def run(self) -> None:
+        pipelines = load(self._settings.app)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        async with open_engine(self._settings.database_url, pipelines=pipelines, settings=self._settings) as engine:
+            keeper = Keeper(engine, self._settings)
+            keeping = asyncio.create_task(keeper.run())
+            self._announce(pipelines)
+            try:
+                await asyncio.gather(*(self._keep_alive(number) for number in range(1, self._count + 1)))
+            finally:
+                keeping.cancel()
+                await asyncio.gather(keeping, return_exceptions=True)
+        say("reel is down; nothing was lost")
+
+    def _announce(self, pipelines: Sequence[Pipeline]) -> None:
+        place = without_passwords(self._settings.database_url)
+        say(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {place}")
+        say(f"submit with: reel submit {pipelines[0].name} --database {place}")
+
+    def _stop(self) -> None:
+        self._stopping.set()
+        for process in self._processes:
+            if process.returncode is None:
+                process.send_signal(signal.SIGTERM)
+
+    async def _keep_alive(self, number: int) -> None:
+        """Start a worker, and again when it dies, after a pause that grows while it keeps dying."""
+        pause = FIRST_PAUSE
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            code = await self._live(number)
+            if self._stopping.is_set():
+                return
+            pause = FIRST_PAUSE if time.monotonic() - started > STEADY else min(LONGEST_PAUSE, pause * 2)
+            say(f"worker {number} ended ({_how(code)}); it starts again in {pause:.1f} s")
+            await self._pause(pause)
+
+    async def _live(self, number: int) -> int:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "reelstate", "worker", "--no-keeper", stdin=PIPE, env=self._environment(number)
+        )
+        self._processes.add(process)
+        if self._stopping.is_set():
+            process.send_signal(signal.SIGTERM)
+        try:
+            return await process.wait()
+        finally:
+            self._processes.discard(process)
+
+    def _environment(self, number: int) -> dict[str, str]:
+        """What `up` was told is told to the workers by their environment, where no list of processes shows it."""
+        name = self._settings.worker_name or host_name()
+        told = {
+            "app": self._settings.app,
+            "database_url": self._settings.database_url,
+            "worker_name": f"{name}-{number}",
+            "worker_concurrency": str(self._settings.worker_concurrency),
+        }
+        return {**os.environ, **{variable(key): value for key, value in told.items()}, SUPERVISED: "1"}
+
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.wait([asyncio.ensure_future(self._stopping.wait())], timeout=seconds)
+
+
+def _how(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"

@@ -1,0 +1,84 @@
+"""`reel worker`: run tasks in this process until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from reelstate.app import open_engine, worker_for
+from reelstate.cli.application import load
+from reelstate.cli.options import App, Database
+from reelstate.cli.process import require_app, say, set_up_logging
+from reelstate.config import Settings, from_environment
+from reelstate.core.declaration import Pipeline
+from reelstate.keeper import Keeper
+from reelstate.worker.loop import Worker
+
+SUPERVISED = "REEL_SUPERVISED"
+"""Set by `reel up` in the workers it starts: they stop when it is gone, and leave ctrl-C to it."""
+
+
+def worker(
+    app: App = None,
+    database: Database = None,
+    name: Annotated[str | None, typer.Option(help="The name people read; the host's name when left out.")] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", "-c", help="Tasks that run at once.")] = None,
+    capabilities: Annotated[
+        str | None, typer.Option(help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
+    ] = None,
+    keeper: Annotated[
+        bool, typer.Option(help="Also run the keeper's loop; leadership sees to it that one works.")
+    ] = True,
+) -> None:
+    """Claim tasks and run them until stopped. Ctrl-C or SIGTERM: finish within the grace; twice: give them back.
+
+    Example: `reel worker --app pipelines:thumbs --concurrency 8`
+    """
+    settings = from_environment(
+        os.environ,
+        app=app,
+        database_url=database,
+        worker_name=name,
+        worker_concurrency=concurrency,
+        worker_capabilities=capabilities,
+    )
+    set_up_logging(settings)
+    pipelines = load(require_app(settings))
+    asyncio.run(_work(settings, pipelines, keeper=keeper))
+
+
+async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
+    async with open_engine(settings.database_url, pipelines=pipelines, settings=settings) as engine:
+        found = worker_for(engine, pipelines, settings)
+        _heed_signals(found)
+        keeping = asyncio.create_task(Keeper(engine, settings).run()) if keeper else None
+        say(f"worker {found.terms.name}: {', '.join(p.name for p in pipelines)}; {found.terms.concurrency} at once")
+        try:
+            await found.run()
+        finally:
+            if keeping is not None:
+                keeping.cancel()
+                await asyncio.gather(keeping, return_exceptions=True)
+    say(f"worker {found.terms.name} has stopped; it holds nothing")
+
+
+def _heed_signals(found: Worker) -> None:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, found.stop)
+    if SUPERVISED not in os.environ:
+        loop.add_signal_handler(signal.SIGINT, found.stop)
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def orphaned() -> None:
+        loop.remove_reader(sys.stdin.fileno())
+        found.stop()
+        found.stop()
+
+    loop.add_reader(sys.stdin.fileno(), orphaned)
