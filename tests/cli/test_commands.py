@@ -51,7 +51,7 @@ def test_the_demo_loses_a_worker_and_completes(tmp_path: Path) -> None:
 def test_migrate_may_be_run_again(tmp_path: Path) -> None:
     first = reel("migrate", "--database", "sqlite:///jobs.db", cwd=tmp_path)
     again = reel("migrate", "--database", "sqlite:///jobs.db", cwd=tmp_path)
-    assert first.stdout == "applied: 0001_engine, 0002_constraints, guards\n"
+    assert first.stdout == "applied: 0001_engine, 0002_constraints, 0003_keeper, guards\n"
     assert again.stdout == "the schema is up to date\n"
 
 

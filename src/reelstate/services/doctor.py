@@ -69,12 +69,22 @@ async def doctor(store: Store, catalogue: Catalogue, *, mend: bool = False) -> D
 
 async def check_at_open(store: Store) -> list[Finding]:
     """The quick checks, with each finding in the log."""
+    findings = await quick_check(store)
+    report_findings(findings)
+    return findings
+
+
+async def quick_check(store: Store) -> list[Finding]:
+    """The checks that small indexes answer."""
     missing = await store.missing_guards()
     findings = [Finding(GUARDS, -1, -1, -1, "missing", name) for name in missing]
-    findings += await _examine(store, [check for check in CHECKS if check.quick and (missing or not check.guarded)])
+    quick = [check for check in CHECKS if check.quick and (missing or not check.guarded)]
+    return findings + await _examine(store, quick)
+
+
+def report_findings(findings: Iterable[Finding]) -> None:
     for finding in findings:
         logger.error("%s %s: %s; run `reel doctor`", finding.check, finding.place, finding.detail)
-    return findings
 
 
 async def _examine(store: Store, checks: Iterable[Check]) -> list[Finding]:

@@ -32,12 +32,13 @@ from reelstate.core.model import (
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.dispatch.poll import PollDispatch
-from reelstate.services import observe, workers
+from reelstate.services import keep, observe, workers
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import Claiming, claim
 from reelstate.services.complete import complete
-from reelstate.services.doctor import Diagnosis, doctor
+from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
+from reelstate.services.keep import Keepers, Lead
 from reelstate.services.observe import JobFilter
 from reelstate.services.operate.cancel import cancel
 from reelstate.services.operate.force import force
@@ -47,6 +48,7 @@ from reelstate.services.operate.retry import From, retry
 from reelstate.services.orchestrate import Orchestrated, orchestrate
 from reelstate.services.reclaim import reclaim, reclaim_workers
 from reelstate.services.release import release
+from reelstate.services.repair import Finding
 from reelstate.services.report import report
 from reelstate.services.submit import submit
 from reelstate.services.watch import wait, watch
@@ -109,11 +111,40 @@ class Engine:
         verdicts = await release(self.store, items)
         return self._rung((verdicts, [Bell.WORK] if Verdict.OK in verdicts else []))
 
-    async def reclaim(self, *, limit: int = 500) -> Reclaimed:
-        return self._rung(await reclaim(self.store, self.catalogue, limit=limit))
+    async def reclaim(
+        self, *, limit: int = 500, expired: bool = True, dead: Collection[int] = (), gap: float | None = None
+    ) -> Reclaimed:
+        """Take back expired leases, and those of workers that are dead for certain."""
+        return self._rung(await reclaim(self.store, self.catalogue, limit=limit, expired=expired, dead=dead, gap=gap))
 
     async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
         return await reclaim_workers(self.store, stale_after=stale_after)
+
+    async def lead(self, keeper: str, **terms: Any) -> Lead:
+        """Say that a keeper is here, and whether it leads; terms are those of `keep_lead`."""
+        return await keep.keep_lead(self.store, keeper, **terms)
+
+    async def leave(self, keeper: str) -> None:
+        """Give the lead of the keepers up."""
+        await keep.keep_leave(self.store, keeper)
+
+    async def keepers(self) -> Keepers:
+        """Who leads the keepers, when one was last seen, and whether a grace holds."""
+        return await keep.observe_keepers(self.store)
+
+    async def neighbours(self, machine: str) -> list[tuple[int, Json]]:
+        """The workers of a machine that may hold something, each with the identity of its process."""
+        return await keep.keep_neighbours(self.store, machine)
+
+    async def prune_workers(self, *, older: float) -> list[int]:
+        """Forget worker instances that have been offline for so long."""
+        return await keep.keep_prune(self.store, older=older)
+
+    async def check(self) -> list[Finding]:
+        """Run the quick checks; what was not found before is logged, and told as an event."""
+        found = await keep.keep_findings(self.store, await quick_check(self.store))
+        report_findings(found)
+        return found
 
     async def cancel(self, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """End a job; options (here and below) are `reason` and `version`."""

@@ -1,6 +1,11 @@
-"""reclaim: leases that ran out are taken back. Nothing but the expiry counts; a dead worker only shortens the wait."""
+"""reclaim: leases that ran out are taken back. Nothing but the expiry counts; a dead worker only shortens the wait.
+
+A worker counts as dead only for certain: its process was looked for on its own machine, and it is gone.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Reclaimed, TaskKey
@@ -10,14 +15,26 @@ from reelstate.services.fail import FinalError, settle
 from reelstate.stores.store import Store, Transaction
 
 
-async def reclaim(store: Store, catalogue: Catalogue, *, limit: int = 500) -> tuple[Reclaimed, set[Bell]]:
+async def reclaim(
+    store: Store,
+    catalogue: Catalogue,
+    *,
+    limit: int = 500,
+    expired: bool = True,
+    dead: Collection[int] = (),
+    gap: float | None = None,
+) -> tuple[Reclaimed, set[Bell]]:
     """Take back up to `limit` expired leases, in one statement that looks at the expiry and moves the task at once.
 
-    With the bells to ring for it.
+    Leases of `dead` workers count as expired, and nothing else does with `expired=False`. With a `gap` no expiry counts
+    in the grace of the keepers, nor while none of them was here for so long. With the bells to ring for it.
     """
+    lost = sorted(dead)
 
     async def flow(transaction: Transaction) -> tuple[Reclaimed, set[Bell]]:
-        moved = await transaction.run("reclaim", limit=limit)
+        if lost:
+            await transaction.run("reclaim_dead", dead=lost)
+        moved = await transaction.run("reclaim", limit=limit, expired=expired, dead=lost, gap=gap)
         final = [
             FinalError(TaskKey(*key), error, killer=bool(killer))
             for *key, status, killer, error in moved

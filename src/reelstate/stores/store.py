@@ -27,6 +27,7 @@ TIMES = frozenset(
         "created_at",
         "declared_at",
         "finished_at",
+        "grace_until",
         "last_heartbeat_at",
         "lease_expires_at",
         "opened_at",
@@ -34,7 +35,9 @@ TIMES = frozenset(
         "ready_at",
         "registered_at",
         "run_after",
+        "seen_at",
         "started_at",
+        "swept_at",
     }
 )
 DOCUMENTS = frozenset(

@@ -129,9 +129,9 @@ def triggers() -> set[str]:
     return {f"{table}.{name}" for name, table in found}
 
 
-def constraints(migration: str) -> dict[str, str]:
-    """The statements of the migration that adds the constraints, by the name of the constraint."""
-    found = re.findall(r"(ALTER TABLE \S+ ADD CONSTRAINT (\w+) .*?;)", migration, re.DOTALL)
+def constraints(migrations: str) -> dict[str, str]:
+    """The statements of migrations that add constraints, by the name of the constraint; the last one counts."""
+    found = re.findall(r"(ALTER TABLE \S+ ADD CONSTRAINT (\w+)\s.*?;)", migrations, re.DOTALL)
     return {name: statement for statement, name in found}
 
 

@@ -247,7 +247,7 @@ CREATE TABLE reelstate.events (
     actor text NOT NULL,
     reason text,
     data jsonb,
-    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text])))
+    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text, 'finding'::text])))
 );
 
 -- Name: events_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
@@ -266,6 +266,17 @@ ALTER TABLE reelstate.events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE reelstate.facts (
     name text NOT NULL,
     value text NOT NULL
+);
+
+-- Name: findings; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.findings (
+    name text NOT NULL,
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    part integer NOT NULL,
+    subject text NOT NULL,
+    found_at timestamp with time zone NOT NULL
 );
 
 -- Name: idempotency; Type: TABLE; Schema: reelstate; Owner: -
@@ -316,6 +327,22 @@ CASE
 END)
 )
 WITH (fillfactor='80');
+
+-- Name: keeper; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.keeper (
+    one boolean DEFAULT true NOT NULL,
+    leader text,
+    led_at timestamp with time zone,
+    lead_seconds double precision DEFAULT 0 NOT NULL,
+    seen_at timestamp with time zone,
+    swept_at timestamp with time zone,
+    graced_at timestamp with time zone,
+    grace_until timestamp with time zone,
+    granted double precision DEFAULT 0 NOT NULL,
+    findings integer DEFAULT 0 NOT NULL,
+    CONSTRAINT keeper_one_check CHECK (one)
+);
 
 -- Name: lanes; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -502,6 +529,11 @@ ALTER TABLE ONLY reelstate.events
 ALTER TABLE ONLY reelstate.facts
     ADD CONSTRAINT facts_pkey PRIMARY KEY (name);
 
+-- Name: findings findings_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.findings
+    ADD CONSTRAINT findings_pkey PRIMARY KEY (name, job_id, stage, part, subject);
+
 -- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.idempotency
@@ -511,6 +543,11 @@ ALTER TABLE ONLY reelstate.idempotency
 
 ALTER TABLE ONLY reelstate.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+-- Name: keeper keeper_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.keeper
+    ADD CONSTRAINT keeper_pkey PRIMARY KEY (one);
 
 -- Name: lanes lanes_pipeline_needs_prefers_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -565,6 +602,10 @@ ALTER TABLE ONLY reelstate.workers
 -- Name: events_by_entity; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX events_by_entity ON reelstate.events USING btree (job_id, stage, part, version) WHERE (job_id IS NOT NULL);
+
+-- Name: events_by_finding; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX events_by_finding ON reelstate.events USING btree (version) WHERE (entity = 'finding'::text);
 
 -- Name: events_by_worker; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -50,8 +50,6 @@ HOT = frozenset(
     }
 )
 """Statements whose plan is kept by the connection. The others are planned each time, for the tables as they are."""
-CONSTRAINTS = 2
-"""The number of the migration that adds the constraints."""
 MIGRATION_LOCK = 0x5245454C53544154
 
 
@@ -102,7 +100,7 @@ class PostgresStore:
         self._prepare = prepare
         self._statements = migrate.statements(PACKAGE)
         self._migrations = migrate.migrations(PACKAGE)
-        self._constraints = guards.constraints(self._migrations[CONSTRAINTS - 1].script)
+        self._constraints = guards.constraints("".join(migration.script for migration in self._migrations))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             session_address(url),
             kwargs={"autocommit": True, "prepare_threshold": 0 if prepare else None},

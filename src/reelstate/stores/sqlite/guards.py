@@ -82,6 +82,7 @@ WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
   OR NEW.entity = 'worker'
      AND EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.worker_id
                  AND version = NEW.version)
+  OR NEW.entity = 'finding' AND EXISTS (SELECT 1 FROM events WHERE entity = 'finding' AND version = NEW.version)
 BEGIN
     SELECT RAISE(ABORT, '{REFUSED}events are only ever added');
 END;

@@ -2,7 +2,7 @@ CREATE TABLE archiving (
     since REAL NOT NULL
 );
 
-CREATE TABLE events (
+CREATE TABLE "events" (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     entity    TEXT NOT NULL,
     job_id    INTEGER,
@@ -17,10 +17,12 @@ CREATE TABLE events (
     actor     TEXT NOT NULL,
     reason    TEXT,
     data      TEXT,
-    CONSTRAINT events_entity CHECK (entity IN ('job', 'stage', 'task', 'worker'))
+    CONSTRAINT events_entity CHECK (entity IN ('job', 'stage', 'task', 'worker', 'finding'))
 );
 
 CREATE UNIQUE INDEX events_by_entity ON events (job_id, stage, part, version) WHERE job_id IS NOT NULL;
+
+CREATE UNIQUE INDEX events_by_finding ON events (version) WHERE entity = 'finding';
 
 CREATE UNIQUE INDEX events_by_worker ON events (worker_id, version) WHERE entity = 'worker';
 
@@ -36,6 +38,7 @@ WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
   OR NEW.entity = 'worker'
      AND EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.worker_id
                  AND version = NEW.version)
+  OR NEW.entity = 'finding' AND EXISTS (SELECT 1 FROM events WHERE entity = 'finding' AND version = NEW.version)
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: events are only ever added');
 END;
@@ -49,6 +52,16 @@ CREATE TABLE facts (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL
 );
+
+CREATE TABLE findings (
+    name     TEXT NOT NULL,
+    job_id   INTEGER NOT NULL,
+    stage    INTEGER NOT NULL,
+    part     INTEGER NOT NULL,
+    subject  TEXT NOT NULL,
+    found_at REAL NOT NULL,
+    PRIMARY KEY (name, job_id, stage, part, subject)
+) WITHOUT ROWID;
 
 CREATE TABLE idempotency (
     user_id    TEXT NOT NULL,
@@ -284,6 +297,19 @@ CREATE TRIGGER guard_jobs_identity AFTER UPDATE OF id ON jobs WHEN NEW.id IS NOT
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: job: what it is called by (id) never changes');
 END;
+
+CREATE TABLE keeper (
+    one          INTEGER PRIMARY KEY DEFAULT 1 CHECK (one = 1),
+    leader       TEXT,
+    led_at       REAL,
+    lead_seconds REAL NOT NULL DEFAULT 0,
+    seen_at      REAL,
+    swept_at     REAL,
+    graced_at    REAL,
+    grace_until  REAL,
+    granted      REAL NOT NULL DEFAULT 0,
+    findings     INTEGER NOT NULL DEFAULT 0
+);
 
 CREATE TABLE lanes (
     id       INTEGER PRIMARY KEY,

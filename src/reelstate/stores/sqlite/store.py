@@ -267,13 +267,16 @@ def _brought_up_to_date(connection: sqlite3.Connection, shipped: list[migrate.Mi
         f" applied_at REAL NOT NULL DEFAULT ({guards.NOW}))"
     )
     applied = []
-    for migration in migrate.pending(shipped, _schema_number(connection)):
+    awaited = migrate.pending(shipped, _schema_number(connection))
+    if awaited:
+        _drop_guards(connection)
+    for migration in awaited:
         _run_script(connection, migration.script)
         connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", [migration.number, migration.name])
         applied.append(f"{migration.number:04d}_{migration.name}")
     script = guards.script()
     installed = connection.execute("SELECT value FROM facts WHERE name = 'guards'").fetchone()
-    if installed != (guard.digest(script),):
+    if awaited or installed != (guard.digest(script),):
         _install_guards(connection, script)
         applied.append("guards")
     return applied
@@ -281,14 +284,19 @@ def _brought_up_to_date(connection: sqlite3.Connection, shipped: list[migrate.Mi
 
 def _install_guards(connection: sqlite3.Connection, script: str) -> None:
     """Put the generated triggers in place of whatever there is of them."""
-    for name in _triggers(connection):
-        if name.startswith(guards.PREFIXES):
-            connection.execute(f"DROP TRIGGER {name}")
+    _drop_guards(connection)
     _run_script(connection, script)
     connection.execute(
         "INSERT INTO facts VALUES ('guards', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         [guard.digest(script)],
     )
+
+
+def _drop_guards(connection: sqlite3.Connection) -> None:
+    """A table can't be replaced while a trigger of another names it."""
+    for name in _triggers(connection):
+        if name.startswith(guards.PREFIXES):
+            connection.execute(f"DROP TRIGGER {name}")
 
 
 def _missing_guards(connection: sqlite3.Connection, shipped: list[migrate.Migration]) -> list[str]:

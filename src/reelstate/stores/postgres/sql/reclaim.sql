@@ -1,15 +1,25 @@
--- Expired leases, and what becomes of each task, in one statement. A stall and a timeout are charged but are no loss
--- of the worker. A task that has lost too many, and this one while alone on it, is a killer.
+-- Leases that expired or whose worker is dead, and what becomes of each task, in one statement. A stall and a timeout
+-- are charged but are no loss of the worker. A task that has lost too many, and this one while alone on it, is a killer.
+-- With a `gap`, no expiry counts during the grace of the keepers, nor while none of them was here for so long: that is
+-- looked at here, because between the sweep's first look and this statement the database may have been away.
 -- What follows may count in the stages and move the jobs, so their rows are locked here, in the order of all locks.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+), sweep AS MATERIALIZED (
+    SELECT %(expired)s AND (%(gap)s::float8 IS NULL OR EXISTS (
+        SELECT FROM reelstate.keeper k
+        WHERE k.seen_at >= clock.now - make_interval(secs => %(gap)s::float8)
+          AND NOT coalesce(k.graced_at <= clock.now AND clock.now < k.grace_until, false))) AS calm
+    FROM clock
 ), expired AS MATERIALIZED (
     SELECT t.job_id, t.stage, t.part,
-           CASE WHEN t.claimed_at + make_interval(secs => t.timeout) <= clock.now THEN 'timed out'
+           CASE WHEN t.worker_id = ANY (%(dead)s::bigint[]) THEN 'worker died'
+                WHEN t.claimed_at + make_interval(secs => t.timeout) <= clock.now THEN 'timed out'
                 WHEN t.progress_at + make_interval(secs => t.stall_after) <= clock.now THEN 'stalled'
                 ELSE 'lease expired' END AS cause
     FROM reelstate.tasks t, clock
-    WHERE t.worker_id IS NOT NULL AND t.status = 'running' AND t.lease_expires_at < clock.now
+    WHERE t.worker_id IS NOT NULL AND t.status = 'running'
+      AND (t.worker_id = ANY (%(dead)s::bigint[]) OR t.lease_expires_at < clock.now AND (SELECT calm FROM sweep))
     ORDER BY t.job_id, t.stage, t.part LIMIT %(limit)s
     FOR UPDATE OF t SKIP LOCKED
 ), counting AS MATERIALIZED (
@@ -24,9 +34,10 @@ WITH clock AS (
            CASE WHEN parents.status IN ('completed', 'cancelled') THEN 'cancelled'
                 WHEN parents.status IN ('failed', 'quarantined') THEN 'new'
                 WHEN t.attempt >= t.max_attempts
-                  OR expired.cause = 'lease expired' AND t.alone AND t.lost_alone + 1 >= t.max_lost THEN 'error'
+                  OR expired.cause IN ('lease expired', 'worker died') AND t.alone
+                     AND t.lost_alone + 1 >= t.max_lost THEN 'error'
                 ELSE 'ready' END AS status,
-           expired.cause = 'lease expired' AND t.alone
+           expired.cause IN ('lease expired', 'worker died') AND t.alone
              AND (t.lost_alone + 1 >= t.max_lost
                   OR t.attempt >= t.max_attempts AND t.lost + 1 >= t.max_lost) AS killer
     FROM expired JOIN parents ON parents.id = expired.job_id
@@ -34,9 +45,9 @@ WITH clock AS (
 )
 UPDATE reelstate.tasks t
 SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
-    lane = CASE WHEN judged.cause = 'lease expired' THEN -abs(t.lane) ELSE t.lane END,
-    lost = t.lost + CASE WHEN judged.cause = 'lease expired' THEN 1 ELSE 0 END,
-    lost_alone = t.lost_alone + CASE WHEN judged.cause = 'lease expired' AND t.alone THEN 1 ELSE 0 END,
+    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN -abs(t.lane) ELSE t.lane END,
+    lost = t.lost + CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
+    lost_alone = t.lost_alone + CASE WHEN judged.cause IN ('lease expired', 'worker died') AND t.alone THEN 1 ELSE 0 END,
     ready_at = CASE WHEN judged.status = 'ready' THEN clock.now ELSE t.ready_at END,
     finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN clock.now END,
     error = CASE WHEN judged.status = 'error' THEN jsonb_build_object(

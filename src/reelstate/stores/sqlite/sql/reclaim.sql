@@ -1,28 +1,37 @@
--- Expired leases, and what becomes of each task, in one statement. A stall and a timeout are charged but are no loss
--- of the worker. A task that has lost too many, and this one while alone on it, is a killer.
+-- Leases that expired or whose worker is dead, and what becomes of each task, in one statement. A stall and a timeout
+-- are charged but are no loss of the worker. A task that has lost too many, and this one while alone on it, is a killer.
+-- With a `gap`, no expiry counts during the grace of the keepers, nor while none of them was here for so long: that is
+-- looked at here, because between the sweep's first look and this statement the database may have been away.
 -- Differs from PostgreSQL: RETURNING sees the row alone, so a killer is told by the counters that were just raised.
-WITH expired AS MATERIALIZED (
+WITH sweep AS MATERIALIZED (
+    SELECT :expired AND (:gap IS NULL OR EXISTS (
+        SELECT 1 FROM keeper
+        WHERE seen_at >= :now - :gap AND NOT coalesce(graced_at <= :now AND :now < grace_until, 0))) AS calm
+), expired AS MATERIALIZED (
     SELECT rowid AS place, job_id, attempt, max_attempts, alone, lost_alone, max_lost,
-           CASE WHEN claimed_at + timeout <= :now THEN 'timed out'
+           CASE WHEN worker_id IN (SELECT value FROM json_each(:dead)) THEN 'worker died'
+                WHEN claimed_at + timeout <= :now THEN 'timed out'
                 WHEN progress_at + stall_after <= :now THEN 'stalled'
                 ELSE 'lease expired' END AS cause
     FROM tasks INDEXED BY tasks_running
-    WHERE status = 'running' AND lease_expires_at < :now
+    WHERE status = 'running'
+      AND (worker_id IN (SELECT value FROM json_each(:dead)) OR lease_expires_at < :now AND (SELECT calm FROM sweep))
     ORDER BY job_id, stage, part LIMIT :limit
 ), judged AS MATERIALIZED (
     SELECT e.place, e.cause,
            CASE WHEN j.status IN ('completed', 'cancelled') THEN 'cancelled'
                 WHEN j.status IN ('failed', 'quarantined') THEN 'new'
                 WHEN e.attempt >= e.max_attempts
-                  OR e.cause = 'lease expired' AND e.alone AND e.lost_alone + 1 >= e.max_lost THEN 'error'
+                  OR e.cause IN ('lease expired', 'worker died') AND e.alone
+                     AND e.lost_alone + 1 >= e.max_lost THEN 'error'
                 ELSE 'ready' END AS status
     FROM expired AS e JOIN jobs AS j ON j.id = e.job_id
 )
 UPDATE tasks
 SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
-    lost = lost + CASE WHEN judged.cause = 'lease expired' THEN 1 ELSE 0 END,
-    lane = CASE WHEN judged.cause = 'lease expired' THEN -abs(lane) ELSE lane END,
-    lost_alone = lost_alone + CASE WHEN judged.cause = 'lease expired' AND alone THEN 1 ELSE 0 END,
+    lost = lost + CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
+    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN -abs(lane) ELSE lane END,
+    lost_alone = lost_alone + CASE WHEN judged.cause IN ('lease expired', 'worker died') AND alone THEN 1 ELSE 0 END,
     ready_at = CASE WHEN judged.status = 'ready' THEN :now ELSE ready_at END,
     finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN :now END,
     error = CASE WHEN judged.status = 'error' THEN json_object(
@@ -32,5 +41,5 @@ SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
 FROM judged
 WHERE tasks.rowid = judged.place
 RETURNING job_id, stage, part, status,
-          reason = 'lease expired' AND alone
+          reason IN ('lease expired', 'worker died') AND alone
             AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS killer, error

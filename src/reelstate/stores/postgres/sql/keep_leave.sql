@@ -1,0 +1,1 @@
+UPDATE reelstate.keeper SET leader = NULL WHERE leader = %(keeper)s

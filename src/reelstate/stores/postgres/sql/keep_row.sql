@@ -1,0 +1,1 @@
+INSERT INTO reelstate.keeper (one) VALUES (true) ON CONFLICT (one) DO NOTHING

@@ -1,0 +1,1 @@
+UPDATE keeper SET leader = NULL WHERE leader = :keeper

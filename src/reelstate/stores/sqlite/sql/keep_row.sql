@@ -1,0 +1,1 @@
+INSERT INTO keeper (one) VALUES (1) ON CONFLICT (one) DO NOTHING
