@@ -16,6 +16,7 @@ class Bell(StrEnum):
     """Jobs may have come to rest: completed, failed, quarantined, cancelled."""
 
 
+EVERY_BELL = tuple(Bell)
 WORKER_BELLS = (Bell.WORK, Bell.STOP)
 
 

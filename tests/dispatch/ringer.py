@@ -1,0 +1,21 @@
+"""A process of its own that rings: `python -m tests.dispatch.ringer URL` rings a bell for each word it reads."""
+
+import asyncio
+import sys
+
+from reelstate.app import dispatch_at
+from reelstate.dispatch.dispatch import Bell
+
+
+async def main(url: str) -> None:
+    dispatch = dispatch_at(url)
+    await dispatch.open()
+    loop = asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        for word in line.split():
+            dispatch.ring(Bell(word))
+    await dispatch.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
