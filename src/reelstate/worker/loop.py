@@ -317,8 +317,7 @@ class Worker:
             self._again = asyncio.create_task(self._register_again())
 
     async def _register_again(self) -> None:
-        if self._heartbeat is not None:
-            await self._heartbeat.stop()
+        await self._stop_heartbeat()
         await self._register()
         self._look = True
         self._wake.set()
@@ -340,6 +339,9 @@ class Worker:
                 await self._sign_off()
         except (TimeoutError, ReelstateError) as error:
             logger.warning("worker %s could not say good-bye; its leases run out by themselves: %s", self.id, error)
+            await self._stop_heartbeat()
+
+    async def _stop_heartbeat(self) -> None:
         if self._heartbeat is not None:
             await self._heartbeat.stop()
 
@@ -370,6 +372,7 @@ class Worker:
             self._forget(each)
 
     async def _sign_off(self) -> None:
+        await self._stop_heartbeat()  # first, because a sign of life would bring the worker back
         if self.id is not None:
             await self._link.move_worker(self.id, WorkerStatus.OFFLINE, actor=Actor.WORKER, reason="stopped")
 

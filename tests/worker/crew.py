@@ -1,0 +1,70 @@
+"""A worker inside the test, on either store, with short times."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import reelstate as rs
+from reelstate.app import open_engine, worker_for
+from reelstate.core.machine import RESTING_JOBS
+from reelstate.core.model import JobDetail
+from reelstate.services.engine import Engine
+from reelstate.worker.loop import Worker
+
+QUICK = rs.Settings(
+    poll=0.05, heartbeat=0.2, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg", gpu_grace=0.2
+)
+
+
+@asynccontextmanager
+async def engine_for(url: str, *pipelines: rs.Pipeline) -> AsyncIterator[Engine]:
+    async with open_engine(url, pipelines=pipelines) as engine:
+        yield engine
+
+
+@asynccontextmanager
+async def working(engine: Engine, url: str, pipelines: Sequence[rs.Pipeline], **options: Any) -> AsyncIterator[Worker]:
+    """A worker that runs until the block is left; then it is told to stop, and awaited."""
+    settings = replace(QUICK, database_url=url, **{"worker_name": "worker", "worker_concurrency": 4, **options})
+    worker = worker_for(engine, pipelines, settings)
+    running = asyncio.create_task(worker.run())
+    await asyncio.wait_for(worker.registered.wait(), 10)
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await asyncio.wait_for(running, 30)
+
+
+async def rested(engine: Engine, job_id: int, seconds: float = 20.0) -> JobDetail:
+    """The job when it has come to rest; what only time makes due is made due here."""
+
+    async def keep() -> JobDetail:
+        while True:
+            await engine.orchestrate()
+            detail = await engine.job(job_id)
+            if detail.job.ended or detail.job.status in RESTING_JOBS:
+                return detail
+            await asyncio.sleep(0.02)
+
+    return await asyncio.wait_for(keep(), seconds)
+
+
+async def leased(engine: Engine) -> int:
+    """How many tasks are under lease."""
+    return sum(worker.running for worker in await engine.workers())
+
+
+async def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
+    """Wait for something that happens elsewhere: in the store, in another thread or process."""
+    async with asyncio.timeout(seconds):
+        while True:
+            found = condition()
+            if await found if inspect.isawaitable(found) else found:
+                return
+            await asyncio.sleep(0.01)

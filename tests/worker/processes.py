@@ -1,0 +1,54 @@
+"""Handlers that run in processes: they must stand in a module that another process can import."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import reelstate as rs
+
+heavy = rs.Pipeline("heavy")
+
+
+@heavy.stage
+def plan(task: rs.BlockingRun) -> dict[str, int]:
+    return {"parts": 3}
+
+
+@heavy.stage(after=plan, each="plan.parts", process=True)
+def cut(task: rs.BlockingRun) -> dict[str, object]:
+    print("a handler may print")  # noqa: T201 - that is the point
+    task.progress(50, "half way", checkpoint={"part": task.part})
+    task.log("cutting", level="warning", part=task.part)
+    return {"part": task.input, "pid": os.getpid(), "plan": task.result(plan)}
+
+
+@heavy.stage(after=cut, process=True)
+async def pack(task: rs.Run) -> list[int]:
+    await task.progress(10, checkpoint={"packed": True})
+    return [part["part"] async for part in task.results(cut)]
+
+
+fragile = rs.Pipeline("fragile")
+
+
+@fragile.stage(process=True, attempts=1)
+def step(task: rs.BlockingRun) -> object:
+    match task.spec["how"]:
+        case "raise":
+            raise rs.Fail("no such film")
+        case "die":
+            sys.stderr.write("the last words\n")
+            sys.stderr.flush()
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "exit":
+            sys.exit(3)
+        case "not json":
+            return {1, 2}
+        case "hang":
+            child = subprocess.Popen(["sleep", "1000"])
+            Path(task.spec["pids"]).write_text(f"{os.getpid()} {child.pid}")
+            time.sleep(1000)
+    return None
