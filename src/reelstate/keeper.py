@@ -1,20 +1,165 @@
-"""The keeper: the timer loop of the house."""
+"""The keeper: the timer loop of the house. Any number of processes may run it; the lead of one only saves work.
+
+    sweep        all       says that a keeper is here, takes back the leases of dead workers of its own machine;
+                 leader    takes back expired leases, marks silent workers offline
+    orchestrate  leader    makes ready what is due
+    check        leader    runs the quick invariants, tells what they find
+    prune        leader    forgets instances that have been offline for long
+
+What a keeper does is right whoever does it and however often: each change is guarded by the row it changes.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import os
+import random
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from reelstate.config import Settings
+from reelstate.core.errors import StoreUnavailable
+from reelstate.process_identity import is_alive, own_machine
 from reelstate.services.engine import Engine
+
+logger = logging.getLogger("reelstate.keeper")
+
+PRUNE_EVERY = 3600.0
+SHORTEST_LEAD = 1.0
+LEAVE_PATIENCE = 2.0
+"""How long a keeper that stops waits for a database that may be away."""
+JITTER = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """A verb and how often it is done; all but the sweep are the leader's."""
+
+    name: str
+    every: float
+    do: Callable[[], Awaitable[object]]
+    leaders: bool = True
+
+
+def jittered(every: float) -> float:
+    """About this long, so that keepers that were started together do not stay together."""
+    return every * random.uniform(1 - JITTER, 1 + JITTER)
 
 
 class Keeper:
     def __init__(self, engine: Engine, settings: Settings) -> None:
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._engine = engine
         self._settings = settings
+        self._lead = max(2 * settings.sweep_every, SHORTEST_LEAD)
+        # Keepers are seen once a sweep, so a shorter pause than two sweeps says nothing.
+        self._gap = max(settings.keeper_gap, self._lead)
+        self._leading = asyncio.Event()
+        self._swept = False
+        self._troubles: set[tuple[str, str]] = set()
+        self._away = False
+        self.duties = (
+            Duty("sweep", settings.sweep_every, self._sweep, leaders=False),
+            Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
+            Duty("check", settings.check_every, engine.check),
+            Duty("prune", PRUNE_EVERY, self._prune),
+        )
+
+    @property
+    def leads(self) -> bool:
+        return self._leading.is_set()
 
     async def run(self) -> None:
+        """Do every duty in its time, until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for duty in self.duties:
+                    group.create_task(self._repeat(duty), name=f"keeper: {duty.name}")
+        finally:
+            await self._leave()
+
+    async def _repeat(self, duty: Duty) -> None:
         while True:
-            await self._engine.orchestrate()
-            await self._engine.reclaim()
-            await asyncio.sleep(self._settings.orchestrate_every)
+            if duty.leaders:
+                await self._leading.wait()
+            await self._attempt(duty)
+            await asyncio.sleep(jittered(duty.every))
+
+    async def _attempt(self, duty: Duty) -> None:
+        """Do a duty once. Whatever goes wrong is logged once, until it goes well again."""
+        try:
+            await duty.do()
+        except StoreUnavailable as error:
+            if not self._away:
+                logger.warning("%s: %s; the keeper goes on when it is back", duty.name, error)
+            self._away = True
+        except Exception as error:
+            trouble = (duty.name, type(error).__name__)
+            if trouble not in self._troubles:
+                logger.exception("%s failed; it is tried again every %g s", duty.name, duty.every)
+            self._troubles.add(trouble)
+        else:
+            self._went_well(duty)
+
+    def _went_well(self, duty: Duty) -> None:
+        if self._away:
+            logger.warning("the database is back")
+        self._away = False
+        over = {trouble for trouble in self._troubles if trouble[0] == duty.name}
+        if over:
+            logger.warning("%s works again", duty.name)
+        self._troubles -= over
+
+    async def _sweep(self) -> None:
+        lead = await self._engine.lead(
+            self.name, lead=self._lead, gap=self._gap, grace=self._settings.keeper_grace, swept=self._swept
+        )
+        self._swept = False
+        self._follow(leads=lead.leads)
+        if lead.began:
+            logger.warning("no keeper was here for over %g s: no lease expires for %.0f s", self._gap, lead.grace)
+        room = self._settings.sweep_limit - await self._bury(self._settings.sweep_limit)
+        if lead.leads and not lead.grace:
+            await self._reclaim(room)
+        self._swept = lead.leads
+
+    def _follow(self, *, leads: bool) -> None:
+        if leads and not self.leads:
+            logger.info("keeper %s leads", self.name)
+            self._leading.set()
+        elif not leads:
+            self._leading.clear()
+
+    async def _bury(self, room: int) -> int:
+        """Take back what workers of this machine hold whose process is gone: only this machine can know."""
+        machine = own_machine()
+        if machine is None:
+            return 0
+        neighbours = await self._engine.neighbours(machine)
+        dead = [worker_id for worker_id, process in neighbours if is_alive(process) is False]
+        if not dead:
+            return 0
+        reclaimed = await self._engine.reclaim(limit=room, dead=dead, expired=False)
+        logger.warning("workers %s are gone; tasks taken back: %d", ", ".join(map(str, dead)), reclaimed.total)
+        return reclaimed.total
+
+    async def _reclaim(self, room: int) -> None:
+        reclaimed = await self._engine.reclaim(limit=room, gap=self._gap)
+        if reclaimed.total:
+            logger.warning("expired leases taken back: %d", reclaimed.total)
+        await self._engine.reclaim_workers(stale_after=self._settings.stale_after)
+
+    async def _prune(self) -> None:
+        forgotten = await self._engine.prune_workers(older=self._settings.prune_after)
+        if forgotten:
+            logger.info("workers forgotten after being offline for long: %d", len(forgotten))
+
+    async def _leave(self) -> None:
+        """Let another lead at once; if that can't be said now, the lead ends by itself."""
+        self._leading.clear()
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._engine.leave(self.name), LEAVE_PATIENCE)
