@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -76,6 +77,35 @@ async def test_jobs_are_found_by_status_pipeline_and_user(engine: Engine) -> Non
     assert await found(user_id="ada") == [gone, ada]
     assert await found(user_id="ada", pipeline="simple", statuses=[JobStatus.CANCELLED]) == [gone]
     assert await found(user_id="eve") == []
+
+
+async def test_filters_in_pages_find_what_a_look_at_every_job_finds(engine: Engine) -> None:
+    pending, completed, cancelled = JobStatus.PENDING, JobStatus.COMPLETED, JobStatus.CANCELLED
+    for pipeline, user_id, _ in product(("simple", "fan"), ("", "ada"), range(3)):
+        await submitted(engine, pipeline, user_id=user_id)
+    await engine.complete([done(task) for task in await take(engine, await a_worker(engine), pipelines=["simple"])])
+    for job in (await engine.jobs(statuses=[pending])).items[::2]:
+        await engine.cancel(job.id)
+    everything = (await engine.jobs()).items
+    assert {job.status for job in everything} == {pending, completed, cancelled}
+    some: tuple[list[JobStatus] | None, ...] = (
+        None,
+        [],
+        [pending],
+        [cancelled, pending],
+        [completed],
+        [cancelled, completed],
+    )
+    for statuses, user_id, pipeline in product(some, (None, "", "ada"), (None, "fan")):
+        wanted = {"statuses": statuses, "user_id": user_id, "pipeline": pipeline}
+        pages = await every_page(partial(engine.jobs, **wanted), 2)
+        assert [job for page in pages for job in page] == [
+            job
+            for job in everything
+            if (statuses is None or job.status in statuses)
+            and user_id in {None, job.user_id}
+            and pipeline in {None, job.pipeline}
+        ], wanted
 
 
 async def test_every_status_can_be_asked_for(engine: Engine) -> None:
