@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import InvalidRequest
 
 PREFIX = "REEL_"
+_USER_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*@")
+_PASSWORD = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
 
 
 def setting(default: Any, meaning: str, *, least: float | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -77,6 +80,9 @@ class Settings:
         )
 
 
+DEFAULTS = Settings()
+
+
 def from_environment(environment: Mapping[str, str], **given: Any) -> Settings:
     """Settings from `REEL_…` variables; what is given (and not None) wins over them."""
     read: dict[str, Any] = {}
@@ -110,3 +116,49 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
     if least is not None and not (least <= value < math.inf):
         raise InvalidRequest(variable(field.name), f"{value} can't be", hint=f"at least {least}")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as it is in force, fit to be shown."""
+
+    name: str
+    variable: str
+    value: str | int | float
+    default: str | int | float
+    source: str
+    """`default` or `environment`."""
+    meaning: str
+
+
+def in_force(environment: Mapping[str, str]) -> list[Setting]:
+    """Every setting with its value, in the order of declaration; passwords are masked."""
+    settings = from_environment(environment)
+    return [
+        Setting(
+            name=field.name,
+            variable=variable(field.name),
+            value=masked(getattr(settings, field.name)),
+            default=getattr(DEFAULTS, field.name),
+            source="environment" if environment.get(variable(field.name)) else "default",
+            meaning=field.metadata["meaning"],
+        )
+        for field in dataclasses.fields(Settings)
+    ]
+
+
+def masked(value: Any) -> Any:
+    """A value without the password that an address may carry."""
+    if not isinstance(value, str):
+        return value
+    return _PASSWORD.sub(r"\1***", _USER_PASSWORD.sub(r"\1***@", value))
+
+
+def variables() -> list[str]:
+    """The environment variables that mean something."""
+    return [variable(field.name) for field in dataclasses.fields(Settings)]
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Variables with our prefix that mean nothing: most often a slip of the pen."""
+    return sorted(name for name in environment if name.startswith(PREFIX) and name not in variables())

@@ -1,6 +1,5 @@
 """`reel doctor`: check a store against every invariant, and mend it when told to."""
 
-import asyncio
 import json
 from dataclasses import asdict
 from typing import Annotated
@@ -10,14 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from reelstate.app import open_engine
-from reelstate.cli.options import DEFAULT_DATABASE, AsJson, Database
+from reelstate.cli.options import AsJson, Database
+from reelstate.cli.session import opened, run
 from reelstate.services.doctor import REMEDIES, Diagnosis
 from reelstate.services.repair import Finding
 
 
 def doctor(
-    database: Database = DEFAULT_DATABASE,
+    database: Database = None,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what is found; every repair is audited.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -25,7 +24,7 @@ def doctor(
 
     Example: `reel doctor --database sqlite:///jobs.db --repair`
     """
-    diagnosis = asyncio.run(_examine(database, repair=repair))
+    diagnosis = run(_examine(database, repair=repair))
     if as_json:
         typer.echo(json.dumps({part: [asdict(f) for f in found] for part, found in _parts(diagnosis)}, indent=2))
     else:
@@ -33,8 +32,8 @@ def doctor(
     raise typer.Exit(0 if diagnosis.healthy else 1)
 
 
-async def _examine(database: str, *, repair: bool) -> Diagnosis:
-    async with open_engine(database, migrate=False) as engine:
+async def _examine(database: str | None, *, repair: bool) -> Diagnosis:
+    async with opened(database, patient=True) as engine:
         return await engine.doctor(repair=repair)
 
 

@@ -1,21 +1,50 @@
 """The command `reel`: one Typer application, to which every command's own module is added here."""
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from reelstate import __version__
-from reelstate.cli import demo, doctor, machines, migrate
+from reelstate.cli import (
+    cancel,
+    config,
+    demo,
+    doctor,
+    errors,
+    force,
+    history,
+    job,
+    jobs,
+    logs,
+    machines,
+    migrate,
+    quarantine,
+    retry,
+    submit,
+    up,
+    watch,
+    worker,
+    workers,
+)
 from reelstate.core.errors import ReelstateError
 
+RUN, LOOK, CHANGE, KEEP = "Run", "Look", "Change", "Keep in order"
+
 reel = typer.Typer(name="reel", no_args_is_help=True, rich_markup_mode="markdown")
-reel.command()(demo.demo)
-reel.command()(doctor.doctor)
-reel.command()(machines.machines)
-reel.command()(migrate.migrate)
+
+
+def _add(panel: str, *commands: Callable[..., Any]) -> None:
+    for command in commands:
+        reel.command(rich_help_panel=panel)(command)
+
+
+_add(RUN, demo.demo, up.up, worker.worker, submit.submit)
+_add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, history.history)
+_add(CHANGE, retry.retry, cancel.cancel, quarantine.quarantine, force.force)
+reel.add_typer(workers.workers, name="workers", rich_help_panel=KEEP)
+_add(KEEP, doctor.doctor, migrate.migrate, config.config, machines.machines)
 
 
 def _show_version(wanted: bool) -> None:
@@ -39,8 +68,5 @@ def app() -> None:
     try:
         reel()
     except ReelstateError as error:
-        console = Console(stderr=True)
-        console.print(f"[bold red]error:[/] {escape(error.message)}", highlight=False)
-        if error.hint:
-            console.print(f"[dim]hint:[/]  {escape(error.hint)}", highlight=False)
+        errors.show(error)
         sys.exit(1)

@@ -1,19 +1,18 @@
 """`reel migrate`: bring a store's schema up to date."""
 
-import asyncio
-
 import typer
 
 from reelstate.app import store_at
-from reelstate.cli.options import DEFAULT_DATABASE, Database
+from reelstate.cli.options import Database
+from reelstate.cli.session import run, settings_for
 
 
-def migrate(database: Database = DEFAULT_DATABASE) -> None:
+def migrate(database: Database = None) -> None:
     """Bring the store's schema up to date; safe to run from several places at once.
 
     Example: `reel migrate --database postgresql://reel@localhost/reel`
     """
-    applied = asyncio.run(_migrate(database))
+    applied = run(_migrate(settings_for(database).database_url))
     typer.echo(f"applied: {', '.join(applied)}" if applied else "the schema is up to date")
 
 

@@ -1,18 +1,66 @@
-"""Options that several commands have, spelled once."""
+"""Options and arguments that several commands have, spelled once, and how their text is read."""
 
+from __future__ import annotations
+
+import re
 from typing import Annotated
 
 import typer
 
+from reelstate.config import DEFAULTS
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.policy import priority_number
+
+DEFAULT_DATABASE: str = DEFAULTS.database_url
+LARGEST_ID = 2**63 - 1
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+
+
+def job_number(text: str | int) -> int:
+    """A job's id as people type it."""
+    if str(text).isascii() and str(text).isdecimal() and int(text) <= LARGEST_ID:
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is not a job id: it is a whole number, and `reel jobs` lists them")
+
+
+def priority(text: str | int) -> int:
+    """A priority as a number or as a word."""
+    try:
+        return priority_number(int(text) if str(text).lstrip("-").isdecimal() else str(text))
+    except InvalidRequest as error:
+        raise typer.BadParameter(f"{text!r} is not a priority: {error.hint}") from None
+
+
+def part_ranges(text: str) -> list[tuple[int, int]]:
+    """Parts such as `3-9,12` as first and last numbers."""
+    found = [_RANGE.fullmatch(piece.strip()) for piece in text.split(",")]
+    ranges = [(int(match[1]), int(match[2] or match[1])) for match in found if match]
+    if len(ranges) < len(found) or any(first > last for first, last in ranges):
+        raise typer.BadParameter(f"{text!r} names no parts: write 3-9,12 (the first part is 0)")
+    return ranges
+
+
 Database = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--database",
         "-d",
         envvar="REEL_DATABASE_URL",
+        show_default=DEFAULT_DATABASE,
         help="Where the store is: sqlite:///jobs.db or postgresql://user@host/name.",
     ),
 ]
+App = Annotated[
+    str | None,
+    typer.Option(
+        "--app",
+        envvar="REEL_APP",
+        metavar="MODULE:NAME",
+        help="Your pipelines: the name of one, or of a list of them, in a module or file.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-
-DEFAULT_DATABASE = "sqlite:///reelstate.db"
+JobId = Annotated[int, typer.Argument(metavar="JOB", parser=job_number, help="The job's id.")]
+JobIds = Annotated[list[int], typer.Argument(metavar="JOB…", parser=job_number, help="Ids of jobs.")]
+Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the history.")]
+RequiredReason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]

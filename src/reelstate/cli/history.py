@@ -1,0 +1,71 @@
+"""`reel history`: every change of a job and all in it, from the record."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from reelstate.cli.documents import event_document, print_json, stage_name
+from reelstate.cli.options import AsJson, Database, JobId
+from reelstate.cli.paging import every
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console, cut, moment, status, table
+from reelstate.core.model import Event
+from reelstate.services.observe import LARGEST_PAGE
+
+DEFAULT_PAGE = 5000
+
+
+def history(
+    job_id: JobId,
+    page: Annotated[
+        int, typer.Option(min=1, max=LARGEST_PAGE, hidden=True, help="Events read at once.")
+    ] = DEFAULT_PAGE,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show everything that happened to a job, its stages and its tasks, the oldest first.
+
+    Example: `reel history 244813922304 --json`
+    """
+    stages, events = run(_read(database, job_id, page))
+    if as_json:
+        print_json([event_document(event, stages) for event in events])
+    else:
+        console().print(_table(events, stages))
+
+
+async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str], list[Event]]:
+    async with opened(database) as engine:
+        stages = [stage.name for stage in (await engine.job(job_id)).stages]
+        events = [event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))]
+        return stages, events
+
+
+def _table(events: list[Event], stages: list[str]) -> Table:
+    made = table("at", "what", "change", "by", "why", flexible=["what", "by", "why"])
+    day = ""
+    for event in events:
+        date, time = moment(event.at).split(" ")
+        at = f"{time}.{event.at:%f}"[:-3]
+        if date != day:
+            day = date
+            made.add_row(Text(date, style="dim"))
+        made.add_row(
+            at, cut(_what(event, stages)), _change(event), cut(event.actor), Text(event.reason or "", style="dim")
+        )
+    return made
+
+
+def _what(event: Event, stages: list[str]) -> str:
+    place = [stage_name(event.stage, stages), event.part]
+    return " ".join([event.entity, "/".join(str(piece) for piece in place if piece is not None)]).strip()
+
+
+def _change(event: Event) -> Text:
+    if event.origin is None or event.origin == event.target:
+        return status(event.target)
+    return Text.assemble(f"{event.origin} → ", status(event.target))

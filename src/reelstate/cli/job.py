@@ -1,0 +1,28 @@
+"""`reel job`: one job with its stages, what runs of it, and what to do next."""
+
+from __future__ import annotations
+
+from reelstate.cli.documents import detail_document, print_json
+from reelstate.cli.live import Snapshot, snapshot
+from reelstate.cli.options import AsJson, Database, JobId
+from reelstate.cli.page import job_page
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console
+
+
+def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> None:
+    """Show a job: its stages, the tasks that run, its error and outputs.
+
+    Example: `reel job 244813922304 --json`
+    """
+    taken = run(_read(database, job_id))
+    if as_json:
+        names = {worker.id: worker.name for worker in taken.workers}
+        print_json(detail_document(taken.detail, taken.running, names))
+    else:
+        console().print(job_page(taken.detail, taken.running, taken.workers))
+
+
+async def _read(database: str | None, job_id: int) -> Snapshot:
+    async with opened(database) as engine:
+        return await snapshot(engine, job_id)

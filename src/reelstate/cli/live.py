@@ -1,0 +1,198 @@
+"""Jobs as they change: bars on a terminal, plain lines elsewhere, events for programs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from reelstate.cli.documents import event_id
+from reelstate.cli.page import advice, error_line, job_page, time_left, workers_table
+from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
+from reelstate.core.errors import NotFound
+from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.model import Event, Job, JobDetail, Task, Worker
+from reelstate.services.engine import Engine
+
+INTERVAL = 0.5
+MOST_JOBS = 20
+STEP = 10
+"""Percent by which a plain line must differ from the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A job at one moment, with what runs of it and the workers there are."""
+
+    detail: JobDetail
+    running: list[Task]
+    workers: list[Worker]
+
+    @property
+    def resting(self) -> bool:
+        return at_rest(self.detail.job)
+
+
+def at_rest(job: Job) -> bool:
+    return job.status not in ACTIVE_JOBS
+
+
+async def snapshot(engine: Engine, job_id: int) -> Snapshot:
+    detail = await engine.job(job_id)
+    running: list[Task] = []
+    if any(stage.running for stage in detail.stages):
+        running = (await engine.tasks(job_id, statuses=[TaskStatus.RUNNING], limit=100)).items
+    return Snapshot(detail, running, await engine.workers())
+
+
+async def snapshots(engine: Engine, job_id: int) -> AsyncIterator[Snapshot]:
+    """A job again and again until it rests."""
+    while True:
+        taken = await snapshot(engine, job_id)
+        yield taken
+        if taken.resting:
+            return
+        await asyncio.sleep(INTERVAL)
+
+
+async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
+    """Show a job until it rests, and give it as it is then."""
+    return await (_follow_live if console.is_terminal else _follow_plainly)(engine, job_id, console)
+
+
+async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDetail:
+    taken = await snapshot(engine, job_id)
+    with Live(_page(taken), console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        async for taken in snapshots(engine, job_id):
+            live.update(_page(taken), refresh=True)
+    return taken.detail
+
+
+async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobDetail:
+    said: tuple[object, ...] | None = None
+    async for taken in snapshots(engine, job_id):
+        if _gist(taken.detail) != said:
+            said = _gist(taken.detail)
+            console.print(Text(_line(taken.detail)), soft_wrap=True)
+            hint = advice(taken.detail.job, taken.workers)
+            if hint:
+                console.print(Text(f"next: {hint}"), soft_wrap=True)
+    return taken.detail
+
+
+def _page(taken: Snapshot) -> RenderableType:
+    return job_page(taken.detail, taken.running, taken.workers)
+
+
+def _gist(detail: JobDetail) -> tuple[object, ...]:
+    return detail.job.status, int(detail.progress) // STEP, tuple(stage.status for stage in detail.stages)
+
+
+def _line(detail: JobDetail) -> str:
+    stages = " ".join(
+        f"{stage.name} {stage.done + stage.skipped}/{stage.total}" for stage in detail.stages if stage.total
+    )
+    pieces = [
+        moment(now()),
+        f"job {detail.job.id}",
+        detail.job.status,
+        share(detail.progress),
+        stages,
+        time_left(detail),
+    ]
+    if detail.job.error is not None and at_rest(detail.job) and detail.job.status is not JobStatus.COMPLETED:
+        pieces.append(error_line(detail.job.error))
+    return "  ".join(piece for piece in pieces if piece)
+
+
+async def job_events(engine: Engine, job_id: int) -> AsyncIterator[Event]:
+    """Everything that happened to a job, then what happens, until it rests."""
+    after: str | None = None
+    while True:
+        resting = at_rest((await engine.job(job_id)).job)
+        page = await engine.history(job_id, after=after)
+        for event in page.items:
+            after = event.cursor
+            yield event
+        if resting and page.after is None:
+            return
+        if page.after is None:
+            await asyncio.sleep(INTERVAL)
+
+
+async def all_events(engine: Engine, after: str | None = None) -> AsyncIterator[Event]:
+    """Whatever happens from now on, or after a cursor, for ever."""
+    after = after or await engine.head()
+    while True:
+        page = await engine.events(after=after)
+        for event in page.items:
+            yield event
+        after = page.after
+        if not page.items:
+            await asyncio.sleep(INTERVAL)
+
+
+@dataclass(slots=True)
+class StageNames:
+    """The names of the stages of jobs, each job asked for once."""
+
+    engine: Engine
+    _known: dict[int, list[str]] = field(default_factory=dict)
+
+    async def of(self, job_id: int | None) -> list[str]:
+        if job_id is None:
+            return []
+        if job_id not in self._known:
+            try:
+                self._known[job_id] = [stage.name for stage in (await self.engine.job(job_id)).stages]
+            except NotFound:
+                self._known[job_id] = []
+        return self._known[job_id]
+
+
+def event_line(event: Event, stages: list[str]) -> Text:
+    """An event as one line for people."""
+    what = f"{event.entity} {event_id(event, stages)}"
+    words = [moment(event.at), "  ", what, "  ", *([f"{event.origin} → "] if event.origin else [])]
+    by = f"  {event.actor}" + (f": {event.reason}" if event.reason else "")
+    return Text.assemble(*words, status(event.target), (by, "dim"))
+
+
+async def overview(engine: Engine) -> RenderableType:
+    """All jobs at work and the workers, as they are now."""
+    page = await engine.jobs(statuses=ACTIVE_JOBS, limit=MOST_JOBS)
+    details = [await engine.job(job.id) for job in page.items]
+    workers = [worker for worker in await engine.workers() if worker.status is not WorkerStatus.OFFLINE]
+    parts: list[RenderableType] = [_active_table(details) if details else Text("no job is active", style="dim")]
+    if page.after is not None:
+        parts.append(Text(f"the newest {MOST_JOBS}; `reel jobs` lists more", style="dim"))
+    parts.append(Text())
+    parts.append(workers_table(workers) if workers else Text("no worker is running", style="dim"))
+    return Group(*parts)
+
+
+def _active_table(details: list[JobDetail]) -> RenderableType:
+    made = table("job", "pipeline", "status", "", "", "running", "left", flexible=["pipeline"])
+    for detail in details:
+        made.add_row(
+            str(detail.job.id),
+            cut(detail.job.pipeline),
+            status(detail.job.status),
+            bar(detail.progress, detail.job.status, 12),
+            share(detail.progress),
+            str(sum(stage.running for stage in detail.stages) or "–"),
+            time_left(detail).removeprefix("about ").removesuffix(" left"),
+        )
+    return made
+
+
+async def watch_everything(engine: Engine, console: Console) -> None:
+    """The overview, again and again, until somebody ends it."""
+    with Live(await overview(engine), console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        while True:
+            await asyncio.sleep(INTERVAL)
+            live.update(await overview(engine), refresh=True)

@@ -1,0 +1,198 @@
+"""A job as a page for people: its stages with bars, what runs where, its error and what to do next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
+from reelstate.core.aggregate import remaining
+from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, WorkerStatus
+from reelstate.core.model import Job, JobDetail, Json, Stage, Task, Worker
+
+MOST_RUNNING = 10
+LONGEST_VALUE = 2000
+UNHAPPY = (*RESTING_JOBS, JobStatus.CANCELLED)
+
+
+def job_page(detail: JobDetail, running: Sequence[Task], workers: Sequence[Worker]) -> RenderableType:
+    names = {worker.id: worker.name for worker in workers}
+    parts: list[RenderableType] = [_head(detail), Text(), _indented(stage_table(detail.stages))]
+    if running:
+        parts += [Text(), _indented(_running_table(running, names))]
+    parts += _outcome(detail)
+    if hint := advice(detail.job, workers):
+        parts += [Text(), Text("next: ", style="dim") + Text(hint)]
+    return Group(*parts)
+
+
+def _head(detail: JobDetail) -> RenderableType:
+    job = detail.job
+    title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status))
+    facts = [f"priority {job.priority}", *([f"for {job.user_id}"] if job.user_id else [])]
+    facts += [f"submitted {moment(job.created_at)} ({age(job.created_at)})", *_timing(detail)]
+    line = Table.grid(padding=(0, 1))
+    line.add_row(bar(detail.progress, job.status, 40), share(detail.progress))
+    return Group(title, Text(" · ".join(facts), style="dim"), Text(), line)
+
+
+def _timing(detail: JobDetail) -> list[str]:
+    job = detail.job
+    if job.started_at and job.finished_at:
+        return [f"took {span((job.finished_at - job.started_at).total_seconds())}"]
+    if job.started_at:
+        left = time_left(detail)
+        return [f"running for {span((now() - job.started_at).total_seconds())}", *([left] if left else [])]
+    if job.status is JobStatus.PENDING and job.run_after and job.run_after > now():
+        return [f"starts in {span((job.run_after - now()).total_seconds())}"]
+    return []
+
+
+def time_left(detail: JobDetail, at: datetime | None = None) -> str:
+    """How much longer at the pace so far; empty while nobody can tell."""
+    if detail.job.started_at is None or detail.job.status not in ACTIVE_JOBS:
+        return ""
+    left = remaining(detail.progress, detail.job.started_at, at or now())
+    return f"about {span(left.total_seconds())} left" if left is not None else ""
+
+
+def stage_table(stages: Iterable[Stage]) -> Table:
+    made = table("stage", "status", "", "", "done", "running", "failed", flexible=["stage"])
+    for column in made.columns[3:]:
+        column.justify = "right"
+    for stage in stages:
+        made.add_row(
+            cut(stage.name),
+            status(stage.status),
+            bar(stage_percent(stage), stage.status),
+            share(stage_percent(stage)),
+            f"{stage.done + stage.skipped}/{stage.total}" if stage.total else "–",
+            str(stage.running or "–"),
+            Text(str(stage.failed or "–"), style="bold red" if stage.failed else ""),
+        )
+    return made
+
+
+def stage_percent(stage: Stage) -> float:
+    if not stage.total:
+        return 100.0 if stage.status in {"done", "skipped"} else 0.0
+    finished = stage.done + stage.skipped + stage.failed
+    return min(100.0, (100.0 * finished + stage.running_percent) / stage.total)
+
+
+def _running_table(running: Sequence[Task], names: Mapping[int, str]) -> Table:
+    made = table("running", "worker", "attempt", "", "message", flexible=["running", "worker", "message"])
+    for task in running[:MOST_RUNNING]:
+        words = ": ".join(word for word in (task.step, task.message) if word)
+        where = names.get(task.worker_id or 0, str(task.worker_id))
+        attempt = f"{task.attempt}/{task.max_attempts}"
+        place = f"{task.stage_name}/{task.part}"
+        made.add_row(cut(place), cut(where), attempt, share(task.percent), cut(words))
+    if len(running) > MOST_RUNNING:
+        made.add_row("…", "", "", "", "only the first are shown")
+    return made
+
+
+def _outcome(detail: JobDetail) -> list[RenderableType]:
+    job = detail.job
+    parts: list[RenderableType] = []
+    if job.status in UNHAPPY and job.error is not None:
+        parts += [Text(), Text("error: ", style="bold red") + Text(error_line(job.error))]
+    if job.status in UNHAPPY and job.reason and job.actor != Actor.ORCHESTRATOR:
+        parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
+    if job.degraded:
+        parts += [Text(), Text("degraded: ", style="yellow") + Text(value(job.degraded))]
+    if detail.outputs:
+        parts += [Text(), Text("outputs: ", style="green") + Text(value(detail.outputs))]
+    return parts
+
+
+def error_line(error: Json) -> str:
+    """An error as one sentence: where, and what the cause says."""
+    if not isinstance(error, dict):
+        return value(error)
+    cause = error.get("cause", error)
+    words = (cause.get("message") if isinstance(cause, dict) else cause) or value(cause)
+    where = f"{error.get('stage')}/{error['part']}" if "part" in error else error.get("stage")
+    return f"{where}: {words}" if where else str(words)
+
+
+def value(document: Json) -> str:
+    """JSON as text of a bearable length."""
+    text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} … (all of it with --json)"
+
+
+def advice(job: Job, workers: Sequence[Worker]) -> str:
+    """What a person may want to do now."""
+    if job.status is JobStatus.FAILED:
+        return f"`reel logs {job.id}` shows what its tasks said, `reel retry {job.id}` runs what is unfinished again"
+    if job.status is JobStatus.QUARANTINED:
+        return f"look at `reel history {job.id}`; then `reel retry {job.id}`, or `reel cancel {job.id}`"
+    if job.status in ACTIVE_JOBS and not any(serves(worker, job.pipeline) for worker in workers):
+        return f"no worker for {job.pipeline} is running: start one with `reel worker --app MODULE:NAME`"
+    return ""
+
+
+def serves(worker: Worker, pipeline: str) -> bool:
+    return worker.enabled and worker.status is WorkerStatus.ACTIVE and pipeline in worker.pipelines
+
+
+def jobs_table(jobs: Sequence[Job]) -> Table:
+    """Jobs, a line each; who for stands there only when somebody is named."""
+    users = any(job.user_id for job in jobs)
+    heads = ("job", "pipeline", "status", "prio", *(["user"] if users else []), "age", "took", "what")
+    made = table(*heads, flexible=["pipeline", "user", "what"])
+    for job in jobs:
+        made.add_row(
+            str(job.id),
+            cut(job.pipeline),
+            status(job.status),
+            str(job.priority),
+            *([cut(job.user_id)] if users else []),
+            rough((now() - job.created_at).total_seconds()),
+            _took(job),
+            cut(_what(job)),
+        )
+    return made
+
+
+def _took(job: Job) -> str:
+    if job.started_at is None:
+        return ""
+    return rough(((job.finished_at or now()) - job.started_at).total_seconds())
+
+
+def _what(job: Job) -> str:
+    if job.status is JobStatus.COMPLETED:
+        return "degraded" if job.degraded else ""
+    if job.status in ACTIVE_JOBS:
+        return ""
+    return error_line(job.error) if job.error is not None else job.reason or ""
+
+
+def workers_table(workers: Sequence[Worker]) -> Table:
+    heads = ("worker", "status", "host", "running", "heard of", "pipelines", "capabilities")
+    made = table(*heads, flexible=["host", "pipelines", "capabilities"])
+    made.columns[3].justify = "right"
+    for worker in workers:
+        made.add_row(
+            worker.name,
+            status(worker.shown),
+            cut(worker.hostname),
+            f"{worker.running}/{worker.slots}",
+            age(worker.last_heartbeat_at or worker.registered_at),
+            cut(" ".join(sorted(worker.pipelines))),
+            cut(" ".join(sorted(worker.capabilities))),
+        )
+    return made
+
+
+def _indented(content: RenderableType) -> Padding:
+    return Padding(content, (0, 0, 0, 2))

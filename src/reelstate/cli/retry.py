@@ -1,0 +1,46 @@
+"""`reel retry`: run jobs again that failed or were put aside."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reelstate.cli.operations import operate
+from reelstate.cli.options import AsJson, Database, JobIds, Reason, part_ranges
+from reelstate.services.operate.retry import ALL_PARTS, From
+
+
+def retry(
+    job_ids: JobIds,
+    stage: Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Run again from this stage on.")] = None,
+    parts: Annotated[str | None, typer.Option(help="Only these parts of that stage, such as 3-9,12.")] = None,
+    reason: Reason = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run jobs again: what is unfinished, or everything from a stage on. What is done stays done.
+
+    Example: `reel retry 244813922304 --from encode --parts 3-9,12 --reason "new encoder"`
+    """
+    start = _start(stage, parts)
+    operate(
+        database,
+        job_ids,
+        lambda engine, operation: engine.retry_many(operation, start),
+        reason=reason,
+        done="runs again",
+        as_json=as_json,
+    )
+
+
+def _start(stage: str | None, parts: str | None) -> From | None:
+    if stage is None and parts is not None:
+        raise typer.BadParameter("parts of which stage? add --from STAGE", param_hint="--parts")
+    if stage is None:
+        return None
+    try:
+        first, *rest = part_ranges(parts) if parts is not None else [ALL_PARTS]
+    except typer.BadParameter as error:
+        raise typer.BadParameter(error.message, param_hint="--parts") from None
+    return From(stage, first, also=tuple(rest))

@@ -1,0 +1,110 @@
+"""`reel submit`: make a job, and wait for it when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reelstate.cli.documents import Document, detail_document, print_json
+from reelstate.cli.live import follow
+from reelstate.cli.options import App, AsJson, Database, priority
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Json, Submission, Submitted, Verdict
+from reelstate.core.policy import PRIORITIES
+
+QUOTED = """write it as --spec '{"file": "a.mp4"}', --spec @file.json, or --spec - for standard input"""
+
+
+def spec_document(text: str) -> Json:
+    """A spec as it is typed: JSON, @file, or - for standard input."""
+    source = _read(text)
+    try:
+        return json.loads(source)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise typer.BadParameter(f"it is not JSON: {error.msg} at {place}; {QUOTED}") from None
+
+
+def _read(text: str) -> str:
+    if text == "-":
+        return sys.stdin.read()
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{text[1:]} can't be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def submit(
+    pipeline: Annotated[str, typer.Argument(help="The pipeline's name.")],
+    spec: Annotated[str, typer.Option(help="What the job is about: JSON, @FILE, or - for standard input.")] = "{}",
+    urgency: Annotated[
+        int,
+        typer.Option(
+            "--priority",
+            "-p",
+            metavar="0-10|NAME",
+            parser=priority,
+            help=f"10 is most urgent; or {', '.join(PRIORITIES)}.",
+        ),
+    ] = 5,
+    key: Annotated[str | None, typer.Option(help="Submitting again under the same key makes no second job.")] = None,
+    user: Annotated[str, typer.Option(help="Who it is for.")] = "",
+    delay: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Start no sooner than in so many.")] = 0.0,
+    wait: Annotated[
+        bool, typer.Option("--wait", "-w", help="Show it until it ends; exits with 1 if it fails.")
+    ] = False,
+    app: App = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a job. The pipeline's code is not needed here: what a worker declared last under this name is used.
+
+    Example: `reel submit thumbs --spec '{"video": "a.mp4"}' --priority high --wait`
+    """
+    try:
+        document = spec_document(spec)
+    except typer.BadParameter as error:
+        raise typer.BadParameter(error.message, param_hint="--spec") from None
+    submission = Submission(
+        pipeline=pipeline, spec=document, priority=urgency, idempotency_key=key, user_id=user, delay=delay
+    )
+    raise typer.Exit(run(_submit(submission, app, database, wait=wait, as_json=as_json)))
+
+
+async def _submit(submission: Submission, app: str | None, database: str | None, *, wait: bool, as_json: bool) -> int:
+    async with opened(database, app=app, patient=True) as engine:
+        (answer,) = await engine.submit_many([submission])
+        if not as_json:
+            typer.echo(_words(answer, submission))
+        if not wait:
+            if as_json:
+                print_json(_document(answer, submission))
+            return 0
+        shown = console(stderr=as_json)
+        try:
+            detail = await follow(engine, answer.job_id, shown)
+        except asyncio.CancelledError:
+            typer.echo(f"job {answer.job_id} goes on; `reel watch {answer.job_id}` shows it", err=True)
+            raise
+        if as_json:
+            print_json({**detail_document(detail), "verdict": answer.verdict})
+        return 0 if detail.job.status is JobStatus.COMPLETED else 1
+
+
+def _words(answer: Submitted, submission: Submission) -> str:
+    if answer.verdict is Verdict.REPEATED:
+        return f"job {answer.job_id} was submitted before under this key"
+    return f"submitted job {answer.job_id} to {submission.pipeline}"
+
+
+def _document(answer: Submitted, submission: Submission) -> Document:
+    return {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}

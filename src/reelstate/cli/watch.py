@@ -1,0 +1,58 @@
+"""`reel watch`: a job, or all of them, as they change."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import typer
+
+from reelstate.cli.documents import event_document, print_line
+from reelstate.cli.live import StageNames, all_events, event_line, follow, job_events, watch_everything
+from reelstate.cli.options import Database, job_number
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Event
+from reelstate.services.engine import Engine
+
+
+def watch(
+    job_id: Annotated[
+        int | None, typer.Argument(metavar="[JOB]", parser=job_number, help="The job's id; all when left out.")
+    ] = None,
+    database: Database = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print events, one JSON document a line.")] = False,
+) -> None:
+    """Show a job until it ends, or all active jobs and the workers until ctrl-C. Exits with 1 if the job fails.
+
+    Example: `reel watch 244813922304`
+    """
+    raise typer.Exit(run(_watch(database, job_id, as_json=as_json)))
+
+
+async def _watch(database: str | None, job_id: int | None, *, as_json: bool) -> int:
+    async with opened(database, patient=True) as engine:
+        screen = console()
+        if job_id is None:
+            if screen.is_terminal and not as_json:
+                await watch_everything(engine, screen)
+            await _stream(engine, all_events(engine), as_json=as_json)
+            return 0
+        if as_json:
+            await _stream(engine, job_events(engine, job_id), as_json=True)
+            status = (await engine.job(job_id)).job.status
+        else:
+            status = (await follow(engine, job_id, screen)).job.status
+        return 0 if status is JobStatus.COMPLETED else 1
+
+
+async def _stream(engine: Engine, events: AsyncIterator[Event], *, as_json: bool) -> None:
+    names = StageNames(engine)
+    screen = console()
+    async for event in events:
+        stages = await names.of(event.job_id)
+        if as_json:
+            print_line(event_document(event, stages))
+        else:
+            screen.print(event_line(event, stages), soft_wrap=True)

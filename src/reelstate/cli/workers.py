@@ -1,0 +1,127 @@
+"""`reel workers`: list them; drain, enable or disable a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from reelstate.cli.documents import Document, print_json, worker_document
+from reelstate.cli.options import AsJson, Database, Reason
+from reelstate.cli.page import workers_table
+from reelstate.cli.session import opened, operator, run
+from reelstate.cli.terminal import console
+from reelstate.core.errors import NotFound
+from reelstate.core.machine import WorkerStatus
+from reelstate.core.model import Worker
+from reelstate.services.engine import Engine
+
+workers = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The workers' name; it may have several instances.")]
+All = Annotated[bool, typer.Option("--all", "-a", help="Also instances that are gone.")]
+
+
+@workers.callback(invoke_without_command=True)
+def show(context: typer.Context, everyone: All = False, database: Database = None, as_json: AsJson = False) -> None:
+    """List workers; or drain, enable or disable them by name.
+
+    Example: `reel workers --json`
+    """
+    if context.invoked_subcommand is None:
+        listing(everyone=everyone, database=database, as_json=as_json)
+
+
+@workers.command("list")
+def listing(everyone: All = False, database: Database = None, as_json: AsJson = False) -> None:
+    """List workers with what they run and when they were last heard of.
+
+    Example: `reel workers list --all`
+    """
+    found = run(_read(database))
+    if as_json:
+        print_json([worker_document(worker) for worker in found])
+        return
+    shown = [worker for worker in found if everyone or worker.status is not WorkerStatus.OFFLINE]
+    gone = len(found) - len(shown)
+    console().print(workers_table(shown) if shown else "no worker is running; start one with `reel worker`")
+    if gone:
+        console().print(f"{gone} more are offline; --all shows them", style="dim")
+
+
+@workers.command()
+def drain(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
+    """Let the workers of a name finish what they run and take nothing new.
+
+    Example: `reel workers drain encoder-7 --reason "new driver"`
+    """
+    changed = run(_drain(database, name, reason))
+    words = f"drain: {_instances(len(changed))}" if changed else "nothing to do, none of them is active"
+    _tell(name, words, {"changed": changed}, as_json=as_json)
+
+
+@workers.command()
+def enable(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
+    """Let the workers of a name take work again, after a drain or a disable.
+
+    Example: `reel workers enable encoder-7`
+    """
+    changed = run(_enable(database, name, reason))
+    words = "may take work" + (f"; no longer draining: {_instances(len(changed))}" if changed else "")
+    _tell(name, words, {"changed": changed}, as_json=as_json)
+
+
+@workers.command()
+def disable(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
+    """Refuse work to a name, now and after a restart; what its workers run is given to others, uncharged.
+
+    Example: `reel workers disable encoder-7 --reason "writes broken files"`
+    """
+    released = run(_disable(database, name, reason))
+    _tell(name, f"disabled; tasks given back: {released}", {"released": released}, as_json=as_json)
+
+
+async def _read(database: str | None) -> list[Worker]:
+    async with opened(database) as engine:
+        return await engine.workers()
+
+
+async def _drain(database: str | None, name: str, reason: str | None) -> list[int]:
+    async with opened(database, patient=True) as engine:
+        await _require(engine, name)
+        return await engine.drain(name, actor=operator(), reason=reason)
+
+
+async def _enable(database: str | None, name: str, reason: str | None) -> list[int]:
+    async with opened(database, patient=True) as engine:
+        await _require(engine, name)
+        return await engine.enable(name, actor=operator(), reason=reason)
+
+
+async def _disable(database: str | None, name: str, reason: str | None) -> int:
+    async with opened(database, patient=True) as engine:
+        await _require(engine, name)
+        return await engine.disable(name, actor=operator(), reason=reason)
+
+
+async def _require(engine: Engine, name: str) -> None:
+    """A name nobody has is most often a slip of the pen."""
+    known = {worker.name for worker in await engine.workers()}
+    if name not in known:
+        raise NotFound("worker", repr(name), hint=_names(sorted(known)))
+
+
+def _names(known: Sequence[str]) -> str:
+    return f"there are: {', '.join(known)}" if known else "no worker has registered yet; start one with `reel worker`"
+
+
+def _tell(name: str, words: str, document: Document, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"name": name, **document})
+    else:
+        console().print(Text(f"{name}: {words}"), soft_wrap=True)
+
+
+def _instances(count: int) -> str:
+    return "1 instance" if count == 1 else f"{count} instances"
