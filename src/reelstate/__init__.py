@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from reelstate.app import open_engine as open
+from reelstate.blocking import Connection, connect
 from reelstate.config import Settings
 from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
@@ -21,6 +22,7 @@ __all__ = [
     "Backoff",
     "BlockingRun",
     "Completion",
+    "Connection",
     "Engine",
     "Fail",
     "Failure",
@@ -46,6 +48,7 @@ __all__ = [
     "Verdict",
     "WorkerStatus",
     "__version__",
+    "connect",
     "open",
 ]
 

@@ -60,7 +60,10 @@ OPERATOR = "operator"
 
 
 class Engine:
-    """The verbs in the order of the data's way: submit, orchestrate, claim, report, complete … observe."""
+    """The verbs in the order of the data's way: submit, orchestrate, claim, report, complete … observe.
+
+    Where a verb takes further options, `/` keeps the name `self` out of them, as the blocking façade needs it.
+    """
 
     def __init__(self, store: Store, *, dispatch: Dispatch | None = None, limits: Limits = LIMITS) -> None:
         self.store = store
@@ -73,7 +76,7 @@ class Engine:
         for graph in graphs:
             await self.catalogue.declare(self.store, graph)
 
-    async def submit(self, pipeline: str, spec: Json = None, **options: Any) -> Submitted:
+    async def submit(self, /, pipeline: str, spec: Json = None, **options: Any) -> Submitted:
         """Make one job; options are those of `Submission`."""
         (answer,) = await self.submit_many(
             [Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)]
@@ -93,7 +96,7 @@ class Engine:
         """Make ready what is due, and move on what was missed."""
         return self._rung(await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after))
 
-    async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
+    async def claim(self, /, worker_id: int, limit: int = 1, **options: Any) -> Claim:
         """Lease tasks to a worker; options are those of `Claiming`."""
         return await claim(self.store, self.catalogue, Claiming(worker_id=worker_id, limit=limit, **options))
 
@@ -120,7 +123,7 @@ class Engine:
     async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
         return await reclaim_workers(self.store, stale_after=stale_after)
 
-    async def lead(self, keeper: str, **terms: Any) -> Lead:
+    async def lead(self, /, keeper: str, **terms: Any) -> Lead:
         """Say that a keeper is here, and whether it leads; terms are those of `keep_lead`."""
         return await keep.keep_lead(self.store, keeper, **terms)
 
@@ -146,28 +149,30 @@ class Engine:
         report_findings(found)
         return found
 
-    async def cancel(self, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def cancel(self, /, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """End a job; options (here and below) are `reason` and `version`."""
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
         return self._operated(await cancel(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
 
-    async def retry(self, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def retry(
+        self, /, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any
+    ) -> Verdict:
         """Run a job again: what is unfinished, or from a stage on."""
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
 
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
         return self._operated(await retry(self.store, self.catalogue, operation, start), Bell.WORK)
 
-    async def quarantine(self, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def quarantine(self, /, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Put a job aside until an operator decides."""
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
         return self._operated(await quarantine(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
 
-    async def force(self, job_id: int, target: JobStatus, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def force(self, /, job_id: int, target: JobStatus, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Say what a job is, whatever it was: pending, failed or completed."""
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
@@ -178,7 +183,7 @@ class Engine:
     async def job(self, job_id: int) -> JobDetail:
         return await observe.observe_job(self.store, self.catalogue, job_id)
 
-    async def jobs(self, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Job]:
+    async def jobs(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Job]:
         """Jobs, the newest first; the rest of the options are those of `JobFilter`."""
         return await observe.observe_jobs(self.store, JobFilter(**wanted), limit=limit, after=after)
 
@@ -203,7 +208,9 @@ class Engine:
         """The cursor of now: `events(after=…)` from there on gives what has yet to happen."""
         return await observe.observe_head(self.store)
 
-    async def history(self, job_id: int, *, limit: int = 500, after: str | None = None, **entity: Any) -> Page[Event]:
+    async def history(
+        self, /, job_id: int, *, limit: int = 500, after: str | None = None, **entity: Any
+    ) -> Page[Event]:
         """What happened to a job and all in it; `stage` and `part` narrow it to one entity."""
         return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
 
@@ -224,7 +231,7 @@ class Engine:
     ) -> Page[LogEntry]:
         return await observe.observe_logs(self.store, job_id, key=key, limit=limit, after=after)
 
-    async def register(self, name: str, **options: Any) -> int:
+    async def register(self, /, name: str, **options: Any) -> int:
         """Make a worker instance known; options are those of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
         return await workers.register(self.store, Registration(name=name, **options), self.limits)

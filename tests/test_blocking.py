@@ -1,0 +1,232 @@
+import asyncio
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reelstate as rs
+from reelstate.core.errors import InvalidRequest, NotFound, StoreUnavailable, WaitTimeout
+from reelstate.core.model import JobDetail
+from tests.engines import FAN, SIMPLE, done
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[rs.Connection]:
+    with rs.connect(database_url, pipelines=[SIMPLE, FAN]) as made:
+        yield made
+
+
+def finish_one(connection: rs.Connection) -> None:
+    worker = connection.register("worker", hostname="host", software="test")
+    (task,) = connection.claim(worker).tasks
+    assert connection.complete([done(task)]) == [rs.Verdict.OK]
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "reelstate"]
+
+
+def script(source: str, *arguments: str) -> subprocess.Popen[str]:
+    """A Python program that shows what it prints line by line."""
+    return subprocess.Popen(
+        [sys.executable, "-u", "-W", "error", "-c", source, *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_every_verb_of_the_engine_is_there() -> None:
+    verbs = {name: verb for name, verb in vars(rs.Engine).items() if not name.startswith("_")}
+    assert len(verbs) > 30
+    assert [name for name in verbs if not hasattr(rs.Connection, name)] == []
+    for name, verb in verbs.items():
+        ours = getattr(rs.Connection, name)
+        assert inspect.signature(ours) == inspect.signature(verb), name
+        assert not inspect.iscoroutinefunction(ours), name
+
+
+def test_connect_takes_what_open_takes() -> None:
+    assert inspect.signature(rs.connect) == inspect.signature(rs.open)
+
+
+def test_a_job_from_submit_to_the_end(connection: rs.Connection) -> None:
+    job = connection.submit("simple", {"a": 1}, priority=7)
+    finish_one(connection)
+    detail = connection.wait(job.job_id, timeout=20)
+    assert isinstance(detail, JobDetail)
+    assert (detail.job.status, detail.job.spec, detail.job.priority) == ("completed", {"a": 1}, 7)
+
+
+def test_watch_is_an_iterator_that_ends(connection: rs.Connection) -> None:
+    job = connection.submit("simple")
+    events = connection.watch(job.job_id)
+    assert next(events).target == "pending"
+    finish_one(connection)
+    assert [event.target for event in events if event.entity == "job"][-1] == "completed"
+
+
+def test_an_iterator_that_is_left_early_stops_listening(connection: rs.Connection) -> None:
+    job = connection.submit("simple")
+    for _ in connection.watch(job.job_id):
+        break
+
+    async def listeners(engine: rs.Engine) -> int:
+        return len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
+
+    assert connection.run(listeners) == 0
+
+
+def test_errors_are_raised_to_the_caller(connection: rs.Connection) -> None:
+    with pytest.raises(NotFound):
+        connection.job(7)
+    with pytest.raises(NotFound):
+        list(connection.watch(7))
+    with pytest.raises(WaitTimeout):
+        connection.wait(connection.submit("simple").job_id, timeout=0)
+    with pytest.raises(TypeError):
+        connection.job()  # type: ignore[call-arg]
+    assert connection.jobs().items, "and it goes on"
+
+
+def test_many_threads_may_call_at_once(connection: rs.Connection) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: connection.submit("simple", {"n": number}), range(80)))
+    assert len({answer.job_id for answer in answers}) == 80
+    assert len(connection.jobs(limit=100).items) == 80
+
+
+def test_it_may_be_closed_without_with_and_twice(database_url: str) -> None:
+    connection = rs.connect(database_url, pipelines=[SIMPLE])
+    connection.submit("simple")
+    assert threads() == ["reelstate"]
+    connection.close()
+    connection.close()
+    assert threads() == []
+    with pytest.raises(StoreUnavailable, match="closed"):
+        connection.jobs()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        list(connection.watch(1))
+
+
+def test_closing_ends_the_calls_of_other_threads(database_url: str) -> None:
+    connection = rs.connect(database_url, pipelines=[SIMPLE])
+    job = connection.submit("simple")
+    events = connection.watch(job.job_id)
+    assert [next(events).entity for _ in range(2)] == ["job", "stage"]
+    with ThreadPoolExecutor(2) as pool:
+        calls: list[Future[Any]] = [pool.submit(connection.wait, job.job_id), pool.submit(list, events)]
+        until = time.monotonic() + 20
+        while begun(connection) != {"Engine.wait", "_Steps.next"} and time.monotonic() < until:
+            time.sleep(0.001)
+        connection.close()
+        for call in calls:
+            with pytest.raises(StoreUnavailable):
+                call.result(timeout=20)
+
+
+def begun(connection: rs.Connection) -> set[str]:
+    """The calls that the connection's loop is at."""
+
+    async def names(_: rs.Engine) -> set[str]:
+        running = {getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()}
+        return {name for name in running if name.startswith(("Engine.", "_Steps."))}
+
+    return connection.run(names)
+
+
+def test_what_can_not_be_opened_is_told_at_once_and_leaves_no_thread(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="folder"):
+        rs.connect(f"sqlite:///{tmp_path}/nowhere/jobs.db")
+    with pytest.raises(InvalidRequest, match="no kind of store"):
+        rs.connect("mysql://host/name")
+    until = time.monotonic() + 20
+    while threads() and time.monotonic() < until:
+        time.sleep(0.001)
+    assert threads() == []
+
+
+def test_a_call_from_its_own_loop_is_refused_instead_of_waiting_for_itself(connection: rs.Connection) -> None:
+    async def misuse(_: rs.Engine) -> None:
+        connection.jobs()
+
+    with pytest.raises(InvalidRequest, match="its own loop"):
+        connection.run(misuse)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_is_told_to_connect_for_itself(connection: rs.Connection) -> None:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            connection.jobs()
+        except StoreUnavailable as error:
+            os.write(writer, str(error).encode())
+        connection.close()
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert "forked" in pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    assert connection.jobs().items == []
+
+
+INTERRUPTED = """
+import sys
+import reelstate as rs
+from tests.engines import SIMPLE
+
+connection = rs.connect(sys.argv[1], pipelines=[SIMPLE])
+job = connection.submit("simple")
+try:
+    print("waiting")
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+print(connection.job(job.job_id).job.status)
+connection.close()
+print("closed")
+"""
+
+
+@pytest.mark.parametrize("call", ["connection.wait(job.job_id)", "list(connection.watch(job.job_id))"])
+def test_an_interrupt_ends_the_call_and_not_the_connection(database_url: str, call: str) -> None:
+    with script(INTERRUPTED.format(call=call), database_url) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.2)  # there is no signal for "now it is inside the call"
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate(timeout=20)
+    assert printed.splitlines() == ["interrupted", "pending", "closed"], errors
+
+
+FORGOTTEN = """
+import sys
+import reelstate as rs
+from tests.engines import SIMPLE
+
+connection = rs.connect(sys.argv[1], pipelines=[SIMPLE])
+connection.submit("simple")
+events = connection.watch(1)
+real = connection._ended.set_result
+connection._ended.set_result = lambda result: (print("closed"), real(result))
+"""
+
+
+def test_what_nobody_closes_is_closed_when_the_program_ends(database_url: str) -> None:
+    with script(FORGOTTEN, database_url) as process:
+        printed, errors = process.communicate(timeout=20)
+    assert (process.returncode, printed, errors) == (0, "closed\n", "")
