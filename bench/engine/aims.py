@@ -10,12 +10,14 @@ from bench.engine.results import Results
 from bench.engine.scenarios import (
     CLAIMER_DRAIN,
     CLAIMERS_DRAIN,
+    DISPATCH,
     HISTORY_DRAIN,
     MEMORY_GROWTH,
     PARTITIONED_DRAIN,
     PARTITIONED_SUBMIT,
     SIMPLE_DRAIN,
     SIMPLE_SUBMIT,
+    WORKER_DRAIN,
 )
 
 
@@ -70,6 +72,8 @@ PAIRS: Final = (
     *(Pair(OURS, PARTITIONED_DRAIN, other, SIMPLE_DRAIN) for other in ON_POSTGRESQL[1:]),
     Pair(OURS, HISTORY_DRAIN, OURS, PARTITIONED_DRAIN),
     Pair(OURS, CLAIMERS_DRAIN, OURS, CLAIMER_DRAIN),
+    Pair(OURS, WORKER_DRAIN, OURS, PARTITIONED_DRAIN),
+    *(Pair(OURS, DISPATCH, other, DISPATCH) for other in (PGQUEUER, GRAPHILE)),
     Pair(OURS_ON_SQLITE, SIMPLE_SUBMIT, HUEY, SIMPLE_SUBMIT),
     Pair(OURS_ON_SQLITE, SIMPLE_DRAIN, HUEY, SIMPLE_DRAIN),
 )
@@ -85,9 +89,12 @@ AT_LEAST: Final = {
     Pair(OURS, SIMPLE_DRAIN, PROCRASTINATE, SIMPLE_DRAIN): 10.0,
     Pair(OURS, HISTORY_DRAIN, OURS, PARTITIONED_DRAIN): 0.9,
     Pair(OURS, CLAIMERS_DRAIN, OURS, CLAIMER_DRAIN): 1.2,
+    Pair(OURS, WORKER_DRAIN, OURS, PARTITIONED_DRAIN): 0.7,
     Pair(OURS_ON_SQLITE, SIMPLE_SUBMIT, HUEY, SIMPLE_SUBMIT): 3.0,
     Pair(OURS_ON_SQLITE, SIMPLE_DRAIN, HUEY, SIMPLE_DRAIN): 3.0,
 }
+
+AT_MOST: Final = {Pair(OURS, DISPATCH, PGQUEUER, DISPATCH): 1.0}
 
 MOST_MEMORY_GROWTH: Final = 1.10
 
@@ -101,7 +108,9 @@ def _judge_rates(results: Results) -> Iterator[Verdict]:
     for pair in PAIRS:
         ratios = _ratios(pair, results)
         if ratios:
-            yield Verdict(pair.subject, pair.other, statistics.median(ratios), AT_LEAST.get(pair))
+            most = AT_MOST.get(pair)
+            aim = AT_LEAST.get(pair) if most is None else most
+            yield Verdict(pair.subject, pair.other, statistics.median(ratios), aim, at_most=most is not None)
 
 
 def _judge_memory(results: Results) -> Iterator[Verdict]:

@@ -6,17 +6,21 @@ may touch its tables, except `fill_history`, which writes finished work in bulk 
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 
 from psycopg import AsyncConnection, pq
 
-from bench.engine.stopwatch import batches
-from bench.engine.system import BATCH, EventLoop, HistorySystem, payload
-from reelstate.app import open_engine
+from bench.engine.stopwatch import Stopwatch, batches
+from bench.engine.system import BATCH, IDLE, EventLoop, HistorySystem, payload
+from reelstate.app import open_engine, worker_for
+from reelstate.config import Settings
+from reelstate.core.declaration import Handler, Pipeline
 from reelstate.core.model import Completion, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
+from reelstate.worker.run import Run
 
 TABLES = ("jobs", "stages", "tasks", "events")
 CLAIM = 500
@@ -66,6 +70,41 @@ class Ours:
         engines = [self._engine, *[await self._connect() for _ in range(claimers - 1)]]
         return await self._drain(count, engines, None)
 
+    async def drain_by_worker(self, count: int) -> float:
+        watch = Stopwatch(count)
+
+        async def noop(_: Run) -> None:
+            watch.handle()
+
+        async with self._working(PARTITIONED.name, "part", noop, concurrency=50):
+            job = (await self._engine.jobs(limit=1)).items[0]
+            await self._engine.wait(job.id)
+            return watch.rate()
+
+    async def dispatch(self, count: int) -> list[float]:
+        started: asyncio.Queue[float] = asyncio.Queue()
+
+        async def noop(_: Run) -> None:
+            started.put_nowait(time.perf_counter())
+
+        async with self._working(SIMPLE.name, "main", noop, concurrency=10):
+            return [await _dispatched(self._engine, started) for _ in range(count)]
+
+    @asynccontextmanager
+    async def _working(self, name: str, stage: str, handler: Handler, concurrency: int) -> AsyncIterator[None]:
+        """A worker as `reel worker` would have it, in this process."""
+        pipeline = Pipeline(name)
+        pipeline.stage(name=stage, each="spec.parts" if stage == "part" else None)(handler)
+        settings = Settings(database_url=self._url, worker_name="bench", worker_concurrency=concurrency)
+        worker = worker_for(self._engine, [pipeline], settings)
+        running = asyncio.create_task(worker.run())
+        await worker.registered.wait()
+        try:
+            yield
+        finally:
+            worker.stop()
+            await running
+
     async def fill_history(self, count: int) -> None:
         """Work that was finished long ago: its rows have been vacuumed and written out since."""
         while count > 0:
@@ -93,6 +132,13 @@ class Ours:
 
 async def _registered(engine: Engine) -> int:
     return await engine.register("bench", hostname="localhost", software="bench", slots=CHAINS * CLAIM)
+
+
+async def _dispatched(engine: Engine, started: asyncio.Queue[float]) -> float:
+    await asyncio.sleep(IDLE)
+    enqueued = time.perf_counter()
+    await engine.submit(SIMPLE.name, payload(0))
+    return await started.get() - enqueued
 
 
 async def _run_until_empty(engine: Engine, worker: int) -> int:

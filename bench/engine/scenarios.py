@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from bench.engine.system import HistorySystem, PartitionedSystem, System
+from bench.engine.system import DispatchSystem, HistorySystem, PartitionedSystem, System, WorkerSystem
 
 SIMPLE_SUBMIT: Final = "simple jobs: submit"
 SIMPLE_DRAIN: Final = "simple jobs: claim + complete"
@@ -16,10 +16,13 @@ PARTITIONED_DRAIN: Final = "one partitioned job: claim + complete"
 HISTORY_DRAIN: Final = "one partitioned job: claim + complete, long history"
 CLAIMER_DRAIN: Final = "one partitioned job: claim + complete, 1 claimer, batch by batch"
 CLAIMERS_DRAIN: Final = "one partitioned job: claim + complete, 8 claimers, batch by batch"
+WORKER_DRAIN: Final = "one partitioned job: run by a worker of concurrency 50"
+DISPATCH: Final = "dispatch: milliseconds from enqueue to handler start, p50"
 MEMORY_GROWTH: Final = "memory: last quarter of a long drain to the second"
 
 CLAIMERS: Final = 8
 WARM_UP: Final = 1_000
+DISPATCHED: Final = 500
 SAMPLE_SECONDS: Final = 0.05
 
 
@@ -68,6 +71,21 @@ async def history(system: System, order: Order) -> Measured:
     return {HISTORY_DRAIN: drained}
 
 
+async def worker(system: System, order: Order) -> Measured:
+    assert isinstance(system, WorkerSystem)
+    warm_up = min(WARM_UP, order.count)
+    await system.submit_partitioned(warm_up)
+    await system.drain_by_worker(warm_up)
+    await system.submit_partitioned(order.count)
+    return {WORKER_DRAIN: await system.drain_by_worker(order.count)}
+
+
+async def dispatch(system: System, order: Order) -> Measured:
+    assert isinstance(system, DispatchSystem)
+    seconds = await system.dispatch(min(DISPATCHED, order.count))
+    return {DISPATCH: 1000 * statistics.median(seconds)}
+
+
 async def memory(system: System, order: Order) -> Measured:
     assert isinstance(system, PartitionedSystem)
     await system.submit_partitioned(order.count)
@@ -90,6 +108,8 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "partitioned": partitioned,
     "history": history,
     "claimers": claimers,
+    "worker": worker,
+    "dispatch": dispatch,
     "memory": memory,
 }
 

@@ -17,6 +17,10 @@ BATCH = 1_000
 """Jobs handed over in one call where a system takes many at once."""
 
 
+IDLE = 0.03
+"""Seconds of rest before a dispatch is measured, so that the worker is idle."""
+
+
 class System(Protocol):
     """Simple jobs only: one stage, one task. What every peer can do."""
 
@@ -60,6 +64,22 @@ class HistorySystem(PartitionedSystem, Protocol):
 
     async def fill_history(self, count: int) -> None:
         """Make sure that at least `count` finished tasks, with their events, are in the tables."""
+
+
+@runtime_checkable
+class DispatchSystem(System, Protocol):
+    """Also waits for work with a worker of its own."""
+
+    async def dispatch(self, count: int) -> list[float]:
+        """Enqueue jobs one by one for an idle worker; seconds from before each call to its handler's start."""
+
+
+@runtime_checkable
+class WorkerSystem(PartitionedSystem, Protocol):
+    """Also runs tasks by a worker with handlers: ours."""
+
+    async def drain_by_worker(self, count: int) -> float:
+        """A worker runs the `count` waiting tasks, first handler start to last row finished; tasks per second."""
 
 
 class Unavailable(Exception):

@@ -87,9 +87,8 @@ async def seed(store: SQLiteStore, jobs: int, lanes: int = 1) -> int:
         await transaction.run("workers_register", id=worker, **WORKER)
         specs = Batch(("id", "spec"), [(job, "{}") for job in ids])
         await transaction.run("submit", specs, pipeline_id=pipeline, **JOB)
-        await transaction.run("orchestrate_stages", job_ids=ids, stage=0, total=1, sole=True)
         for place, lane in enumerate(numbers):
-            await transaction.run("orchestrate_tasks", job_ids=ids[place::lanes], lane=lane, **TASK)
+            await transaction.run("orchestrate_single", job_ids=ids[place::lanes], lane=lane, sole=True, **TASK)
         return int(worker)
 
     return await store.write(flow)

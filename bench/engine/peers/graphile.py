@@ -52,6 +52,10 @@ class Graphile:
     async def drain_simple(self, count: int) -> float:
         return await self._run("drain", count)
 
+    async def dispatch(self, count: int) -> list[float]:
+        """The script gives the median alone."""
+        return [await self._run("dispatch", count)]
+
     async def close(self) -> None:
         """Every call has disconnected already."""
 

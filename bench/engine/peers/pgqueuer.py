@@ -12,7 +12,7 @@ from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 
 from bench.engine.stopwatch import Stopwatch, batches
-from bench.engine.system import BATCH, EventLoop, System, payload
+from bench.engine.system import BATCH, IDLE, EventLoop, System, payload
 
 ENTRYPOINT = "noop"
 
@@ -55,6 +55,27 @@ class PgQueuer:
         rate = await self._rate_when_empty(watch)
         await run
         return rate
+
+    async def dispatch(self, count: int) -> list[float]:
+        manager = QueueManager(Queries(AsyncpgPoolDriver(self._pool)))
+        started: asyncio.Queue[float] = asyncio.Queue()
+
+        @manager.entrypoint(ENTRYPOINT)
+        async def noop(_: Job) -> None:
+            started.put_nowait(time.perf_counter())
+
+        run = asyncio.create_task(manager.run(batch_size=10))
+        await asyncio.sleep(1)  # it tells nobody when it listens
+        seconds = [await self._dispatched(started) for _ in range(count)]
+        manager.shutdown.set()
+        await run
+        return seconds
+
+    async def _dispatched(self, started: asyncio.Queue[float]) -> float:
+        await asyncio.sleep(IDLE)
+        enqueued = time.perf_counter()
+        await self._queries.enqueue(ENTRYPOINT, json.dumps(payload(0)).encode(), 0)
+        return await started.get() - enqueued
 
     async def _rate_when_empty(self, watch: Stopwatch) -> float:
         while await self._pool.fetchval("SELECT EXISTS (SELECT FROM pgqueuer)"):  # noqa: ASYNC110 - rows can't be awaited

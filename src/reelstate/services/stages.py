@@ -45,6 +45,11 @@ class OpeningStage:
             "delay": self.delay,
         }
 
+    @property
+    def sole(self) -> bool:
+        """Whether it is the one stage that its pipeline has."""
+        return len(self.declared.graph.stages) == 1
+
 
 class BrokenFanOut(Exception):
     """An `each` path that leads to nothing one could fan out over; becomes a failed job or a refused request."""
@@ -63,9 +68,12 @@ async def open_stages(transaction: Transaction, openings: Iterable[OpeningStage]
             for job_id in opening.job_ids:
                 total = await _fan_out(transaction, opening, job_id)
                 empty = empty or total == 0
-        else:
+        elif opening.again:
             await _open(transaction, opening, opening.job_ids, total=1)
-            await _make_single(transaction, opening)
+            terms = {"stage": opening.opening.stage, "attempts": opening.spec.attempts}
+            await transaction.run("orchestrate_tasks_again", job_ids=opening.job_ids, **terms)
+        else:
+            await transaction.run("orchestrate_single", job_ids=opening.job_ids, sole=opening.sole, **opening.terms())
     return empty
 
 
@@ -86,15 +94,7 @@ async def _open(transaction: Transaction, opening: OpeningStage, job_ids: list[i
     if opening.again:
         await transaction.run("orchestrate_stages_again", **stage)
     else:
-        await transaction.run("orchestrate_stages", sole=len(opening.declared.graph.stages) == 1, **stage)
-
-
-async def _make_single(transaction: Transaction, opening: OpeningStage) -> None:
-    if opening.again:
-        terms = {"stage": opening.opening.stage, "attempts": opening.spec.attempts}
-        await transaction.run("orchestrate_tasks_again", job_ids=opening.job_ids, **terms)
-    else:
-        await transaction.run("orchestrate_tasks", job_ids=opening.job_ids, **opening.terms())
+        await transaction.run("orchestrate_stages", sole=opening.sole, **stage)
 
 
 async def _fan_out(transaction: Transaction, opening: OpeningStage, job_id: int) -> int:

@@ -94,9 +94,25 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
         fresh = await _timed(transaction, fresh)
         groups = _grouped(fresh)
         for alike, rows in groups.items():
-            await transaction.run("submit", Batch(("id", "spec"), rows), **alike.parameters())
-        await _open_first_stages(transaction, catalogue, groups)
+            await _make(transaction, catalogue, alike, rows)
     return answers
+
+
+async def _make(transaction: Transaction, catalogue: Catalogue, alike: _Alike, rows: list[Row]) -> None:
+    """Make jobs and open what they begin with: in one statement where that is one stage of one part."""
+    job_ids = [row[0] for row in rows]
+    openings = [
+        OpeningStage(job_ids, alike.declared, opening, alike.priority, alike.delay)
+        for opening in alike.declared.graph.first.openings
+    ]
+    batch = Batch(("id", "spec"), rows)
+    match openings:
+        case [OpeningStage(fans_out=False) as single]:
+            parameters = {**alike.parameters(), **single.terms(), "sole": single.sole}
+            await transaction.run("submit_single", batch, **parameters)
+        case _:
+            await transaction.run("submit", batch, **alike.parameters())
+            await _open_first_stages(transaction, catalogue, openings, job_ids)
 
 
 async def _timed(transaction: Transaction, fresh: list[tuple[int, _Request]]) -> list[tuple[int, _Request]]:
@@ -106,12 +122,9 @@ async def _timed(transaction: Transaction, fresh: list[tuple[int, _Request]]) ->
     return [(job_id, request.starting(now)) for job_id, request in fresh]
 
 
-async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, groups: dict[_Alike, list[Row]]) -> None:
-    openings = [
-        OpeningStage([row[0] for row in rows], alike.declared, opening, alike.priority, alike.delay)
-        for alike, rows in groups.items()
-        for opening in alike.declared.graph.first.openings
-    ]
+async def _open_first_stages(
+    transaction: Transaction, catalogue: Catalogue, openings: list[OpeningStage], job_ids: list[int]
+) -> None:
     try:
         empty = await open_stages(transaction, openings)
     except BrokenFanOut as broken:
@@ -119,7 +132,7 @@ async def _open_first_stages(transaction: Transaction, catalogue: Catalogue, gro
             "spec", broken.message, hint="put the array that the pipeline fans out over there"
         ) from None
     if empty:
-        await advance(transaction, catalogue, {row[0]: {} for rows in groups.values() for row in rows})
+        await advance(transaction, catalogue, {job_id: {} for job_id in job_ids})
 
 
 async def _answers(transaction: Transaction, requests: list[_Request], job_ids: list[int]) -> list[Submitted]:

@@ -1,5 +1,5 @@
 // Submits or drains no-op jobs with graphile-worker and prints {"rate": …} on one line.
-// Usage: node measure.mjs <prepare|submit|drain> <url> [count]
+// Usage: node measure.mjs <prepare|submit|drain|dispatch> <url> [count]
 import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
 import pg from "pg";
 
@@ -78,5 +78,25 @@ async function drain() {
   return rate;
 }
 
-const rate = await { prepare, submit, drain }[verb]();
+// Seconds from before addJob to the start of its handler on an idle runner, the median of `count`.
+async function dispatch() {
+  let handlerStarted;
+  const noop = async () => handlerStarted(performance.now());
+  const single = { worker: { connectionString, concurrentJobs: 10, maxPoolSize: 12 } };
+  const runner = await run({ preset: single, logger, taskList: { noop }, noHandleSignals: true });
+  const utils = await makeWorkerUtils({ preset: single, logger });
+  const seconds = [];
+  for (let number = 0; number < count; number += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const started = new Promise((resolve) => (handlerStarted = resolve));
+    const enqueued = performance.now();
+    await utils.addJob("noop", payload(number));
+    seconds.push(((await started) - enqueued) / 1000);
+  }
+  await utils.release();
+  await runner.stop();
+  return seconds.sort((a, b) => a - b)[Math.floor(count / 2)];
+}
+
+const rate = await { prepare, submit, drain, dispatch }[verb]();
 console.log(JSON.stringify({ rate, node: process.version }));

@@ -41,16 +41,21 @@ HOT = frozenset(
         "complete",
         "complete_jobs",
         "complete_stages",
+        "orchestrate_single",
         "orchestrate_stages",
-        "orchestrate_tasks",
         "report",
         "report_worker",
         "submit",
         "submit_ids",
+        "submit_single",
     }
 )
 """Statements whose plan is kept by the connection. The others are planned each time, for the tables as they are."""
 MIGRATION_LOCK = 0x5245454C53544154
+FIRST_PATIENCE = 10.0
+"""Seconds that opening waits for a server that is not there yet, unless `arrival` says more: it may never have been."""
+RECONNECT = 2.0
+"""Seconds in which the pool's own pauses grow; then it begins again, so that it is never far behind the server."""
 
 
 class PostgresTransaction:
@@ -91,11 +96,13 @@ class PostgresStore:
         *,
         connections: int = 4,
         patience: float = 60.0,
+        arrival: float | None = None,
         prepare: bool = True,
         clock: Clock | None = None,
     ) -> None:
         self.url = url
         self._patience = patience
+        self._arrival = min(patience, FIRST_PATIENCE) if arrival is None else arrival
         self._clock = clock
         self._prepare = prepare
         self._statements = migrate.statements(PACKAGE)
@@ -108,7 +115,8 @@ class PostgresStore:
             max_size=connections,
             configure=_configure,
             open=False,
-            reconnect_timeout=patience,
+            reconnect_timeout=min(patience, RECONNECT),
+            reconnect_failed=_begin_again,
             name="reelstate",
         )
 
@@ -236,7 +244,7 @@ class PostgresStore:
 
     async def _first_connection(self) -> Connection:
         """A connection of its own, with an error that says what is wrong with the address."""
-        patience = Patience(min(self._patience, 10.0))
+        patience = Patience(self._arrival)
         while True:
             try:
                 return await self._connect()
@@ -271,6 +279,12 @@ class PostgresStore:
 def _load(data: str | bytes) -> Json:
     """The server writes JSON without white space around it, so the reader need not look for any."""
     return _decode(data if isinstance(data, str) else data.decode())[0]
+
+
+async def _begin_again(pool: AsyncConnectionPool[Connection]) -> None:
+    """The pool has given up on a connection; somebody waits for it all the same."""
+    if pool.get_stats().get("requests_waiting"):
+        await pool.check()
 
 
 async def _configure(connection: Connection) -> None:

@@ -1,4 +1,7 @@
--- The single tasks of a one-part stage of many jobs.
+-- Open a one-part stage of many jobs for the first time, with its task.
+INSERT INTO stages (job_id, stage, total, sole, opened_at)
+SELECT value, :stage, 1, :sole, :now FROM json_each(:job_ids);
+
 INSERT INTO tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, lease, stall_after, timeout,
     status, run_after, ready_at, changed_at, actor)
 SELECT value, :stage, 0, :lane, :priority, :attempts, :max_lost, :lease, :stall_after, :timeout,
