@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+from typing import Any
 
 import typer
 
@@ -15,6 +17,11 @@ FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 def set_up_logging(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format=FORMAT, datefmt="%H:%M:%S")
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
+
+
+def waiting_for(url: str) -> dict[str, Any]:
+    """Options of a store that is waited for however long its server is not there: what stays may start before it."""
+    return {} if url.startswith("sqlite:") else {"arrival": math.inf}
 
 
 def say(text: str) -> None:

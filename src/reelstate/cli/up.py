@@ -16,7 +16,7 @@ import typer
 from reelstate.app import open_engine
 from reelstate.cli.application import load
 from reelstate.cli.options import App, Database
-from reelstate.cli.process import require_app, say, set_up_logging
+from reelstate.cli.process import require_app, say, set_up_logging, waiting_for
 from reelstate.cli.worker import SUPERVISED
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
@@ -58,10 +58,9 @@ class _Supervisor:
 
     async def run(self) -> None:
         pipelines = load(self._settings.app)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._stop)
-        async with open_engine(self._settings.database_url, pipelines=pipelines, settings=self._settings) as engine:
+        url = self._settings.database_url
+        async with open_engine(url, pipelines=pipelines, settings=self._settings, **waiting_for(url)) as engine:
+            self._heed_signals()
             keeper = Keeper(engine, self._settings)
             keeping = asyncio.create_task(keeper.run())
             self._announce(pipelines)
@@ -71,6 +70,12 @@ class _Supervisor:
                 keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)
         say("reel is down; nothing was lost")
+
+    def _heed_signals(self) -> None:
+        """Not before there is a worker to stop: a house that still waits for its database just ends."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
 
     def _announce(self, pipelines: Sequence[Pipeline]) -> None:
         place = without_passwords(self._settings.database_url)

@@ -14,7 +14,7 @@ import typer
 from reelstate.app import open_engine, worker_for
 from reelstate.cli.application import load
 from reelstate.cli.options import App, Database
-from reelstate.cli.process import require_app, say, set_up_logging
+from reelstate.cli.process import require_app, say, set_up_logging, waiting_for
 from reelstate.config import Settings, from_environment
 from reelstate.core.declaration import Pipeline
 from reelstate.keeper import Keeper
@@ -54,7 +54,8 @@ def worker(
 
 
 async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
-    async with open_engine(settings.database_url, pipelines=pipelines, settings=settings) as engine:
+    url = settings.database_url
+    async with open_engine(url, pipelines=pipelines, settings=settings, **waiting_for(url)) as engine:
         found = worker_for(engine, pipelines, settings)
         _heed_signals(found)
         keeping = asyncio.create_task(Keeper(engine, settings).run()) if keeper else None

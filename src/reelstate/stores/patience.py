@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 
 logger = logging.getLogger("reelstate.store")
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 
 
 class Patience:
@@ -26,7 +27,8 @@ class Patience:
             return False
         pause = min(left, self._pause * random.uniform(0.5, 1.0))
         words = " ".join(str(cause).split()) or type(cause).__name__
-        logger.warning("%s: %s; trying again in %.2f s, for %.0f s more", doing, words, pause, left)
+        end = "as long as it takes" if math.isinf(left) else f"for {left:.0f} s more"
+        logger.warning("%s: %s; trying again in %.2f s, %s", doing, words, pause, end)
         await asyncio.sleep(pause)
         self._pause = min(LONGEST_PAUSE, self._pause * 2)
         return True
