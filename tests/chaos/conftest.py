@@ -1,0 +1,34 @@
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.fleet import Fleet, a_fleet
+from tests.postgres import PostgresServer, memory_folder
+
+
+@pytest.fixture(scope="session")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the processes of all fleets keep compiled modules."""
+    return tmp_path_factory.mktemp("bytecode")
+
+
+@pytest.fixture
+async def fleet(database_url: str, tmp_path: Path, bytecode: Path) -> AsyncIterator[Fleet]:
+    """A fleet on each store in turn."""
+    async with a_fleet(database_url, tmp_path, bytecode) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def frail_server() -> Iterator[PostgresServer]:
+    """A server of the test's own, which it may stop."""
+    with PostgresServer(folder=memory_folder()) as server:
+        yield server
+
+
+@pytest.fixture
+async def frail_fleet(frail_server: PostgresServer, tmp_path: Path, bytecode: Path) -> AsyncIterator[Fleet]:
+    """A fleet on the server that may be stopped."""
+    async with a_fleet(frail_server.new_database(), tmp_path, bytecode) as fleet:
+        yield fleet

@@ -1,0 +1,283 @@
+"""A fleet of real processes on one store: they are started, waited for, hurt and, whatever happens, ended."""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from signal import Signals
+from typing import Any, TypeVar
+
+import pytest
+
+from reelstate.app import open_engine
+from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.model import Event, Submission, Task, Worker
+from reelstate.services.engine import Engine
+from tests.chaos import pipelines
+from tests.chaos.launch import HERE
+
+T = TypeVar("T")
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30.0
+LOOK_EVERY = 0.02
+SWEEP = POLL = HEARTBEAT = 0.5
+SETTINGS = {
+    "app": "tests.chaos.pipelines:every",
+    "heartbeat": HEARTBEAT,
+    "sweep_every": SWEEP,
+    "orchestrate_every": SWEEP,
+    "poll": POLL,
+    "worker_concurrency": 2,
+    "worker_prefetch": 0,
+    "worker_kill_after": 1.0,
+}
+ONE_BY_ONE = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A line that a handler wrote."""
+
+    what: str
+    job: int
+    stage: str
+    part: int
+    token: int
+    pid: int
+    at: float
+    grandchildren: tuple[int, ...] = ()
+
+
+class Member:
+    """A process of the fleet, the leader of a session of its own."""
+
+    def __init__(self, name: str, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self.name = name
+        self._log = log
+        with log.open("ab") as out:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def send(self, number: Signals) -> None:
+        self._process.send_signal(number)
+
+    def send_group(self, number: Signals) -> None:
+        os.killpg(self.pid, number)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    async def ended(self, seconds: float = PATIENCE) -> int:
+        """Its exit code."""
+        return await asyncio.to_thread(self._process.wait, seconds)
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.send_group(Signals.SIGKILL)
+        self._process.wait()
+
+
+class Fleet:
+    def __init__(self, url: str, folder: Path, engine: Engine, bytecode: Path) -> None:
+        self.url = url
+        self.engine = engine
+        self._folder = folder
+        self._bytecode = bytecode
+        self._members: list[Member] = []
+
+    def worker(self, name: str, *, host: str = HERE, **settings: Any) -> Member:
+        """Start `reel worker`; another host makes it one of a machine on which nobody can look for its process."""
+        return self._start(name, host, ["worker"], {"worker_name": name, **settings})
+
+    def up(self, name: str = "up", *, workers: int = 1, **settings: Any) -> Member:
+        return self._start(name, HERE, ["up", "--workers", str(workers)], settings)
+
+    def reel(self, *arguments: str) -> Any:
+        """What a command prints, as JSON."""
+        command = [sys.executable, "-m", "reelstate", *arguments, "--json"]
+        answer = subprocess.run(
+            command, env=self._environment({}), cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
+
+    def open(self, *gates: str) -> None:
+        for gate in gates:
+            (self._folder / gate).touch()
+
+    def runs(self, what: str = "started", **wanted: Any) -> list[Run]:
+        """What handlers wrote down, in that order."""
+        return [run for run in self._read() if run.what == what and _matches(run, wanted)]
+
+    def processes(self) -> list[int]:
+        """Every living process of this fleet, handlers and what they have started among them."""
+        sign = f"{pipelines.FOLDER}={self._folder}\0".encode()
+        return [pid for pid in _processes() if sign in _environment_of(pid)]
+
+    async def submit(self, pipeline: str, **spec: Any) -> int:
+        return (await self.engine.submit(pipeline, {"work": [], "encode": [], **spec})).job_id
+
+    async def submit_each(self, pipeline: str, specs: Collection[dict[str, Any]]) -> list[int]:
+        """Many jobs at once, so that the first worker who looks sees all of them."""
+        made = await self.engine.submit_many([Submission(pipeline=pipeline, spec=spec) for spec in specs])
+        return [each.job_id for each in made]
+
+    async def tasks(self, job: int, *statuses: TaskStatus, stage: str | None = None) -> list[Task]:
+        found: list[Task] = []
+        after: str | None = None
+        while True:
+            page = await self.engine.tasks(job, stage=stage, statuses=statuses or None, after=after)
+            found += page.items
+            if (after := page.after) is None:
+                return found
+
+    async def history(self, job: int) -> list[Event]:
+        found: list[Event] = []
+        after: str | None = None
+        while True:
+            page = await self.engine.history(job, limit=5000, after=after)
+            found += page.items
+            if (after := page.after) is None:
+                return found
+
+    async def held(self, *jobs: int) -> dict[str, list[Task]]:
+        """What each worker holds of some jobs, by the worker's name."""
+        names = {worker.id: worker.name for worker in await self.engine.workers()}
+        held: dict[str, list[Task]] = {}
+        for job in jobs:
+            for task in await self.tasks(job, TaskStatus.RUNNING):
+                held.setdefault(names[task.worker_id or 0], []).append(task)
+        return held
+
+    async def is_at_work(self, *names: str) -> bool:
+        """Whether workers of these names have registered and are not gone."""
+        found = {worker.name for worker in await self.engine.workers() if worker.shown in {"idle", "busy"}}
+        return found.issuperset(names)
+
+    async def named(self, name: str) -> Worker:
+        """The newest instance of a name."""
+        return max((each for each in await self.engine.workers() if each.name == name), key=lambda each: each.id)
+
+    async def ready(self, *names: str) -> None:
+        await self.until(lambda: self.is_at_work(*names), f"workers {names} register")
+
+    async def rests(self, job: int, status: JobStatus = JobStatus.COMPLETED, seconds: float = PATIENCE) -> None:
+        """Wait until a job has come to this end."""
+
+        async def look() -> bool:
+            return (await self.engine.job(job)).job.status is status
+
+        await self.until(look, f"job {job} is {status}", seconds)
+
+    async def said(self, member: Member, words: str) -> None:
+        await self.sees(lambda: words in member.log, f"{member.name} says: {words}")
+
+    async def sees(self, look: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+        """Wait until something is so that needs no question to the store."""
+
+        async def looked() -> bool:
+            return look()
+
+        await self.until(looked, what, seconds)
+
+    async def until(self, look: Callable[[], Awaitable[T | None]], what: str, seconds: float = PATIENCE) -> T:
+        """The first answer that is true; a failure that shows what every process has said when there is none."""
+        end = time.monotonic() + seconds
+        while not (answer := await look()):
+            if time.monotonic() > end:
+                pytest.fail(f"{what}: not within {seconds} s\n{await self._told()}")
+            await asyncio.sleep(LOOK_EVERY)
+        return answer
+
+    def close(self) -> None:
+        for member in self._members:
+            member.close()
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, Signals.SIGKILL)
+
+    def _start(self, name: str, host: str, arguments: list[str], settings: dict[str, Any]) -> Member:
+        command = [sys.executable, "-m", "tests.chaos.launch", host, *arguments]
+        member = Member(name, command, self._environment(settings), self._folder / f"{name}.log")
+        self._members.append(member)
+        return member
+
+    def _environment(self, settings: dict[str, Any]) -> dict[str, str]:
+        given = {**SETTINGS, "database_url": self.url, **settings}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("REEL_")}
+        ours = {f"REEL_{name.upper()}": str(value) for name, value in given.items()}
+        # Compiled modules are kept for the next process, also where the tests themselves keep none.
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
+        return {**kept, **ours, pipelines.FOLDER: str(self._folder), "PYTHONPYCACHEPREFIX": str(self._bytecode)}
+
+    def _read(self) -> Iterator[Run]:
+        with contextlib.suppress(FileNotFoundError):
+            for line in (self._folder / "runs").read_text().splitlines():
+                yield Run(**json.loads(line))
+
+    async def _told(self) -> str:
+        """Everything that helps to see why something did not happen."""
+        logs = [f"== {each.name} (alive: {each.alive})\n{each.log[-6000:]}" for each in self._members]
+        with contextlib.suppress(Exception):
+            jobs = (await self.engine.jobs(limit=10)).items
+            logs += [f"== job {job.id} {job.pipeline}: {job.status}\n{await self._shown(job.id)}" for job in jobs]
+        return ONE_BY_ONE.join(logs)
+
+    async def _shown(self, job: int) -> str:
+        return ONE_BY_ONE.join(
+            f"{task.stage_name}/{task.part}: {task.status}, token {task.token}, lost {task.lost}, {task.reason}"
+            for task in (await self.tasks(job))[:60]
+        )
+
+
+@asynccontextmanager
+async def a_fleet(url: str, folder: Path, bytecode: Path) -> AsyncIterator[Fleet]:
+    """A fleet without members yet, and the test's own engine on its store."""
+    async with open_engine(url, pipelines=pipelines.every) as engine:
+        fleet = Fleet(url, folder, engine, bytecode)
+        try:
+            yield fleet
+        finally:
+            fleet.close()
+
+
+def _matches(run: Run, wanted: dict[str, Any]) -> bool:
+    return all(getattr(run, name) == value for name, value in wanted.items())
+
+
+def _processes() -> Iterator[int]:
+    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
+
+
+def _environment_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,43 @@
+import pytest
+
+from reelstate.core.machine import JobStatus, TaskStatus
+from tests.chaos.fleet import Fleet
+
+CROWD = 50
+HEALTHY = {"first": "never"}
+"""Its first run is there when the killer strikes; the next one comes through."""
+KILLER = {"kill": CROWD}
+LONG = 60.0
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgres", marks=pytest.mark.prove)], indirect=True)
+async def test_a_job_that_kills_its_worker_ends_quarantined_and_its_neighbours_complete(fleet: Fleet) -> None:
+    *healthy, killer = await fleet.submit_each("crowd", [{"parts": [each]} for each in [*[HEALTHY] * 49, KILLER]])
+    fleet.up(worker_concurrency=CROWD)
+    await fleet.rests(killer, JobStatus.QUARANTINED, LONG)
+    for job in healthy:
+        await fleet.rests(job)
+
+    assert len(fleet.runs(job=killer)) == 3
+    assert {len(fleet.runs(job=job)) for job in healthy} == {2}
+    await it_left_evidence(fleet, killer, part=0)
+
+
+@pytest.mark.parametrize("dialect", ["postgres", pytest.param("sqlite", marks=pytest.mark.prove)], indirect=True)
+async def test_a_part_that_kills_its_worker_has_its_job_quarantined_and_the_others_are_done(fleet: Fleet) -> None:
+    job = await fleet.submit("crowd", parts=[*[HEALTHY] * 49, KILLER])
+    fleet.up(worker_concurrency=CROWD)
+    await fleet.rests(job, JobStatus.QUARANTINED, LONG)
+
+    tasks = await fleet.tasks(job)
+    assert [task.status for task in tasks] == [*[TaskStatus.DONE] * 49, TaskStatus.ERROR]
+    assert [task.lost for task in tasks] == [*[1] * 49, 3]
+    await it_left_evidence(fleet, job, part=49)
+
+
+async def it_left_evidence(fleet: Fleet, job: int, part: int) -> None:
+    error = (await fleet.engine.job(job)).job.error
+    assert error["task"] == f"{job}/0/{part}"
+    assert error["cause"]["last_message"] == "about to break"
+    assert error["cause"]["worker"] in {worker.id for worker in await fleet.engine.workers()}
+    assert error["cause"]["message"] == "worker died"
