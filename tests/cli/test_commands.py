@@ -43,7 +43,7 @@ def test_the_help_of_a_command_has_an_example(tmp_path: Path, command: str) -> N
 def test_the_demo_loses_a_worker_and_completes(tmp_path: Path) -> None:
     answer = reel("demo", "--folder", str(tmp_path / "demo"), cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
-    assert "lease expired" in answer.stdout
+    assert "worker died" in answer.stdout
     assert "every invariant holds" in answer.stdout
     assert (tmp_path / "demo" / "demo.db").exists()
 

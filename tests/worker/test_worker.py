@@ -507,3 +507,32 @@ async def test_short_tasks_are_fetched_ahead_and_long_ones_are_not(database_url:
                 await asyncio.sleep(0.01)
         assert held <= 52
         hold.set()
+
+
+async def test_a_long_stage_behind_a_short_one_is_not_hoarded(database_url: str) -> None:
+    film = rs.Pipeline("film")
+    hold = asyncio.Event()
+    cutting = []
+
+    @film.stage
+    async def plan(task: rs.Run) -> dict[str, int]:
+        return {"parts": 40}
+
+    @film.stage(after=plan, each="plan.parts")
+    async def cut(task: rs.Run) -> None:
+        cutting.append(task.key)
+        await hold.wait()
+
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=2),
+    ):
+        for _ in range(5):
+            await engine.submit("film")
+        await until(lambda: len(cutting) == 2)
+        await until(lambda: _holds(engine, 2))
+        hold.set()
+
+
+async def _holds(engine: Any, count: int) -> bool:
+    return await leased(engine) == count

@@ -35,7 +35,7 @@ def history(
     if as_json:
         print_json([event_document(event, stages) for event in events])
     else:
-        console().print(_table(events, stages))
+        console().print(events_table(events, stages))
 
 
 async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str], list[Event]]:
@@ -45,7 +45,7 @@ async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str
         return stages, events
 
 
-def _table(events: list[Event], stages: list[str]) -> Table:
+def events_table(events: list[Event], stages: list[str]) -> Table:
     made = table("at", "what", "change", "by", "why", flexible=["what", "by", "why"])
     day = ""
     for event in events:

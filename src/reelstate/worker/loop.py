@@ -32,7 +32,7 @@ from reelstate.worker.heartbeat import Answer, Heartbeat
 from reelstate.worker.held import Held, Lease, Stop
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.outbox import Outbox
-from reelstate.worker.pace import Pace
+from reelstate.worker.pace import Pace, Stage
 from reelstate.worker.runner import attempt
 from reelstate.worker.terms import Terms
 
@@ -213,10 +213,13 @@ class Worker:
             held = Held(task, now)
             self._ledger[held.lease] = held
             (self._queue if self._handler(task) else strange).append(held)
-        if strange:
-            await self._leave_to_others(strange)
+        self._pace.claimed({_stage(task) for task in tasks})
         if not self._stopping.is_set():
             self._fill()
+        if strange:
+            await self._leave_to_others(strange)
+        if any(not self._pace.short(_stage(held.task)) for held in self._queue):
+            await self._give_back(self._taken_from_queue())
 
     def _handler(self, task: ClaimedTask) -> StageHandler | None:
         return self._handlers[task.pipeline].get(task.stage_name)
@@ -244,7 +247,7 @@ class Worker:
         desk = LocalDesk(held, self._link, self._limits, self._hurry)
         started = time.perf_counter()
         ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
-        self._pace.ran(time.perf_counter() - started)
+        self._pace.ran(_stage(held.task), time.perf_counter() - started)
         self._running.discard(held)
         if ended is not None and held.stop is None:
             self._outbox.put(ended)
@@ -384,6 +387,10 @@ class Worker:
         if self.id is None:
             raise RuntimeError("a worker claims after it has registered")
         return self.id
+
+
+def _stage(task: ClaimedTask) -> Stage:
+    return task.pipeline, task.stage_name
 
 
 def _post(loop: asyncio.AbstractEventLoop, call: Any, *arguments: Any) -> None:
