@@ -1,9 +1,16 @@
-"""watch: what happens to a job, from its beginning and then as it happens, until it rests. A bell says when to look."""
+"""watch: what happens to a job, from its beginning and then as it happens, until it rests. A bell says when to look.
+
+The record is read in the order of transactions, the only one in which nothing can appear behind a reader. But of two
+transactions that overlap, the one that began first may see what the other did: a claim may take what a younger submit
+has made. Both become readable together, so the watcher puts what it has read in the order of time and versions.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import dataclasses
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from reelstate.core.errors import WaitTimeout
@@ -16,6 +23,8 @@ from reelstate.stores.store import Store
 
 AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
 PAGE = 500
+OVERLAP = 500
+"""Events that are held back while more can be read at once: among them there may be some that came before others."""
 LOOK_EVERY = 0.5
 LOOK_AGAIN = 0.05
 """The shortest time between two looks, and the time after a bell in which what it told of may become readable."""
@@ -24,21 +33,22 @@ LOOK_AGAIN = 0.05
 async def watch(
     store: Store, catalogue: Catalogue, dispatch: Dispatch, job_id: int, after: str | None = None
 ) -> AsyncGenerator[Event, None]:
-    """The events of a job in the order of commit, after a cursor or from its beginning; ends when the job rests.
+    """The events of a job, each after what led to it, after a cursor or from its beginning; ends when the job rests.
 
     A rest that was followed by a retry does not end it: what counts is the last that is known of the job.
     """
     async with _looking(dispatch) as looks:
         await observe_job(store, catalogue, job_id)  # raises for a job that is not there
-        status = await _last_status(store, job_id) if after is not None else None
+        last = await _last_change(store, job_id) if after is not None else NOTHING
+        reading = _Reading()
         while True:
             page = await observe_history(store, job_id, limit=PAGE, after=after)
-            for event in page.items:
-                after = event.cursor
-                status = event.target if event.entity == "job" else status
+            after = page.items[-1].cursor if page.items else after
+            last = max([last, *map(_change, page.items)])
+            for event in reading.ordered(page.items, keep=OVERLAP if page.after else 0):
                 yield event
             if page.after is None:
-                if status in AT_REST:
+                if last[1] in AT_REST:
                     return
                 await looks.next()
 
@@ -87,12 +97,69 @@ class _Looks:
         self._last = loop.time()
 
 
-async def _last_status(store: Store, job_id: int) -> str | None:
+class _Reading:
+    """Events as they were read, and which of them were given out."""
+
+    def __init__(self) -> None:
+        self._read: list[Event] = []
+        self._given: set[str] = set()
+        self._safe: str | None = None
+
+    def ordered(self, events: list[Event], keep: int) -> Iterator[Event]:
+        """What was read by now, each after what led to it, all but the last so many.
+
+        An event's cursor is that of the last before which everything was given out: who goes on after it may get again
+        what overlapped, and misses nothing.
+        """
+        self._read += events
+        waiting = in_order([event for event in self._read if event.cursor not in self._given])
+        for event in waiting[: max(0, len(waiting) - keep)]:
+            self._given.add(event.cursor)
+            yield dataclasses.replace(event, cursor=self._reached(event))
+
+    def _reached(self, event: Event) -> str:
+        done = 0
+        while done < len(self._read) and self._read[done].cursor in self._given:
+            self._safe = self._read[done].cursor
+            self._given.discard(self._safe)
+            done += 1
+        del self._read[:done]
+        return self._safe or _start(event)
+
+
+def in_order(events: Sequence[Event]) -> list[Event]:
+    """By time, and what happened to one entity by its versions, which no clock can be wrong about."""
+    timed = sorted(events, key=lambda event: event.at)
+    versions: dict[object, deque[Event]] = {}
+    for event in sorted(events, key=lambda event: event.version):
+        versions.setdefault(_entity(event), deque()).append(event)
+    return [versions[_entity(event)].popleft() for event in timed]
+
+
+def _entity(event: Event) -> tuple[object, ...]:
+    return event.entity, event.stage, event.part
+
+
+Change = tuple[int, str]
+"""A version of the job and the status it brought."""
+NOTHING: Change = (0, "")
+
+
+def _change(event: Event) -> Change:
+    return (event.version, event.target) if event.entity == "job" else NOTHING
+
+
+def _start(event: Event) -> str:
+    """The cursor before everything."""
+    return f"{event.cursor.partition('.')[0]}.0.0"
+
+
+async def _last_change(store: Store, job_id: int) -> Change:
     """What the record, as far as it can be read by now, last says of the job itself."""
-    after, status = None, None
+    after, last = None, NOTHING
     while True:
         page = await observe_history(store, job_id, stage=-1, part=-1, limit=PAGE, after=after)
-        status = page.items[-1].target if page.items else status
+        last = max([last, *map(_change, page.items)])
         after = page.after
         if after is None:
-            return status
+            return last

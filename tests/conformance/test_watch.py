@@ -1,0 +1,277 @@
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from reelstate.core.errors import InvalidRequest, NotFound, WaitTimeout
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Event
+from reelstate.dispatch.dispatch import EVERY_BELL, Bell
+from reelstate.services import watch as watching
+from reelstate.services.engine import Engine
+from tests.conformance.scenes import (
+    a_running_task,
+    fail_for_good,
+    finish,
+    lose,
+    released,
+    running_parts,
+    status_of,
+    submitted,
+    take,
+    take_one,
+)
+from tests.engines import FakeClock, a_worker, done, failed
+
+PATIENCE = 20.0
+FAN_RESULTS = {"plan": {"items": [1, 2, 3]}}
+
+
+async def seen(engine: Engine, job_id: int, after: str | None = None) -> list[Event]:
+    """Everything that a watcher sees until it is let go."""
+    async with asyncio.timeout(PATIENCE):
+        return [event async for event in engine.watch(job_id, after)]
+
+
+async def everything(engine: Engine, job_id: int) -> list[Event]:
+    return (await engine.history(job_id, limit=10_000)).items
+
+
+@asynccontextmanager
+async def rung(engine: Engine) -> AsyncIterator[set[Bell]]:
+    """The bells that were rung meanwhile."""
+    listener = engine.dispatch.listen(EVERY_BELL)
+    bells: set[Bell] = set()
+    try:
+        yield bells
+        bells |= await listener.wait(0)
+    finally:
+        listener.close()
+
+
+async def test_the_history_of_a_job_at_rest_is_replayed_and_ends(engine: Engine) -> None:
+    job_id = await submitted(engine, "fan")
+    await finish(engine, await a_worker(engine), FAN_RESULTS)
+    events = await seen(engine, job_id)
+    assert events == await everything(engine, job_id)
+    assert (events[-1].entity, events[-1].target) == ("job", "completed")
+
+
+async def test_what_happens_while_one_watches_is_seen(engine: Engine) -> None:
+    job_id = await submitted(engine, "fan")
+    watcher = asyncio.create_task(seen(engine, job_id))
+    await asyncio.sleep(0)
+    await finish(engine, await a_worker(engine), FAN_RESULTS)
+    assert await watcher == await everything(engine, job_id)
+
+
+async def test_a_watch_goes_on_after_any_of_its_events(engine: Engine) -> None:
+    job_id = await submitted(engine, "fan")
+    await finish(engine, await a_worker(engine), FAN_RESULTS)
+    events = await seen(engine, job_id)
+    for place, event in enumerate(events):
+        assert await seen(engine, job_id, event.cursor) == events[place + 1 :]
+
+
+async def test_pages_are_no_seam(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = await submitted(engine, "fan")
+    await finish(engine, await a_worker(engine), FAN_RESULTS)
+    whole = await everything(engine, job_id)
+    for size in (1, 2, len(whole), len(whole) - 1):
+        monkeypatch.setattr(watching, "PAGE", size)
+        assert await seen(engine, job_id) == whole
+        assert await seen(engine, job_id, whole[-1].cursor) == []
+
+
+async def test_a_failure_that_was_followed_by_a_retry_does_not_end_it(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    await fail_for_good(engine, task)
+    job_id = task.key.job_id
+    assert [event.target for event in await seen(engine, job_id) if event.entity == "job"][-1] == "failed"
+    await engine.retry(job_id)
+    watcher = asyncio.create_task(seen(engine, job_id))
+    await finish(engine, await a_worker(engine))
+    events = await watcher
+    assert events == await everything(engine, job_id)
+    assert [event.target for event in events if event.entity == "job"][-1] == "completed"
+
+
+async def test_a_watch_ends_with_the_tasks_that_its_job_took_along(engine: Engine) -> None:
+    tasks = await running_parts(engine, 3)
+    job_id = tasks[0].key.job_id
+    watcher = asyncio.create_task(seen(engine, job_id))
+    await engine.quarantine(job_id, reason="odd")
+    events = await watcher
+    assert events == await everything(engine, job_id)
+    assert [event.target for event in events[-4:]].count("new") == 3
+
+
+async def test_watching_a_job_that_is_not_there(engine: Engine) -> None:
+    with pytest.raises(NotFound):
+        await seen(engine, 7)
+    with pytest.raises(InvalidRequest, match="cursor"):
+        await seen(engine, await submitted(engine), "nonsense")
+
+
+async def test_who_stops_watching_stops_listening(engine: Engine) -> None:
+    events = engine.watch(await submitted(engine))
+    await anext(events)
+    before = len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
+    await events.aclose()
+    assert len(engine.dispatch._doorbell._ears) == before - 1  # type: ignore[attr-defined]
+
+
+ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
+    "completed": lambda engine, job_id: engine.force(job_id, JobStatus.COMPLETED, reason="enough"),
+    "failed": lambda engine, job_id: engine.force(job_id, JobStatus.FAILED, reason="enough"),
+    "quarantined": lambda engine, job_id: engine.quarantine(job_id, reason="odd"),
+    "cancelled": lambda engine, job_id: engine.cancel(job_id),
+}
+
+
+@pytest.mark.parametrize("status", ENDS)
+async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "LOOK_EVERY", 3600.0)  # only a bell can end it
+    job_id = await submitted(engine)
+    waiting = asyncio.create_task(engine.wait(job_id, timeout=PATIENCE))
+    await asyncio.sleep(0.01)
+    await ENDS[status](engine, job_id)
+    assert (await waiting).job.status == status
+    assert (await engine.wait(job_id, timeout=0)).job.status == status
+
+
+async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "LOOK_EVERY", 3600.0)
+    task = await a_running_task(engine)
+    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=PATIENCE))
+    await asyncio.sleep(0.01)
+    await engine.complete([done(task)])
+    assert (await waiting).job.status is JobStatus.COMPLETED
+
+
+async def test_wait_finds_out_without_a_bell(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=PATIENCE))
+    await asyncio.sleep(0.01)
+    await Engine(engine.store).complete([done(task)])
+    assert (await waiting).job.status is JobStatus.COMPLETED
+
+
+async def test_wait_says_when_the_time_is_over(engine: Engine) -> None:
+    job_id = await submitted(engine)
+    for seconds in (0, 0.05):
+        with pytest.raises(WaitTimeout, match="still pending") as raised:
+            await engine.wait(job_id, timeout=seconds)
+        assert (raised.value.job_id, raised.value.status, raised.value.seconds) == (job_id, "pending", seconds)
+    with pytest.raises(NotFound):
+        await engine.wait(7)
+
+
+async def test_new_work_rings(engine: Engine) -> None:
+    async with rung(engine) as bells:
+        await submitted(engine)
+    assert bells == {Bell.WORK}
+
+
+async def test_work_for_later_does_not_ring(engine: Engine, clock: FakeClock) -> None:
+    async with rung(engine) as bells:
+        await submitted(engine, delay=60)
+    assert bells == set()
+    clock.advance(61)
+    async with rung(engine) as bells:
+        await engine.orchestrate()
+    assert bells == {Bell.WORK}
+    async with rung(engine) as bells:
+        await engine.orchestrate()
+    assert bells == set()
+
+
+async def test_a_repeated_submission_does_not_ring(engine: Engine) -> None:
+    await submitted(engine, idempotency_key="a")
+    async with rung(engine) as bells:
+        await submitted(engine, idempotency_key="a")
+    assert bells == set()
+
+
+async def test_a_completion_rings_when_it_opens_tasks_and_when_its_job_rests(engine: Engine) -> None:
+    await submitted(engine, "fan")
+    worker = await a_worker(engine)
+    async with rung(engine) as bells:
+        await engine.complete([done(await take_one(engine, worker), {"items": [1, 2]})])
+    assert bells == {Bell.WORK}
+    first, second = await take(engine, worker)
+    async with rung(engine) as bells:
+        await engine.complete([done(first)])
+    assert bells == set()
+    async with rung(engine) as bells:
+        await engine.complete([done(second)])
+    assert bells == {Bell.WORK}
+    async with rung(engine) as bells:
+        await engine.complete([done(await take_one(engine, worker))])
+    assert bells == {Bell.REST}
+
+
+async def test_a_job_of_one_stage_rings_when_it_rests(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    async with rung(engine) as bells:
+        await engine.complete([done(task)])
+    assert bells == {Bell.REST}
+    async with rung(engine) as bells:
+        await engine.complete([done(task)])
+    assert bells == set()
+
+
+async def test_a_failure_rings_when_its_job_rests(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    async with rung(engine) as bells:
+        await engine.fail([failed(task)])
+    assert bells == set()
+    other = await a_running_task(engine)
+    async with rung(engine) as bells:
+        await engine.fail([failed(other, retryable=False)])
+    assert bells == {Bell.REST}
+
+
+async def test_what_is_given_back_rings(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    async with rung(engine) as bells:
+        await engine.release([released(task)])
+    assert bells == {Bell.WORK}
+    async with rung(engine) as bells:
+        await engine.release([released(task)])
+    assert bells == set()
+    await take_one(engine, await a_worker(engine))
+    async with rung(engine) as bells:
+        await lose(engine, clock)
+    assert bells == {Bell.WORK}
+    async with rung(engine) as bells:
+        await engine.reclaim()
+    assert bells == set()
+
+
+async def test_what_operators_do_rings(engine: Engine) -> None:
+    job_id = await submitted(engine)
+    rings: list[tuple[Callable[[], Awaitable[object]], set[Bell]]] = [
+        (lambda: engine.quarantine(job_id, reason="odd"), {Bell.STOP, Bell.REST}),
+        (lambda: engine.quarantine(job_id, reason="odd"), set()),
+        (lambda: engine.retry(job_id), {Bell.WORK}),
+        (lambda: engine.force(job_id, JobStatus.FAILED, reason="odd"), {Bell.STOP, Bell.REST}),
+        (lambda: engine.force(job_id, JobStatus.PENDING, reason="odd"), {Bell.STOP, Bell.WORK}),
+        (lambda: engine.cancel(job_id), {Bell.STOP, Bell.REST}),
+    ]
+    for act, expected in rings:
+        async with rung(engine) as bells:
+            await act()
+        assert bells == expected
+    assert await status_of(engine, job_id) is JobStatus.CANCELLED
+
+
+async def test_disable_and_enable_ring(engine: Engine) -> None:
+    await a_running_task(engine)
+    async with rung(engine) as bells:
+        await engine.disable("worker")
+    assert bells == {Bell.STOP, Bell.WORK}
+    async with rung(engine) as bells:
+        await engine.enable("worker")
+    assert bells == {Bell.WORK}
