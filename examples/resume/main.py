@@ -1,80 +1,50 @@
 #!/usr/bin/env python3
-"""Resume: a worker saves a checkpoint and dies; its lease runs out, and the next run starts at the checkpoint."""
+"""Resume: a worker process is killed in the middle of an upload; the next run goes on at the last checkpoint."""
 
-import asyncio
+import os
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipelines import PIECE, upload
 
 import reelstate as rs
-from reelstate.core.model import ClaimedTask
 
-LEASE = 1.0
-COPY = rs.Graph.of("copy", [rs.StageSpec(name="copy", lease=LEASE)])
-WHOLE, STEP = 100, 10
+PIECES = 10
 
 
-class Died(Exception):
-    """The first worker is gone: it says nothing any more, to anybody."""
-
-
-async def main() -> None:
-    """Lose one worker, let another finish its work."""
+def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with rs.open(f"sqlite:///{folder}/jobs.db", pipelines=[COPY]) as reel:
-            job_id = (await reel.submit("copy")).job_id
-            await first_run(reel)
-            await taken_back(reel)
-            await second_run(reel)
-            detail = await reel.job(job_id)
-            say(f"{detail.job.status}: {detail.outputs['copy']}")
+        source, store = Path(folder) / "film.mov", Path(folder) / "store"
+        source.write_bytes(b"".join(bytes([number]) * PIECE for number in range(PIECES)))
+        store.mkdir()
+        url = f"sqlite:///{folder}/jobs.db"
+        with rs.connect(url, pipelines=[upload]) as reel, reel_up(url):
+            job = reel.submit("upload", {"file": str(source), "store": str(store), "power_cut_at": 6})
+            detail = reel.wait(job.id, timeout=60)
+            for line in reel.logs(job.id).items:
+                print(line.message)
+            for event in reel.history(job.id, stage=0, part=0).items:
+                print(f"  {event.origin} → {event.target}, by {event.actor}")
+        pieces = detail.outputs["send"]["pieces"]
+        same = b"".join((store / name).read_bytes() for name in pieces) == source.read_bytes()
+        print(f"{detail.job.status}: {len(pieces)} pieces, {'the same bytes' if same else 'damaged'}")
 
 
-async def first_run(reel: rs.Engine) -> None:
-    """A worker that dies half way, between two checkpoints."""
-    worker = await reel.register("doomed", hostname="localhost", software="example")
-    (task,) = (await reel.claim(worker)).tasks
+@contextmanager
+def reel_up(url: str) -> Iterator[None]:
+    """`reel up` in a process of its own; what it says goes to stderr."""
+    command = [sys.executable, "-m", "reelstate", "up", "--app", "pipelines:upload", "--database", url]
+    process = subprocess.Popen(command, cwd=Path(__file__).parent, env={**os.environ, "REEL_SWEEP_EVERY": "0.5"})
     try:
-        await copy(reel, worker, task, dies_at=50)
-    except Died:
-        say("first run: started at 0, saved a checkpoint at 40, died at 50")
-
-
-async def taken_back(reel: rs.Engine) -> None:
-    """What a timer does in a real program: take back the leases that have run out."""
-    await asyncio.sleep(1.1 * LEASE)
-    reclaimed = await reel.reclaim()
-    say(f"taken back: {reclaimed.ready} task")
-
-
-async def second_run(reel: rs.Engine) -> None:
-    """The claim hands over the last checkpoint."""
-    worker = await reel.register("steady", hostname="localhost", software="example")
-    (task,) = (await reel.claim(worker)).tasks
-    say(f"second run: attempt {task.attempt}, started at {task.checkpoint['copied']}")
-    copied = await copy(reel, worker, task)
-    result = {"copied": copied, "resumed_at": task.checkpoint["copied"]}
-    await reel.complete([rs.Completion(key=task.key, token=task.token, result=result)])
-
-
-async def copy(reel: rs.Engine, worker: int, task: ClaimedTask, dies_at: int | None = None) -> int:
-    """Do the work in steps, from the checkpoint on. Every second step is saved, and the report renews the lease."""
-    copied: int = task.checkpoint["copied"] if task.checkpoint else 0
-    while copied < WHOLE:
-        copied += STEP
-        if copied == dies_at:
-            raise Died
-        if copied % (2 * STEP) == 0:
-            said = rs.Progress(key=task.key, token=task.token, percent=copied, checkpoint={"copied": copied})
-            (verdict,) = (await reel.report(worker, [said])).verdicts
-            if verdict is not rs.Verdict.OK:
-                raise RuntimeError(f"stop: the task is {verdict}")
-    return copied
-
-
-def say(text: str) -> None:
-    """One line for people."""
-    sys.stdout.write(f"{text}\n")
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()
