@@ -1,6 +1,8 @@
+import ast
 import asyncio
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -230,3 +232,21 @@ def test_what_nobody_closes_is_closed_when_the_program_ends(database_url: str) -
     with script(FORGOTTEN, database_url) as process:
         printed, errors = process.communicate(timeout=20)
     assert (process.returncode, printed, errors) == (0, "closed\n", "")
+
+
+GUIDE = ROOT / "docs" / "guides" / "scripts-and-web-apps.md"
+PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_programs_of_the_guide_compile_and_name_what_there_is(program: str) -> None:
+    tree = ast.parse(program)
+    compile(tree, "guide", "exec")
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    ours = [node.attr for node in named if ast.unparse(node.value) in {"reel", "reel()"}]
+    assert [name for name in ours if not hasattr(rs.Connection, name)] == []
+    assert [node.attr for node in named if ast.unparse(node.value) == "rs" and not hasattr(rs, node.attr)] == []
+
+
+def test_the_guide_shows_a_script_a_watch_django_and_flask() -> None:
+    assert len(PROGRAMS) == 5
