@@ -47,7 +47,7 @@ class Held:
         self.stop: Stop | None = None
         self.run: asyncio.Task[None] | None = None
         self.sending = False
-        """Whether a report on it is on its way."""
+        """Whether something that it said is on its way."""
         self._lock = threading.Lock()
         self._said: dict[str, Any] = {}
         self._lines: list[LogLine] = []
@@ -98,7 +98,7 @@ class Held:
         """All that was said since the last time."""
         key, token = self.lease
         with self._lock:
-            self.sending = True
+            self.sending = self.has_said
             said, self._said = self._said, {}
             lines, self._lines = self._lines, []
             waiting, self._waiting = self._waiting, []

@@ -293,14 +293,17 @@ class Worker:
             self._wake.set()
 
     def _stop_task(self, held: Held, why: Stop) -> None:
-        held.stop = why
-        logger.info("task %s is stopped: %s", held.task.key, why)
-        if held.run is None:
-            self._queue.remove(held)
-            self._forget(held)
-        elif held in self._running:
+        """Stop a run, or take a task from the queue; one that has ended, or is on its way back, needs neither."""
+        if held in self._running and held.run is not None:
+            held.stop = why
             held.run.cancel()
             asyncio.get_running_loop().call_later(self.terms.kill_after + PAUSE, self._abandon, held)
+        elif held in self._queue:
+            held.stop = why
+            self._queue.remove(held)
+            self._forget(held)
+        if held.stop:
+            logger.info("task %s is stopped: %s", held.task.key, why)
 
     def _abandon(self, held: Held) -> None:
         """A handler that does not stop loses its slot; its words are refused by its token."""
