@@ -81,23 +81,16 @@ async def test_jobs_are_found_by_status_pipeline_and_user(engine: Engine) -> Non
 
 async def test_filters_in_pages_find_what_a_look_at_every_job_finds(engine: Engine) -> None:
     pending, completed, cancelled = JobStatus.PENDING, JobStatus.COMPLETED, JobStatus.CANCELLED
-    for pipeline, user_id, _ in product(("simple", "fan"), ("", "ada"), range(3)):
-        await submitted(engine, pipeline, user_id=user_id)
+    for name, owner, _ in product(("simple", "fan"), ("", "ada"), range(3)):
+        await submitted(engine, name, user_id=owner)
     await engine.complete([done(task) for task in await take(engine, await a_worker(engine), pipelines=["simple"])])
     for job in (await engine.jobs(statuses=[pending])).items[::2]:
         await engine.cancel(job.id)
     everything = (await engine.jobs()).items
     assert {job.status for job in everything} == {pending, completed, cancelled}
-    some: tuple[list[JobStatus] | None, ...] = (
-        None,
-        [],
-        [pending],
-        [cancelled, pending],
-        [completed],
-        [cancelled, completed],
-    )
-    for statuses, user_id, pipeline in product(some, (None, "", "ada"), (None, "fan")):
-        wanted = {"statuses": statuses, "user_id": user_id, "pipeline": pipeline}
+    some = [[], [pending], [cancelled, pending], [completed], [cancelled, completed]]
+    for statuses, user_id, pipeline in product([None, *some], (None, "", "ada"), (None, "fan")):
+        wanted: dict[str, Any] = {"statuses": statuses, "user_id": user_id, "pipeline": pipeline}
         pages = await every_page(partial(engine.jobs, **wanted), 2)
         assert [job for page in pages for job in page] == [
             job
