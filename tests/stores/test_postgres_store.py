@@ -275,14 +275,15 @@ async def survives(server: PostgresServer, crashes: int, caplog: pytest.LogCaptu
     url = server.new_database()
     async with engine_at(url) as engine:
         crowd = Crowd(engine, await a_worker(engine))
-        writers = [asyncio.create_task(crowd.submit()) for _ in range(3)] + [asyncio.create_task(crowd.work())]
-        for _ in range(crashes):
-            await crowd.more(20)
-            await asyncio.to_thread(server.stop, "immediate")
-            await asyncio.to_thread(server.start)
-            await asyncio.wait_for(crowd.more(20), 30)
-        crowd.stop()
-        await asyncio.gather(*writers)
+        async with asyncio.TaskGroup() as writers:  # one that fails ends the test at once
+            for write in (crowd.submit, crowd.submit, crowd.submit, crowd.work):
+                writers.create_task(write())
+            for _ in range(crashes):
+                await crowd.more(20)
+                await asyncio.to_thread(server.stop, "immediate")
+                await asyncio.to_thread(server.start)
+                await asyncio.wait_for(crowd.more(20), 30)
+            crowd.stop()
         jobs: list[int] = []
         after = None
         while True:
