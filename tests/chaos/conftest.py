@@ -1,3 +1,4 @@
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from tests.postgres import PostgresServer, memory_folder
 
 @pytest.fixture(scope="session")
 def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the processes of all fleets keep compiled modules."""
-    return tmp_path_factory.mktemp("bytecode")
+    """Where the processes of all fleets keep compiled modules; parallel runs of one session share it."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bytecode"
 
 
 @pytest.fixture
