@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from typer.main import get_command
+
+from reelstate.cli.main import reel
+from reelstate.config import in_force
 from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import Limits
@@ -21,7 +25,14 @@ from reelstate.core.machine import MACHINES, Machine
 from reelstate.services.doctor import CHECKS, Check
 
 DOCS: Final = Path(__file__).parent
-PAGES: Final = ("lifecycle.md", "operations.md", "guides/doctor.md", "reference/errors.md")
+PAGES: Final = (
+    "lifecycle.md",
+    "operations.md",
+    "guides/doctor.md",
+    "reference/cli.md",
+    "reference/configuration.md",
+    "reference/errors.md",
+)
 _BLOCK: Final = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -36,7 +47,8 @@ def generated() -> dict[Path, str]:
 def blocks() -> dict[str, str]:
     """The generated parts by name."""
     machines = {name: _machine(machine) for name, machine in MACHINES.items()}
-    return machines | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
+    reference = {"commands": _commands(), "settings": _settings()}
+    return machines | reference | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
 
 
 def _filled(page: str, parts: Mapping[str, str]) -> str:
@@ -88,6 +100,43 @@ def _at_open(check: Check) -> str:
 def _limits() -> str:
     rows = [(f"`{field.name}`", f"{getattr(Limits(), field.name):,}") for field in fields(Limits)]
     return _table(("field of `Limits`", "default"), rows)
+
+
+def _settings() -> str:
+    rows = [
+        (f"`{setting.variable}`", f"`{setting.default}`" if setting.default != "" else "", setting.meaning)
+        for setting in in_force({})
+    ]
+    return _table(("variable", "default", "meaning"), rows)
+
+
+def _commands() -> str:
+    """Every command as its own help has it: what it does, an example, its arguments and options."""
+    return "\n".join(_command(name, command) for name, command in _walk("reel", get_command(reel)))
+
+
+def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """A group's commands by the names that people type; a group that does something itself is among them."""
+    for word, inner in sorted(getattr(command, "commands", {}).items()):
+        yield f"{name} {word}", inner
+        yield from _walk(f"{name} {word}", inner)
+
+
+def _command(name: str, command: Any) -> str:
+    text, _, example = inspect.cleandoc(command.help).partition("Example: ")
+    rows = [_parameter(each) for each in command.params if not each.hidden]
+    table = _table(("argument or option", "meaning"), rows) if rows else ""
+    return f"### `{name}`\n\n{text.strip()}\n\n```sh\n{example.strip('` ')}\n```\n\n{table}"
+
+
+def _parameter(parameter: Any) -> tuple[str, str]:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar or parameter.name}`", parameter.help or ""
+    value = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper()}".replace("|", "\\|")
+    names = ", ".join(f"`{word}{value}`" for word in sorted(parameter.opts))
+    required = " Required." if parameter.required else ""
+    variable = f" Else `{parameter.envvar}`." if parameter.envvar else ""
+    return names, f"{parameter.help}{required}{variable}"
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

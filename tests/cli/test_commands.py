@@ -1,98 +1,153 @@
-"""The command `reel`, as a person runs it: a real process, its output and its exit code."""
+"""The command `reel` as a whole: its help, its completion, and the commands that need no job."""
 
 import json
-import os
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
+from typer.main import get_command
 
 from reelstate import __version__
+from reelstate.cli import main
 from reelstate.core.machine import MACHINES
+from tests.cli import scenes
+from tests.cli.conftest import Reel
 from tests.vandal import Vandal
 
 REEL = Path(sys.executable).with_name("reel")
-COMMANDS = ("demo", "doctor", "machines", "migrate")
+COMMANDS = (
+    *("cancel", "config", "demo", "doctor", "force", "history", "job", "jobs", "logs", "machines", "migrate"),
+    *("quarantine", "retry", "submit", "up", "watch", "worker", "workers"),
+    *("workers list", "workers drain", "workers enable", "workers disable"),
+)
 
 
-def reel(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    settings = {**os.environ, "COLUMNS": "160", "NO_COLOR": "1"}
-    settings.pop("REEL_DATABASE_URL", None)
-    return subprocess.run(
-        [REEL, *arguments], capture_output=True, text=True, cwd=cwd, env=settings, check=False, timeout=60
-    )
+def test_it_knows_its_version(reel: Reel) -> None:
+    assert reel("--version").stdout == f"reel {__version__}\n"
 
 
-def test_it_knows_its_version(tmp_path: Path) -> None:
-    assert reel("--version", cwd=tmp_path).stdout == f"reel {__version__}\n"
-
-
-def test_help_lists_every_command(tmp_path: Path) -> None:
-    answer = reel("--help", cwd=tmp_path)
-    assert answer.returncode == 0
-    assert all(command in answer.stdout for command in COMMANDS)
+def test_every_command_is_tested_here(reel: Reel) -> None:
+    found = get_command(main.reel).commands  # type: ignore[attr-defined]  # it is a group
+    assert sorted(found) == sorted(name for name in COMMANDS if " " not in name)
+    assert all(name in reel("--help").stdout for name in found)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_a_command_has_an_example(tmp_path: Path, command: str) -> None:
-    assert f"Example: reel {command}" in reel(command, "--help", cwd=tmp_path).stdout
-
-
-def test_the_demo_loses_a_worker_and_completes(tmp_path: Path) -> None:
-    answer = reel("demo", "--folder", str(tmp_path / "demo"), cwd=tmp_path)
-    assert answer.returncode == 0, answer.stderr
-    assert "worker died" in answer.stdout
-    assert "every invariant holds" in answer.stdout
-    assert (tmp_path / "demo" / "demo.db").exists()
-
-
-def test_migrate_may_be_run_again(tmp_path: Path) -> None:
-    first = reel("migrate", "--database", "sqlite:///jobs.db", cwd=tmp_path)
-    again = reel("migrate", "--database", "sqlite:///jobs.db", cwd=tmp_path)
-    assert first.stdout == "applied: 0001_engine, 0002_constraints, 0003_keeper, guards\n"
-    assert again.stdout == "the schema is up to date\n"
-
-
-def test_doctor_finds_repairs_and_says_so_by_its_exit_code(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'jobs.db'}"
-    reel("migrate", "-d", url, cwd=tmp_path)
-    assert reel("doctor", "-d", url, cwd=tmp_path).returncode == 0
-    Vandal(url).run("DROP TRIGGER guard_jobs_change")
-    sick = reel("doctor", "-d", url, "--json", cwd=tmp_path)
-    assert sick.returncode == 1
-    assert [finding["detail"] for finding in json.loads(sick.stdout)["findings"]] == ["guard_jobs_change"]
-    mended = reel("doctor", "-d", url, "--repair", cwd=tmp_path)
-    assert mended.returncode == 0
-    assert "guard_jobs_change" in mended.stdout
-    assert reel("doctor", "-d", url, cwd=tmp_path).stdout == "healthy: every invariant holds\n"
-
-
-def test_machines_come_as_a_table_as_data_and_as_pictures(tmp_path: Path) -> None:
-    assert all(machine.entity in reel("machines", cwd=tmp_path).stdout for machine in MACHINES.values())
-    documents = json.loads(reel("machines", "--json", cwd=tmp_path).stdout)
-    assert [len(document["transitions"]) for document in documents] == [
-        len(machine.transitions) for machine in MACHINES.values()
-    ]
-    assert reel("machines", "task", "--mermaid", cwd=tmp_path).stdout.startswith("stateDiagram-v2\n")
-    assert ET.fromstring(reel("machines", "job", "--svg", cwd=tmp_path).stdout).tag.endswith("svg")  # noqa: S314
+def test_the_help_of_a_command_has_an_example(reel: Reel, command: str) -> None:
+    answer = reel(*command.split(), "--help")
+    assert answer.code == 0
+    assert f"reel {command}" in answer.words.partition("Example: ")[2]
 
 
 @pytest.mark.parametrize(
-    "arguments, words",
-    [
-        (["doctor", "-d", "mysql://x"], "sqlite:///jobs.db or postgresql://"),
-        (["doctor", "-d", "sqlite:///nowhere/jobs.db"], "there is no folder"),
-        (["doctor", "-d", "sqlite:///missing.db"], "reel migrate"),
-        (["migrate", "-d", "postgresql://u:secret@127.0.0.1:1/x"], "check REEL_DATABASE_URL"),
-        (["machines", "--svg"], "name job, task or worker"),
-        (["machines", "planet"], "planet"),
-    ],
+    "words, completed",
+    [("reel qu", ["quarantine"]), ("reel workers dr", ["drain"]), ("reel jobs --status fa", ["failed"])],
 )
-def test_a_mistake_is_told_with_what_to_do_and_no_traceback(tmp_path: Path, arguments: list[str], words: str) -> None:
-    answer = reel(*arguments, cwd=tmp_path)
-    assert answer.returncode != 0
-    assert words in answer.stderr
-    assert "Traceback" not in answer.stderr
-    assert "secret" not in answer.stderr + answer.stdout
+def test_the_shell_completes(reel: Reel, words: str, completed: list[str]) -> None:
+    count = str(len(words.split()) - 1)
+    answer = reel(_REEL_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=count)
+    assert answer.stdout.split() == completed
+
+
+def test_the_demo_loses_a_worker_and_completes(reel: Reel) -> None:
+    answer = reel("demo", "--folder", reel.folder / "demo")
+    assert answer.code == 0, answer.stderr
+    assert "worker died" in answer.words
+    assert "every invariant holds" in answer.stdout
+    assert (reel.folder / "demo" / "demo.db").exists()
+
+
+def test_migrate_may_be_run_again(reel: Reel) -> None:
+    first = reel("migrate", "--database", "sqlite:///jobs.db")
+    again = reel("migrate", "--database", "sqlite:///jobs.db")
+    assert first.stdout.startswith("applied: 0001_engine, 0002_constraints, ")
+    assert first.stdout.endswith(", guards\n")
+    assert again.stdout == "the schema is up to date\n"
+    assert reel("migrate", "--database", "sqlite:///jobs.db", "--json").json == {"applied": []}
+
+
+def test_doctor_finds_repairs_and_says_so_by_its_exit_code(reel: Reel) -> None:
+    reel("migrate")
+    assert reel("doctor").code == 0
+    Vandal(reel.url).run("DROP TRIGGER guard_jobs_change")
+    sick = reel("doctor", "--json")
+    assert sick.code == 1
+    assert [finding["detail"] for finding in sick.json["findings"]] == ["guard_jobs_change"]
+    mended = reel("doctor", "--repair")
+    assert mended.code == 0
+    assert "guard_jobs_change" in mended.stdout
+    assert reel("doctor").stdout == "healthy: every invariant holds\n"
+
+
+def test_machines_come_as_a_table_as_data_and_as_pictures(reel: Reel) -> None:
+    assert all(machine.entity in reel("machines").stdout for machine in MACHINES.values())
+    documents = reel("machines", "--json").json
+    assert [len(document["transitions"]) for document in documents] == [
+        len(machine.transitions) for machine in MACHINES.values()
+    ]
+    assert reel("machines", "task", "--mermaid").stdout.startswith("stateDiagram-v2\n")
+    assert ET.fromstring(reel("machines", "job", "--svg").stdout).tag.endswith("svg")  # noqa: S314
+
+
+def test_config_lists_every_setting_and_where_it_comes_from(reel: Reel) -> None:
+    given = {"REEL_DATABASE_URL": "postgresql://u:secret@host/x?password=hush", "REEL_HEARTBEAT": "5"}
+    listed = {setting["name"]: setting for setting in reel("config", "--json", **given).json}
+    assert listed["heartbeat"] == {
+        "name": "heartbeat",
+        "variable": "REEL_HEARTBEAT",
+        "value": 5.0,
+        "default": 10.0,
+        "source": "environment",
+        "meaning": "How often a worker renews its leases.",
+    }
+    assert listed["poll"]["source"] == "default"
+    assert listed["database_url"]["value"] == "postgresql://u:***@host/x?password=***"
+    page = reel("config", **given, COLUMNS="80").words
+    assert "REEL_HEARTBEAT 5.0" in page
+    assert "(default: 10.0)" in page
+    assert "secret" not in page
+
+
+def test_config_points_at_variables_that_mean_nothing(reel: Reel) -> None:
+    answer = reel("config", "--json", REEL_HEARTBEET="5")
+    assert answer.json
+    assert answer.stderr == "REEL_HEARTBEET is set, but there is no such setting; is it REEL_HEARTBEAT?\n"
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """The exit code and the errors of a command after ctrl-C."""
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    return process.returncode, errors
+
+
+def test_ctrl_c_ends_the_watch_of_a_job_quietly(reel: Reel) -> None:
+    job_id = reel.engine(scenes.running)
+    with subprocess.Popen([REEL, "watch", str(job_id), "-d", reel.url], stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert f"job {job_id}  processing  50 %  part 0/2" in process.stdout.readline()
+        assert interrupted(process) == (130, "")
+
+
+def test_everything_is_watched_from_now_on_until_ctrl_c(reel: Reel) -> None:
+    old = reel.engine(scenes.waiting)
+    with (
+        ThreadPoolExecutor() as pool,
+        subprocess.Popen([REEL, "watch", "--json", "-d", reel.url], stdout=PIPE, stderr=PIPE, text=True) as process,
+    ):
+        assert process.stdout is not None
+        line = pool.submit(process.stdout.readline)
+        made = []
+        while not line.done():
+            made.append(reel.engine(scenes.waiting))
+            wait([line], timeout=0.5)
+        event = json.loads(line.result())
+        assert (event["entity"], event["to"]) == ("job", "pending")
+        assert event["id"] in made
+        assert event["id"] != old
+        assert interrupted(process) == (130, "")

@@ -22,7 +22,9 @@ class Target(StrEnum):
 
 def force(
     job_id: JobId,
-    status: Annotated[Target, typer.Argument(help="What it is from now on.")],
+    status: Annotated[
+        Target, typer.Argument(metavar="STATUS", help="pending, failed or completed: what it is from now on.")
+    ],
     reason: RequiredReason,
     database: Database = None,
     as_json: AsJson = False,

@@ -12,7 +12,7 @@ from reelstate.cli.documents import event_document, print_json, stage_name
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.paging import every
 from reelstate.cli.session import opened, run
-from reelstate.cli.terminal import console, cut, moment, status, table
+from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.model import Event
 from reelstate.services.observe import LARGEST_PAGE
 
@@ -46,7 +46,7 @@ async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str
 
 
 def events_table(events: list[Event], stages: list[str]) -> Table:
-    made = table("at", "what", "change", "by", "why", flexible=["what", "by", "why"])
+    made = table("at", "what", "change", "by, and why", flexible=["by, and why"])
     day = ""
     for event in events:
         date, time = moment(event.at).split(" ")
@@ -54,15 +54,17 @@ def events_table(events: list[Event], stages: list[str]) -> Table:
         if date != day:
             day = date
             made.add_row(Text(date, style="dim"))
-        made.add_row(
-            at, cut(_what(event, stages)), _change(event), cut(event.actor), Text(event.reason or "", style="dim")
-        )
+        made.add_row(at, _what(event, stages), _change(event), _cause(event))
     return made
 
 
 def _what(event: Event, stages: list[str]) -> str:
     place = [stage_name(event.stage, stages), event.part]
     return " ".join([event.entity, "/".join(str(piece) for piece in place if piece is not None)]).strip()
+
+
+def _cause(event: Event) -> Text:
+    return Text(event.actor) if not event.reason else Text.assemble(f"{event.actor}: ", (event.reason, "dim"))
 
 
 def _change(event: Event) -> Text:

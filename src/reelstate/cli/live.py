@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
@@ -13,7 +14,7 @@ from rich.text import Text
 from reelstate.cli.documents import event_id
 from reelstate.cli.page import advice, error_line, job_page, time_left, workers_table
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
-from reelstate.core.errors import NotFound
+from reelstate.core.errors import NotFound, WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, Worker
 from reelstate.services.engine import Engine
@@ -56,7 +57,13 @@ async def snapshots(engine: Engine, job_id: int) -> AsyncIterator[Snapshot]:
         yield taken
         if taken.resting:
             return
-        await asyncio.sleep(INTERVAL)
+        await pause(engine, job_id)
+
+
+async def pause(engine: Engine, job_id: int) -> None:
+    """A moment between two looks, cut short when the job comes to rest."""
+    with suppress(WaitTimeout):
+        await engine.wait(job_id, INTERVAL)
 
 
 async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
@@ -107,21 +114,6 @@ def _line(detail: JobDetail) -> str:
     if detail.job.error is not None and at_rest(detail.job) and detail.job.status is not JobStatus.COMPLETED:
         pieces.append(error_line(detail.job.error))
     return "  ".join(piece for piece in pieces if piece)
-
-
-async def job_events(engine: Engine, job_id: int) -> AsyncIterator[Event]:
-    """Everything that happened to a job, then what happens, until it rests."""
-    after: str | None = None
-    while True:
-        resting = at_rest((await engine.job(job_id)).job)
-        page = await engine.history(job_id, after=after)
-        for event in page.items:
-            after = event.cursor
-            yield event
-        if resting and page.after is None:
-            return
-        if page.after is None:
-            await asyncio.sleep(INTERVAL)
 
 
 async def all_events(engine: Engine, after: str | None = None) -> AsyncIterator[Event]:

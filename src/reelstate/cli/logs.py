@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 from rich.text import Text
 
 from reelstate.cli.documents import log_document, print_json, print_line, stage_name
-from reelstate.cli.live import INTERVAL, at_rest
+from reelstate.cli.live import at_rest, pause
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import value
 from reelstate.cli.session import opened, run
@@ -93,7 +92,7 @@ async def _entries(engine: Engine, wanted: Wanted, *, follow: bool) -> AsyncIter
         if page.after is None and ending:
             return
         if page.after is None:
-            await asyncio.sleep(INTERVAL)
+            await pause(engine, wanted.job_id)
 
 
 def _line(entry: LogEntry, stages: list[str]) -> Text:

@@ -62,7 +62,9 @@ def _document(outcome: Operated) -> Document:
 
 def _show(outcome: Operated, done: str) -> None:
     if outcome.error:
-        line = Text.assemble(f"job {outcome.job_id}: ", ("not done: ", "bold red"), outcome.error.message)
+        line = Text.assemble(
+            f"job {outcome.job_id}: ", ("not done: ", "bold red"), outcome.error.message.removeprefix("job: ")
+        )
         hint = hint_for(outcome.error)
         console(stderr=True).print(line, Text(f"({hint})" if hint else "", style="dim"), soft_wrap=True)
     else:

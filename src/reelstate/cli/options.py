@@ -61,6 +61,6 @@ App = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JobId = Annotated[int, typer.Argument(metavar="JOB", parser=job_number, help="The job's id.")]
-JobIds = Annotated[list[int], typer.Argument(metavar="JOB…", parser=job_number, help="Ids of jobs.")]
+JobIds = Annotated[list[int], typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs.")]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the history.")]
 RequiredReason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -20,6 +21,8 @@ from reelstate.services.engine import Engine
 from reelstate.stores.sqlite.address import database_path
 
 T = TypeVar("T")
+WAITING = logging.getLogger("reelstate.store")
+"""Who tells, again and again, that a database is away: of interest only where the wait is long."""
 INTERRUPTED = 130
 SHORT_PATIENCE = 3.0
 """How long a command that only looks waits for a database that is away: somebody sits before it."""
@@ -47,6 +50,8 @@ async def opened(database: str | None, *, app: str | None = None, patient: bool 
     pipelines = load(app) if app else []
     require_database(settings.database_url)
     patience = settings.database_patience if patient else min(SHORT_PATIENCE, settings.database_patience)
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
+    WAITING.setLevel(logging.WARNING if patient else logging.ERROR)
     async with open_engine(
         settings.database_url, pipelines=pipelines, settings=settings, migrate=False, patience=patience
     ) as engine:

@@ -44,7 +44,7 @@ def _read(text: str) -> str:
 
 
 def submit(
-    pipeline: Annotated[str, typer.Argument(help="The pipeline's name.")],
+    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="The pipeline's name.")],
     spec: Annotated[str, typer.Option(help="What the job is about: JSON, @FILE, or - for standard input.")] = "{}",
     urgency: Annotated[
         int,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from reelstate.cli.documents import event_document, print_line
-from reelstate.cli.live import StageNames, all_events, event_line, follow, job_events, watch_everything
+from reelstate.cli.live import StageNames, all_events, event_line, follow, watch_everything
 from reelstate.cli.options import Database, job_number
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
@@ -40,7 +40,7 @@ async def _watch(database: str | None, job_id: int | None, *, as_json: bool) -> 
             await _stream(engine, all_events(engine), as_json=as_json)
             return 0
         if as_json:
-            await _stream(engine, job_events(engine, job_id), as_json=True)
+            await _stream(engine, engine.watch(job_id), as_json=True)
             status = (await engine.job(job_id)).job.status
         else:
             status = (await follow(engine, job_id, screen)).job.status

@@ -57,7 +57,7 @@ def drain(name: Name, reason: Reason = None, database: Database = None, as_json:
     Example: `reel workers drain encoder-7 --reason "new driver"`
     """
     changed = run(_drain(database, name, reason))
-    words = f"drain: {_instances(len(changed))}" if changed else "nothing to do, none of them is active"
+    words = f"draining ({_instances(len(changed))})" if changed else "nothing to do, none of them is active"
     _tell(name, words, {"changed": changed}, as_json=as_json)
 
 
@@ -68,7 +68,7 @@ def enable(name: Name, reason: Reason = None, database: Database = None, as_json
     Example: `reel workers enable encoder-7`
     """
     changed = run(_enable(database, name, reason))
-    words = "may take work" + (f"; no longer draining: {_instances(len(changed))}" if changed else "")
+    words = "may take work" + (f" ({_instances(len(changed))} no longer draining)" if changed else "")
     _tell(name, words, {"changed": changed}, as_json=as_json)
 
 
@@ -79,7 +79,7 @@ def disable(name: Name, reason: Reason = None, database: Database = None, as_jso
     Example: `reel workers disable encoder-7 --reason "writes broken files"`
     """
     released = run(_disable(database, name, reason))
-    _tell(name, f"disabled; tasks given back: {released}", {"released": released}, as_json=as_json)
+    _tell(name, f"disabled (tasks given back: {released})", {"released": released}, as_json=as_json)
 
 
 async def _read(database: str | None) -> list[Worker]:

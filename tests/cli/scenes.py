@@ -1,0 +1,57 @@
+"""Jobs in the states that the commands are about."""
+
+from reelstate.core.model import LogLine, Progress
+from reelstate.services.engine import Engine
+from tests.engines import a_worker, done, failed
+
+
+async def waiting(engine: Engine) -> int:
+    return (await engine.submit("simple", {"film": "a"})).job_id
+
+
+async def completed(engine: Engine) -> int:
+    """Three parts between a plan and a pack, all done."""
+    job_id = (await engine.submit("fan")).job_id
+    worker = await a_worker(engine)
+    results = {"plan": {"items": 3}, "pack": {"file": "[bold]out.mp4"}}
+    while tasks := (await engine.claim(worker, 10)).tasks:
+        await engine.complete([done(task, results.get(task.stage_name)) for task in tasks])
+    return job_id
+
+
+async def completed_but_for_the_pack(engine: Engine) -> int:
+    """Five parts are done, the pack after them failed for good."""
+    job_id = (await engine.submit("fan")).job_id
+    worker = await a_worker(engine)
+    await engine.complete([done(task, {"items": 5}) for task in (await engine.claim(worker, 1)).tasks])
+    await engine.complete([done(task) for task in (await engine.claim(worker, 9)).tasks])
+    await engine.fail([failed(task, retryable=False) for task in (await engine.claim(worker, 1)).tasks])
+    return job_id
+
+
+async def broken(engine: Engine) -> int:
+    """Four parts: one done, one failed for good, the others put back."""
+    job_id = (await engine.submit("parts", {"parts": 4}, priority=8, user_id="ada")).job_id
+    tasks = (await engine.claim(await a_worker(engine, "encoder"), 2)).tasks
+    await engine.complete([done(tasks[0])])
+    await engine.fail([failed(tasks[1], retryable=False, error="no such [codec]")])
+    return job_id
+
+
+async def running(engine: Engine) -> int:
+    """Two parts that run and have said something."""
+    job_id = (await engine.submit("parts", {"parts": 2})).job_id
+    worker = await a_worker(engine, "encoder", slots=4, capabilities={"gpu"}, pipelines={"parts"})
+    tasks = (await engine.claim(worker, 2)).tasks
+    said = [
+        Progress(
+            key=task.key,
+            token=task.token,
+            percent=50,
+            message=f"frame {number}",
+            logs=(LogLine(message=f"line {number} [red]", metadata={"fps": 24}), LogLine(message="oh", level="error")),
+        )
+        for number, task in enumerate(tasks)
+    ]
+    await engine.report(worker, said)
+    return job_id

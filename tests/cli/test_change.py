@@ -1,0 +1,73 @@
+"""retry, cancel, quarantine, force, and the workers' verbs: they do what they say, in the name of whoever is there."""
+
+import getpass
+
+import pytest
+
+from reelstate.cli import session
+from reelstate.core.machine import TaskStatus
+from tests.cli import scenes
+from tests.cli.conftest import Reel
+from tests.engines import a_worker
+
+
+def status_of(reel: Reel, job_id: int) -> str:
+    return str(reel("job", job_id, "--json").json["status"])
+
+
+def test_each_verb_moves_the_job_and_is_recorded(reel: Reel) -> None:
+    job_id = reel.engine(scenes.broken)
+    for arguments, status in [
+        (["retry", job_id], "pending"),
+        (["quarantine", job_id], "quarantined"),
+        (["force", job_id, "failed"], "failed"),
+        (["cancel", job_id], "cancelled"),
+    ]:
+        answer = reel(*arguments, "--reason", f"to {status}")
+        assert answer.code == 0, answer.stderr
+        assert status_of(reel, job_id) == status
+        last = [event for event in reel("history", job_id, "--json").json if event["entity"] == "job"][-1]
+        assert (last["to"], last["reason"]) == (status, f"to {status}")
+        assert last["actor"] == f"operator:{getpass.getuser()}"
+
+
+def test_several_jobs_are_changed_at_once(reel: Reel) -> None:
+    ids = [reel.engine(scenes.waiting) for _ in range(3)]
+    answer = reel("cancel", *ids, "--json")
+    assert answer.code == 0
+    assert [(verdict["id"], verdict["verdict"]) for verdict in answer.json] == [(job_id, "ok") for job_id in ids]
+    assert {status_of(reel, job_id) for job_id in ids} == {"cancelled"}
+
+
+def test_retry_takes_a_stage_and_parts_of_it(reel: Reel) -> None:
+    job_id = reel.engine(scenes.completed_but_for_the_pack)
+    assert reel("retry", job_id, "--from", "work", "--parts", "0-1,3").code == 0
+    ready = reel.engine(lambda engine: engine.tasks(job_id, stage="work", statuses=[TaskStatus.READY]))
+    assert [task.part for task in ready.items] == [0, 1, 3]
+    refused = reel("retry", job_id, "--from", "nothing")
+    assert refused.code == 1
+    assert "plan, work, pack" in refused.stderr
+
+
+def test_a_name_is_drained_enabled_and_disabled(reel: Reel) -> None:
+    worker = reel.engine(lambda engine: a_worker(engine, "encoder"))
+
+    def shown() -> str:
+        return str(reel("workers", "--json").json[0]["status"])
+
+    assert reel("workers", "drain", "encoder", "--reason", "x").stdout == "encoder: draining (1 instance)\n"
+    assert shown() == "draining"
+    assert reel("workers", "drain", "encoder", "--json").json == {"name": "encoder", "changed": []}
+    assert reel("workers", "enable", "encoder", "--json").json == {"name": "encoder", "changed": [worker]}
+    assert shown() == "idle"
+    assert reel("workers", "disable", "encoder", "--json").json == {"name": "encoder", "released": 0}
+    assert shown() == "disabled"
+    assert "there are: encoder" in reel("workers", "enable", "encodr").stderr
+
+
+def test_who_has_no_name_is_an_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> str:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    assert session.operator() == "operator"

@@ -1,0 +1,161 @@
+"""jobs, job, history, logs, workers: what they tell people and programs."""
+
+from datetime import datetime
+
+import pytest
+
+from reelstate.core.machine import JobStatus, WorkerStatus
+from reelstate.services.engine import Engine
+from tests.cli import scenes
+from tests.cli.conftest import Reel
+from tests.engines import a_worker
+
+
+def test_jobs_are_listed_newest_first(reel: Reel) -> None:
+    ids = [reel.engine(scene) for scene in (scenes.completed, scenes.broken, scenes.waiting)]
+    listed = reel("jobs", "--json").json
+    assert [job["id"] for job in listed] == ids[::-1]
+    assert [job["status"] for job in listed] == ["pending", "failed", "completed"]
+    text = reel("jobs").stdout
+    assert all(str(job_id) in text for job_id in ids)
+    assert "no such [codec]" in text
+
+
+def test_jobs_are_filtered_and_paged(reel: Reel) -> None:
+    done, broken, waiting = (reel.engine(scene) for scene in (scenes.completed, scenes.broken, scenes.waiting))
+
+    def ids(*options: str) -> list[int]:
+        return [job["id"] for job in reel("jobs", "--json", *options).json]
+
+    assert ids("--status", "failed", "--status", "pending") == [waiting, broken]
+    assert ids("--pipeline", "fan") == [done]
+    assert ids("--user", "ada") == [broken]
+    assert ids("--limit", "1") == [waiting]
+    assert ids("--after", str(waiting), "--limit", "1") == [broken]
+    assert f"--after {broken}" in reel("jobs", "--limit", 2).stdout
+    assert ids("--status", "cancelled") == []
+    assert reel("jobs", "--status", "cancelled").code == 0
+
+
+def test_a_job_is_told_to_programs(reel: Reel) -> None:
+    told = reel("job", reel.engine(scenes.completed), "--json").json
+    assert (told["pipeline"], told["status"], told["priority"], told["progress"]) == ("fan", "completed", 5, 100)
+    assert (told["error"], told["outputs"]) == (None, {"pack": {"file": "[bold]out.mp4"}})
+    kept = ("name", "status", "total", "done", "running", "failed")
+    assert [tuple(stage[name] for name in kept) for stage in told["stages"]] == [
+        ("plan", "done", 1, 1, 0, 0),
+        ("work", "done", 3, 3, 0, 0),
+        ("pack", "done", 1, 1, 0, 0),
+    ]
+    for name in ("created_at", "started_at", "finished_at"):
+        assert datetime.fromisoformat(told[name]).tzinfo is not None
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_a_failed_job_is_told_with_its_error_and_what_to_do(reel: Reel, columns: str) -> None:
+    job_id = reel.engine(scenes.broken)
+    words = reel("job", job_id, COLUMNS=columns).words
+    assert "error: part/1: no such [codec]" in words
+    assert f"reel retry {job_id}" in words
+    assert reel("job", job_id, "--json", COLUMNS=columns).json["error"]["cause"]["message"] == "no such [codec]"
+
+
+def test_json_is_json_whatever_the_terminal(reel: Reel) -> None:
+    job_id = reel.engine(scenes.running)
+    for arguments in (["jobs"], ["job", job_id], ["history", job_id], ["logs", job_id], ["workers"], ["config"]):
+        answer = reel(*arguments, "--json", COLUMNS="20", NO_COLOR="", FORCE_COLOR="1", TERM="xterm-256color")
+        assert answer.json
+        assert "\x1b" not in answer.stdout
+
+
+def test_a_running_job_shows_its_tasks_and_their_workers(reel: Reel) -> None:
+    job_id = reel.engine(scenes.running)
+    words = reel("job", job_id).words
+    assert "part/0 encoder 1/3 50 % frame 0" in words
+    assert "part/1 encoder 1/3 50 % frame 1" in words
+    task = reel("job", job_id, "--json").json["running"][1]
+    assert (task["id"], task["worker"], task["message"]) == (f"{job_id}/part/1", "encoder", "frame 1")
+
+
+def test_a_job_that_nobody_can_run_says_so(reel: Reel) -> None:
+    assert "no worker for simple is running" in reel("job", reel.engine(scenes.waiting)).words
+    reel.engine(lambda engine: a_worker(engine, pipelines={"simple"}))
+    assert "no worker" not in reel("job", reel.engine(scenes.waiting)).words
+
+
+def test_history_is_the_record_with_names_people_know(reel: Reel) -> None:
+    job_id = reel.engine(scenes.completed)
+    events = reel("history", job_id, "--json").json
+    job = [event for event in events if event["entity"] == "job"]
+    assert {event["id"] for event in job} == {job_id}
+    assert [event["version"] for event in job] == list(range(1, len(job) + 1))
+    assert [event["from"] for event in job] == [None, *(event["to"] for event in job[:-1])]
+    assert (job[0]["to"], job[0]["actor"], job[-1]["to"]) == ("pending", "user", "completed")
+    tasks = {event["id"] for event in events if event["entity"] == "task"}
+    assert tasks == {f"{job_id}/{place}" for place in ("plan/0", "work/0", "work/1", "work/2", "pack/0")}
+    assert f"{job_id}/work" in {event["id"] for event in events if event["entity"] == "stage"}
+    assert all(datetime.fromisoformat(event["at"]).tzinfo for event in events)
+    assert "task work/2 running → done" in reel("history", job_id).words
+
+
+def test_history_goes_on_past_the_first_page(reel: Reel) -> None:
+    job_id = reel.engine(scenes.completed)
+    whole = reel("history", job_id, "--json").json
+    assert len(whole) > 6
+    assert reel("history", job_id, "--json", "--page", 2).json == whole
+
+
+def test_logs_are_those_of_a_job_a_stage_or_a_part(reel: Reel) -> None:
+    job_id = reel.engine(scenes.running)
+
+    def messages(*options: object) -> list[str]:
+        return [entry["message"] for entry in reel("logs", job_id, "--json", *options).json]
+
+    assert messages() == ["line 0 [red]", "oh", "line 1 [red]", "oh"]
+    assert messages("--stage", "part", "--part", 1) == ["line 1 [red]", "oh"]
+    assert messages("--part", 0) == ["line 0 [red]", "oh"]
+    assert messages("--stage", "part") == messages()
+    assert 'part/1 info line 1 [red] {"fps": 24}' in reel("logs", job_id).stdout
+
+
+def test_logs_of_a_resting_job_are_followed_to_their_end(reel: Reel) -> None:
+    job_id = reel.engine(scenes.running)
+    reel.engine(lambda engine: engine.cancel(job_id))
+    assert len(reel("logs", job_id, "--follow", "--json").stdout.splitlines()) == 4
+
+
+async def a_fleet(engine: Engine) -> None:
+    for name in ("idle", "drained", "disabled"):
+        await a_worker(engine, name, slots=4, capabilities={"gpu"}, pipelines={"fan"})
+    gone = await a_worker(engine, "gone")
+    await engine.drain("drained")
+    await engine.disable("disabled")
+    await engine.move_worker(gone, WorkerStatus.OFFLINE, actor="worker")
+    await scenes.running(engine)
+
+
+def test_workers_are_shown_in_one_word(reel: Reel) -> None:
+    reel.engine(a_fleet)
+    listed = {worker["name"]: worker for worker in reel("workers", "--json").json}
+    assert {name: worker["status"] for name, worker in listed.items()} == {
+        "idle": "idle",
+        "drained": "draining",
+        "disabled": "disabled",
+        "gone": "offline",
+        "encoder": "busy",
+    }
+    busy = listed["encoder"]
+    assert (busy["slots"], busy["running"], busy["capabilities"], busy["pipelines"]) == (4, 2, ["gpu"], ["parts"])
+    assert datetime.fromisoformat(busy["last_heartbeat_at"]).tzinfo is not None
+    assert reel("workers", "list", "--json").json == reel("workers", "--json").json
+    assert "gone" not in reel("workers").stdout
+    assert "gone" in reel("workers", "list", "--all").stdout
+    assert "encoder busy host 2/4" in reel("workers").words
+
+
+def test_the_words_of_every_status_have_their_place_in_eighty_columns(reel: Reel) -> None:
+    job_id = reel.engine(scenes.broken)
+    (line,) = [line for line in reel("jobs", COLUMNS="80").stdout.splitlines() if str(job_id) in line]
+    assert [*line.split()[:4]] == [str(job_id), "parts", "failed", "8"]
+    assert len(line) <= 80
+    assert JobStatus.FAILED in line

@@ -1,0 +1,136 @@
+"""submit: from a spec as it is typed to a job, and to the end of it."""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from reelstate.app import open_engine
+from reelstate.core.declaration import Pipeline
+from tests.cli import scenes
+from tests.cli.conftest import APP_MODULE, Reel
+
+APP = """
+import reelstate as rs
+
+film = rs.Pipeline("film")
+
+@film.stage
+def cut(task):
+    return task.input
+
+both = [film, rs.Pipeline("other")]
+both[1].stage(cut)
+"""
+
+
+def spec_of(reel: Reel, job_id: int) -> object:
+    return reel("job", job_id, "--json").json["spec"]
+
+
+def test_a_spec_is_typed_or_read_from_a_file_or_standard_input(reel: Reel) -> None:
+    reel.engine(scenes.waiting)
+    spec = {"file": "ä.mp4", "deep": [1, {"x": None}]}
+    (reel.folder / "spec.json").write_text(json.dumps(spec))
+    for given in (json.dumps(spec), "@spec.json", "-"):
+        answer = reel("submit", "simple", "--spec", given, "--json", stdin=json.dumps(spec))
+        assert (answer.code, answer.json["verdict"], answer.json["pipeline"]) == (0, "ok", "simple")
+        assert spec_of(reel, answer.json["id"]) == spec
+
+
+def test_options_reach_the_job(reel: Reel) -> None:
+    reel.engine(scenes.waiting)
+    options = ("--priority", "high", "--key", "k", "--user", "ada", "--delay", 30)
+    answer = reel("submit", "simple", *options, "--json")
+    job = reel("job", answer.json["id"], "--json").json
+    assert (job["priority"], job["user_id"], job["spec"]) == (8, "ada", {})
+    assert job["run_after"] is not None
+    again = reel("submit", "simple", *options, "--json")
+    assert again.json == {**answer.json, "verdict": "repeated"}
+    assert "was submitted before under this key" in reel("submit", "simple", *options).stdout
+    conflict = reel("submit", "simple", "--key", "k", "--user", "ada")
+    assert (conflict.code, conflict.stdout) == (1, "")
+    assert "was already used for job" in conflict.stderr
+
+
+@pytest.mark.parametrize("app, pipeline", [("film:film", "film"), ("film:both", "other"), ("film.py", "film")])
+def test_the_code_may_come_along(reel: Reel, app: str, pipeline: str) -> None:
+    reel("migrate")
+    (reel.folder / "film.py").write_text(APP)
+    assert reel("submit", pipeline).code == 1
+    assert reel("submit", pipeline, "--app", app).code == 0
+    sys.modules.pop(APP_MODULE)
+    assert reel("submit", pipeline, REEL_APP=app).code == 0
+    assert reel("submit", pipeline).code == 0
+
+
+quick = Pipeline("quick")
+
+
+@quick.stage
+def first(task: object) -> dict[str, object]:
+    return {"items": [1, 2]}
+
+
+@quick.stage(after=first, each="first.items")
+def second(task: object) -> None:
+    return None
+
+
+flawed = Pipeline("flawed")
+
+
+@flawed.stage(attempts=1)
+def crash(task: object) -> None:
+    raise ValueError("no such [codec]")
+
+
+@pytest.fixture
+def at_work(reel: Reel) -> Iterator[None]:
+    """A worker beside the command, in a thread of its own."""
+    ready, stop = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        async with open_engine(reel.url, pipelines=[quick, flawed], workers=2):
+            ready.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(work()))
+    thread.start()
+    assert ready.wait(30)
+    yield
+    stop.set()
+    thread.join(30)
+
+
+def test_waiting_ends_with_the_job_and_its_exit_code_says_how(reel: Reel, at_work: None) -> None:
+    good = reel("submit", "quick", "--wait")
+    assert good.code == 0
+    assert "completed  100 %  first 1/1 second 2/2" in good.stdout
+    bad = reel("submit", "flawed", "--wait")
+    assert bad.code == 1
+    assert "no such [codec]" in bad.stdout
+    assert "reel retry" in bad.stdout
+    told = reel("submit", "flawed", "--wait", "--json")
+    assert (told.code, told.json["status"], told.json["verdict"]) == (1, "failed", "ok")
+
+
+def test_waiting_shows_bars_on_a_terminal(reel: Reel, at_work: None) -> None:
+    shown = reel("submit", "quick", "--wait", NO_COLOR="", FORCE_COLOR="1", TERM="xterm-256color")
+    assert shown.code == 0
+    assert "━" in shown.stdout
+    assert "second" in shown.stdout
+    assert "\x1b[?25h" in shown.stdout, "the cursor is shown again"
+
+
+def test_watch_gives_events_to_the_end_of_a_job(reel: Reel, at_work: None) -> None:
+    job_id = reel("submit", "quick", "--json").json["id"]
+    watched = reel("watch", job_id, "--json")
+    assert watched.code == 0
+    assert [json.loads(line) for line in watched.stdout.splitlines()] == reel("history", job_id, "--json").json
+    assert "completed" in reel("watch", job_id).stdout
+    failed = reel("submit", "flawed", "--wait", "--json").json["id"]
+    assert reel("watch", failed).code == reel("watch", failed, "--json").code == 1

@@ -1,0 +1,88 @@
+"""Settings: read from the environment, checked, listed, and written down."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from reelstate.config import DEFAULTS, Settings, from_environment, in_force, masked, unknown_variables, variable
+from reelstate.core.errors import InvalidRequest
+
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text()
+OLD = (
+    *("WORKER_CLAIM_DURATION_MINUTES", "WORKER_HEARTBEAT_INTERVAL", "WORKER_OFFLINE_THRESHOLD_MINUTES"),
+    *("STALE_JOB_CHECK_INTERVAL", "JOB_STALE_TIMEOUT", "MAX_RETRY_ATTEMPTS", "KEEP_COMPLETED_QUALITIES"),
+    *("CLEANUP_PARTIAL_ON_FAILURE", "REDIS_URL", "JOB_QUEUE_MODE", "REDIS_POOL_SIZE", "ALERT_WEBHOOK_URL"),
+    *("ALERT_RATE_LIMIT_SECONDS", "ALERT_WEBHOOK_TIMEOUT"),
+)
+
+
+def test_nothing_said_gives_the_defaults() -> None:
+    assert from_environment({}) == DEFAULTS == Settings()
+    assert from_environment({"REEL_HEARTBEAT": "", "OTHER": "x"}) == DEFAULTS
+
+
+def test_the_environment_is_read_and_what_is_given_wins() -> None:
+    environment = {"REEL_HEARTBEAT": "2.5", "REEL_WORKER_CONCURRENCY": "9", "REEL_DATABASE_URL": "sqlite:///a.db"}
+    settings = from_environment(environment, database_url="sqlite:///b.db", worker_name=None)
+    assert (settings.heartbeat, settings.worker_concurrency) == (2.5, 9)
+    assert (settings.database_url, settings.worker_name) == ("sqlite:///b.db", "")
+
+
+@pytest.mark.parametrize(
+    "name, value, hint",
+    [
+        ("REEL_HEARTBEAT", "often", "for example 10.0"),
+        ("REEL_HEARTBEAT", "0", "at least 0.05"),
+        ("REEL_HEARTBEAT", "inf", "at least 0.05"),
+        ("REEL_HEARTBEAT", "nan", "at least 0.05"),
+        ("REEL_WORKER_CONCURRENCY", "1.5", "for example 4"),
+        ("REEL_WORKER_CONCURRENCY", "0", "at least 1"),
+        ("REEL_DISPATCH", "carrier-pigeon", "one of database, poll"),
+        ("REEL_LOG_LEVEL", "loud", "one of debug, info, warning, error"),
+    ],
+)
+def test_a_value_that_can_not_be_is_refused_by_its_variable(name: str, value: str, hint: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        from_environment({name: value})
+    assert (refused.value.field, refused.value.hint) == (name, hint)
+    assert value in refused.value.message
+
+
+def test_the_limits_follow_the_settings() -> None:
+    limits = from_environment({"REEL_LIMIT_SPEC": "10", "REEL_LIMIT_ERROR": "20"}).limits
+    assert (limits.spec, limits.error, limits.checkpoint) == (10, 20, DEFAULTS.limits.checkpoint)
+
+
+def test_every_setting_is_listed_with_its_source() -> None:
+    listed = {setting.name: setting for setting in in_force({"REEL_POLL": "3"})}
+    assert list(listed) == [field.name for field in fields(Settings)]
+    assert (listed["poll"].value, listed["poll"].default, listed["poll"].source) == (3.0, 1.0, "environment")
+    assert {setting.source for name, setting in listed.items() if name != "poll"} == {"default"}
+    assert all(setting.meaning.endswith((".", "…")) for setting in listed.values())
+
+
+@pytest.mark.parametrize(
+    "address, shown",
+    [
+        ("postgresql://u:p@h/x", "postgresql://u:***@h/x"),
+        ("postgresql://u:p@ss:w@h:5432/x", "postgresql://u:***@h:5432/x"),
+        ("postgresql://u@h/x?password=p&sslmode=require", "postgresql://u@h/x?password=***&sslmode=require"),
+        ("postgresql://u@h/x", "postgresql://u@h/x"),
+        ("sqlite:////a:b@c/jobs.db", "sqlite:////a:b@c/jobs.db"),
+    ],
+)
+def test_passwords_are_not_shown(address: str, shown: str) -> None:
+    assert masked(address) == shown
+
+
+def test_variables_that_mean_nothing_are_found() -> None:
+    environment = {"REEL_POL": "1", "REEL_POLL": "1", "POLL": "1", "_REEL_COMPLETE": "x"}
+    assert unknown_variables(environment) == ["REEL_POL"]
+
+
+def test_the_page_names_every_setting_and_every_old_one() -> None:
+    missing = [field.name for field in fields(Settings) if f"`{variable(field.name)}`" not in PAGE]
+    assert missing == []
+    assert [name for name in OLD if f"`VLOG_{name}`" not in PAGE] == []
+    assert "600 s" in PAGE
