@@ -12,12 +12,14 @@ AT_ONCE = 15.0
 
 
 async def test_what_killed_workers_held_is_taken_over_and_nothing_finished_runs_again(fleet: Fleet) -> None:
-    neighbour, stranger = fleet.worker("neighbour"), fleet.worker("stranger", host="elsewhere")
-    fleet.worker("survivor")
-    await fleet.ready("neighbour", "stranger", "survivor")
+    """Among them whoever leads the keepers, so that this is taken over too."""
+    here, stranger = [fleet.worker("one"), fleet.worker("other")], fleet.worker("stranger", host="elsewhere")
+    await fleet.ready("one", "other", "stranger")
+    leader = await fleet.until(lambda: leading(fleet), "a keeper leads")
+    neighbour, _ = sorted(here, key=lambda member: member.pid != leader)
     job = await fleet.submit("short", work=[{"gate": f"gate-{part}"} for part in range(6)])
     held = await fleet.until(lambda: two_each(fleet, job), "each worker holds two tasks")
-    near, far = held["neighbour"][1], held["stranger"][1]
+    near, far = held[neighbour.name][1], held["stranger"][1]
     finished = {part for parts in held.values() for part in parts} - {near, far}
 
     fleet.open(*(f"gate-{part}" for part in finished))
@@ -104,6 +106,12 @@ async def test_a_house_that_was_killed_has_its_work_back_at_once_when_it_starts_
     assert runs_by_part(fleet, job) == {0: 1, 1: 2}
     assert {encode.pid, *encode.grandchildren}.isdisjoint(fleet.processes())
     assert (await fleet.engine.job(job)).outputs == {"gather": {"work": [0, 1]}}
+
+
+async def leading(fleet: Fleet) -> int | None:
+    """The process whose keeper leads."""
+    name = (await fleet.engine.keepers()).leader
+    return int(name.split(":")[1]) if name else None
 
 
 async def two_each(fleet: Fleet, job: int) -> dict[str, list[int]] | None:
