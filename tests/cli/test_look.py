@@ -153,7 +153,7 @@ def test_workers_are_shown_in_one_word(reel: Reel) -> None:
     assert "encoder busy host 2/4" in reel("workers").words
 
 
-@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("columns", [72, 80])
 def test_where_there_is_no_room_only_what_is_said_gives_way(reel: Reel, columns: int) -> None:
     job_id = reel.engine(scenes.broken)
     (line,) = [line for line in reel("jobs", COLUMNS=str(columns)).stdout.splitlines() if str(job_id) in line]

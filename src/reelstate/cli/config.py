@@ -37,5 +37,5 @@ def _table(settings: list[Setting]) -> Table:
         changed = setting.source != "default"
         value = Text(str(setting.value) or "–", style="bold" if changed else "")
         note = f" (default: {setting.default})" if changed else ""
-        made.add_row(setting.variable, value, Text(setting.meaning) + Text(note, style="dim"))
+        made.add_row(setting.variable, value, Text.assemble(setting.meaning, (note, "dim")))
     return made

@@ -12,9 +12,9 @@ from reelstate.core.machine import ENDED_JOBS
 def show(error: ReelstateError) -> None:
     """One line for the error and one for the hint, on the side of errors."""
     stderr = console(stderr=True)
-    stderr.print(Text("error: ", style="bold red") + Text(error.message), soft_wrap=True)
+    stderr.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
     if hint := hint_for(error):
-        stderr.print(Text("hint:  ", style="dim") + Text(hint), soft_wrap=True)
+        stderr.print(Text.assemble(("hint:  ", "dim"), hint), soft_wrap=True)
 
 
 def hint_for(error: ReelstateError) -> str:

@@ -28,7 +28,7 @@ def job_page(detail: JobDetail, running: Sequence[Task], workers: Sequence[Worke
         parts += [Text(), _indented(_running_table(running, names))]
     parts += _outcome(detail)
     if hint := advice(detail.job, workers):
-        parts += [Text(), Text("next: ", style="dim") + Text(hint)]
+        parts += [Text(), Text.assemble(("next: ", "dim"), hint)]
     return Group(*parts)
 
 
@@ -103,13 +103,13 @@ def _outcome(detail: JobDetail) -> list[RenderableType]:
     job = detail.job
     parts: list[RenderableType] = []
     if job.status in UNHAPPY and job.error is not None:
-        parts += [Text(), Text("error: ", style="bold red") + Text(error_line(job.error))]
+        parts += [Text(), Text.assemble(("error: ", "bold red"), error_line(job.error))]
     if job.status in UNHAPPY and job.reason and job.actor != Actor.ORCHESTRATOR:
         parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
     if job.degraded:
-        parts += [Text(), Text("degraded: ", style="yellow") + Text(value(job.degraded))]
+        parts += [Text(), Text.assemble(("degraded: ", "yellow"), value(job.degraded))]
     if detail.outputs:
-        parts += [Text(), Text("outputs: ", style="green") + Text(value(detail.outputs))]
+        parts += [Text(), Text.assemble(("outputs: ", "green"), value(detail.outputs))]
     return parts
 
 
