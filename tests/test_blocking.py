@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import reelstate as rs
+from reelstate.app import store_at
+from reelstate.blocking import _Steps
 from reelstate.core.errors import InvalidRequest, NotFound, StoreUnavailable, WaitTimeout
 from reelstate.core.model import JobDetail
 from tests.engines import FAN, SIMPLE, done
@@ -89,6 +91,27 @@ def test_an_iterator_that_is_left_early_stops_listening(connection: rs.Connectio
         return len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
 
     assert connection.run(listeners) == 0
+
+
+async def test_closing_an_iterator_waits_for_a_step_that_was_interrupted() -> None:
+    begun, cleaned = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: rs.Engine) -> AsyncGenerator[int, None]:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+            yield 1
+        finally:
+            await asyncio.sleep(0.01)
+            cleaned.set()
+
+    engine = rs.Engine(store_at("sqlite://"))
+    steps = _Steps(slow)
+    step = asyncio.create_task(steps.next(engine))
+    await begun.wait()
+    step.cancel()
+    await steps.close(engine)
+    assert cleaned.is_set()
 
 
 def test_errors_are_raised_to_the_caller(connection: rs.Connection) -> None:
