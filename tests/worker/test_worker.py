@@ -489,15 +489,18 @@ async def test_a_suspect_gets_an_empty_worker_and_the_others_go_on_after_it(
         lost = await engine.submit("film", "suspect")
         ghost = await engine.register("ghost", hostname="gone", software="0", slots=1)
         await engine.claim(ghost, 1)
-        await asyncio.sleep(1.1)  # until the ghost's lease is over, by the database's clock
-        await engine.reclaim()
-        others = [await engine.submit("film", f"other {number}", priority="high") for number in range(60)]
+        others = [await engine.submit("film", f"other {number}", priority="high") for number in range(200)]
         async with working(engine, database_url, [film], worker_prefetch=0):
+            await until(lambda: _reclaimed(engine))
             for job in [lost, *others]:
                 assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
     assert [group for group in together if "suspect" in group] == [{"suspect"}]
     assert together.index({"suspect"}) < len(together) - 1, "the more urgent would have kept it waiting to the end"
     assert max(map(len, together)) > 1
+
+
+async def _reclaimed(engine: Any) -> bool:
+    return (await engine.reclaim()).ready == 1
 
 
 async def test_short_tasks_are_fetched_ahead_and_given_back_uncharged(database_url: str) -> None:
