@@ -11,7 +11,7 @@ class Bell(StrEnum):
     WORK = "work"
     """Tasks may have become ready."""
     STOP = "stop"
-    """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable."""
+    """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable, drain."""
     REST = "rest"
     """Jobs may have come to rest: completed, failed, quarantined, cancelled."""
 

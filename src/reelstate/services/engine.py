@@ -243,7 +243,9 @@ class Engine:
         return await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
 
     async def drain(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
-        return await workers.drain(self.store, name, actor=actor, reason=reason)
+        """Have the workers of this name finish what they run and take nothing new; gives their ids."""
+        drained = await workers.drain(self.store, name, actor=actor, reason=reason)
+        return self._rung((drained, [Bell.STOP] if drained else []))
 
     async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         """Let workers of this name claim again; gives those that were draining and go on."""
