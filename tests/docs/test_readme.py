@@ -1,73 +1,108 @@
-"""The programs in the documentation are run as they stand, and say what the text says of them."""
+"""The programs and commands of the documentation are run as they stand, and do what the text says of them."""
 
 import re
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+from tests.docs.pages import ROOT, Terminals, blocks, run
+
+SHEET = "{'sheet': {'files': ['a.mp4-0.jpg', 'a.mp4-10.jpg', 'a.mp4-20.jpg',"
 
 
-def program(page: str) -> str:
-    """The one Python program of a page."""
-    (found,) = re.findall(r"```python\n(import asyncio\n.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    return str(found)
+@pytest.fixture
+def readme(tmp_path: Path) -> Path:
+    """A folder with the pipeline of the README."""
+    (tmp_path / "pipelines.py").write_text(blocks("README.md", "python")[0])
+    return tmp_path
 
 
-def run(source: str, folder: Path) -> list[str]:
-    """The lines that a program prints in a folder of its own."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", source],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-def test_the_program_of_the_readme_completes_its_job(tmp_path: Path) -> None:
-    lines = run(program("README.md"), tmp_path)
+def test_the_program_of_the_readme_completes_its_job(readme: Path) -> None:
+    *lines, outputs = run(blocks("README.md", "python")[1], readme)
     assert lines[0] == "job None None None → pending by user"
     assert lines[-1] == "job None None uploading_outputs → completed by orchestrator"
-    assert len([line for line in lines if line.endswith("running → done by worker")]) == 5
+    assert len([line for line in lines if line.endswith("running → done by worker")]) == 8
+    assert outputs.startswith(SHEET)
 
 
-def test_run_twice_the_program_of_the_readme_makes_one_job(tmp_path: Path) -> None:
-    assert run(program("README.md"), tmp_path) == run(program("README.md"), tmp_path)
+def test_run_twice_the_program_of_the_readme_makes_one_job(readme: Path) -> None:
+    program = blocks("README.md", "python")[1]
+    assert run(program, readme) == run(program, readme)
 
 
-def test_the_program_of_the_quickstart_fails_is_retried_and_completes(tmp_path: Path) -> None:
-    failed, cause, completed, *history, healthy = run(program("docs/quickstart.md"), tmp_path)
-    assert re.fullmatch(r"failed - task \d+/1/1 of stage word failed for good", failed)
-    assert cause == """cause: {'message': "can't shout 'two'"}"""
-    assert completed == "completed {'join': 'ONE TWO THREE'} 100 %"
-    assert history.count("task  1 0  running → done  worker") == 1
-    assert history.count("task  1 2  ready → new  orchestrator") == 1
-    assert healthy == "healthy: True"
+def test_the_commands_of_the_readme_complete_a_job(readme: Path) -> None:
+    _, up, commands = blocks("README.md", "sh")
+    with Terminals(readme) as terminals:
+        terminals.start(up)
+        submitted = terminals.type(commands)
+    assert re.search(r"submitted job \d+ to thumbs", submitted)
+    assert "completed  100 %  plan 1/1 grab 6/6 sheet 1/1" in submitted
+    assert "healthy: every invariant holds" in submitted
+
+
+def test_every_command_that_the_readme_names_is_one(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text()
+    named = {match[1] for match in re.finditer(r"reel ([a-z]+)", text)} | {"watch", "logs", "retry", "quarantine"}
+    listed = Terminals(tmp_path).type("reel --help")
+    assert [name for name in sorted(named) if f" {name} " not in listed] == []
+
+
+def test_the_quickstart_fails_is_mended_and_resumes(tmp_path: Path) -> None:
+    page = "docs/quickstart.md"
+    pipeline, program = blocks(page, "python")
+    up, submit, look, mend, up_again, retry, record, by_hand = blocks(page, "sh")
+    (tmp_path / "pipelines.py").write_text(pipeline)
+    with Terminals(tmp_path) as terminals:
+        terminals.start(up)
+        failed = terminals.type(submit, expect=1)
+        terminals.keep(JOB=re.findall(r"submitted job (\d+)", failed)[0])
+        looked = terminals.type(without_id(look))
+        assert "no codec for this frame" in looked
+        assert "begins at frame 70" not in looked
+        terminals.type(mend)
+        terminals.start(up_again)
+        resumed = terminals.type(retry)
+        assert "runs again" in resumed
+        assert "completed  100 %  plan 1/1 encode 4/4 join 1/1" in resumed
+        assert resumed.splitlines()[-1].endswith("chunk 2 begins at frame 70")
+        told = terminals.type(record)
+        assert "mended the encoder" in told
+        assert told.count("task plan/0") == 2
+        assert "healthy: every invariant holds" in told
+        if shutil.which("sqlite3"):
+            assert "completed -> pending is open to nobody" in terminals.type(f"! {by_hand}")
+        assert [f"It prints `{line}`" in text_of(page) for line in run(program, tmp_path)] == [True]
+
+
+def without_id(commands: str) -> str:
+    """Commands without the line in which a reader writes down the id."""
+    assert commands.startswith("JOB=")
+    return commands.partition("\n")[2]
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text()
 
 
 def test_the_worker_by_hand_completes_its_job_and_signs_off(tmp_path: Path) -> None:
     guide = "docs/guides/claim-and-report.md"
-    (line,) = run(program(guide), tmp_path)
+    (line,) = run(blocks(guide, "python")[0], tmp_path)
     assert line == "completed attempts: [1, 2, 1] worker: offline"
-    assert f"It prints `{line}`" in (ROOT / guide).read_text()
+    assert f"It prints `{line}`" in text_of(guide)
 
 
 def test_the_test_in_the_reference_owns_the_time(tmp_path: Path) -> None:
-    assert run(program("docs/reference/python.md"), tmp_path) == ["1 taken back", "lost"]
+    assert run(blocks("docs/reference/python.md", "python")[-1], tmp_path) == ["1 taken back", "lost"]
 
 
-def test_the_readme_is_short_and_opens_with_both_commands() -> None:
-    lines = (ROOT / "README.md").read_text().splitlines()
+def test_the_readme_is_short_and_opens_with_the_commands() -> None:
+    lines = text_of("README.md").splitlines()
     assert len(lines) < 150
     first_screen = "\n".join(lines[:40])
-    assert "make demo" in first_screen
-    assert "make test" in first_screen
+    assert [command for command in ("make demo", "make test", "pip install .") if command not in first_screen] == []
 
 
-def test_the_readmes_program_is_short() -> None:
-    lines = [line for line in program("README.md").splitlines() if line.strip()]
-    assert len(lines) <= 30
+def test_the_readmes_programs_are_short() -> None:
+    for program in blocks("README.md", "python"):
+        assert len([line for line in program.splitlines() if line.strip()]) <= 20

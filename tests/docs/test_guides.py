@@ -1,0 +1,117 @@
+"""What the guides show can be declared and run, and every command, option and setting they name is there."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import reelstate as rs
+from reelstate.cli.main import reel
+from reelstate.config import variables
+from tests.docs.pages import ROOT, blocks, run
+
+DECLARE = "docs/guides/declare-a-pipeline.md"
+PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in sorted(ROOT.glob("docs/**/*.md")))]
+COMMAND = re.compile(r"(?:^|`|/)reel ([a-z]+)([^`#\n]*)", re.MULTILINE)
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text()
+
+
+def module(page: str) -> str:
+    """The code of a page as one module."""
+    return "\n\n".join(blocks(page, "python"))
+
+
+def test_the_pipeline_of_the_guide_can_be_declared(tmp_path: Path) -> None:
+    look = "print([(stage.name, stage.phase.value, stage.each) for stage in transcode.graph.stages], COPY.name)"
+    (line,) = run(f"{module(DECLARE)}\n{look}", tmp_path)
+    assert "('encode', 'processing', 'plan.chunks')" in line
+    assert "('publish', 'uploading_outputs', None)" in line
+
+
+def test_the_guide_names_every_option_of_a_stage_with_its_default() -> None:
+    _, _, section = text_of(DECLARE).partition("## The options of a stage")
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section.partition("\n## ")[0], re.MULTILINE))
+    assert table.keys() == {"process", *(field.name for field in fields(rs.StageSpec))}
+    defaults = rs.StageSpec(name="default")
+    for name in ("attempts", "lease", "weight", "max_lost"):
+        assert float(table[name]) == getattr(defaults, name)
+    assert table["backoff"] == f"`rs.Backoff({defaults.backoff.base:.0f}, {defaults.backoff.cap:.0f})`"
+    assert [table[name] for name in ("required", "strict_lease")] == ["`True`", "`False`"]
+
+
+def test_the_guide_names_everything_a_handler_gets() -> None:
+    given = [name for name in dir(rs.BlockingRun) if not name.startswith("_")]
+    assert [name for name in [*given, "checkpoint"] if f"`task.{name}" not in text_of(DECLARE)] == []
+
+
+def mistakes() -> list[tuple[str, str]]:
+    return re.findall(r"^>>> (.*)\n(.*)", text_of(DECLARE), re.MULTILINE)
+
+
+@pytest.mark.parametrize("source, told", mistakes())
+def test_a_mistake_is_told_in_the_words_of_the_guide(source: str, told: str) -> None:
+    with pytest.raises(rs.ReelstateError) as raised:
+        eval(source, {"rs": rs})  # noqa: S307 - our own page
+    assert f"{type(raised.value).__name__}: {raised.value}" == told
+
+
+async def test_the_idempotent_handlers_of_the_guide_run(tmp_path: Path) -> None:
+    names: dict[str, rs.Pipeline] = {}
+    exec(module("docs/guides/idempotent-handlers.md"), names)  # noqa: S102 - our own page
+    async with rs.open("sqlite://", pipelines=[names["film"]], workers=1) as engine:
+        job = await engine.submit("film", {"folder": str(tmp_path)})
+        detail = await engine.wait(job.id, timeout=60)
+    assert detail.outputs["announce"] == {"key": f"{job.id}-announce-0", "file": "chunk-0.1.mp4"}
+    assert os.listdir(tmp_path) == ["chunk-0.1.mp4"]  # noqa: PTH208 - the job has ended, nothing waits
+
+
+def test_the_unit_runs_a_worker_and_lets_it_finish() -> None:
+    (unit,) = blocks("docs/guides/run-workers.md", "ini")
+    values = dict(line.partition("=")[::2] for line in unit.splitlines() if "=" in line)
+    assert values["KillMode"] == "mixed"
+    assert float(values["TimeoutStopSec"]) >= rs.Settings().worker_grace + 60
+
+
+def named_commands(page: str) -> Iterator[tuple[str, str]]:
+    for match in COMMAND.finditer(text_of(page)):
+        yield match[1], match[2]
+
+
+def known_options(name: str, rest: str) -> set[str]:
+    application: Any = typer.main.get_command(reel)
+    command = application.commands.get(name)
+    assert command is not None, f"there is no command reel {name}"
+    words = re.findall(r"[a-z]+", rest)
+    commands = [command, *(found for word in words if (found := getattr(command, "commands", {}).get(word)))]
+    parameters = [parameter for each in commands for parameter in each.params]
+    return {"--help", *(text for parameter in parameters for text in (*parameter.opts, *parameter.secondary_opts))}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_and_option_that_a_page_names_is_there(page: str) -> None:
+    for name, rest in named_commands(page):
+        unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", rest)
+        used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", unquoted))
+        assert used <= known_options(name, rest), f"reel {name}{rest}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_variable_that_a_page_names_is_a_setting(page: str) -> None:
+    named = set(re.findall(r"\bREEL_[A-Z_]*[A-Z]\b", text_of(page)))
+    assert named - set(variables()) == set()
+
+
+def test_the_version_of_python_is_the_one_that_is_asked_for() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needed = tomllib.load(file)["project"]["requires-python"].removeprefix(">=")
+    for page in ("README.md", "docs/quickstart.md", "CONTRIBUTING.md"):
+        assert f"Python {needed}" in text_of(page)
