@@ -76,7 +76,7 @@ def test_the_schema_reference_names_every_table_and_column(dialect: str) -> None
     for file in sorted((ROOT / "src/reelstate/stores" / dialect / "migrations").glob("*.sql")):
         for table, body in TABLE.findall(file.read_text()):
             columns = re.findall(r"^    (?!CONSTRAINT|PRIMARY|UNIQUE)([a-z]\w*) +\S", body, re.MULTILINE)
-            _, _, section = page.partition(f"\n### `{table}`")
+            _, _, section = page.partition(f"\n### `{table.removesuffix('_next')}`")
             section = section.partition("\n### ")[0]
             missing += [f"{table}.{column}" for column in columns if f"`{column}`" not in section]
         indexes = re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", file.read_text())
