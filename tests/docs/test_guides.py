@@ -13,12 +13,15 @@ import typer.main
 
 import reelstate as rs
 from reelstate.cli.main import reel
-from reelstate.config import variables
+from reelstate.config import variable, variables
 from tests.docs.pages import ROOT, blocks, run
 
 DECLARE = "docs/guides/declare-a-pipeline.md"
 PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in sorted(ROOT.glob("docs/**/*.md")))]
 COMMAND = re.compile(r"(?:^|`|/)reel ([a-z]+)([^`#\n]*)", re.MULTILINE)
+
+DEFAULT = re.compile(r"`(REEL_[A-Z_]+)`(?: \(|, | \| )(\d+)(?: s)?(?:\)| \|)")
+"""A setting with its default: `REEL_HEARTBEAT` (10 s), or in two columns of a table."""
 
 
 def text_of(page: str) -> str:
@@ -108,6 +111,13 @@ def test_every_command_and_option_that_a_page_names_is_there(page: str) -> None:
 def test_every_variable_that_a_page_names_is_a_setting(page: str) -> None:
     named = set(re.findall(r"\bREEL_[A-Z_]*[A-Z]\b", text_of(page)))
     assert named - set(variables()) == set()
+
+
+def test_a_setting_has_the_default_that_the_pages_say() -> None:
+    told = {(name, number) for page in PAGES for name, number in DEFAULT.findall(text_of(page))}
+    assert len(told) > 10
+    defaults = {variable(field.name): getattr(rs.Settings(), field.name) for field in fields(rs.Settings)}
+    assert [(name, number) for name, number in sorted(told) if float(number) != defaults[name]] == []
 
 
 def test_the_version_of_python_is_the_one_that_is_asked_for() -> None:
