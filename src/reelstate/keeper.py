@@ -18,6 +18,7 @@ import os
 import random
 import secrets
 import socket
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -50,6 +51,16 @@ def jittered(every: float) -> float:
     return every * random.uniform(1 - JITTER, 1 + JITTER)
 
 
+def _told_to_stop() -> bool:
+    """Whether this task was cancelled, even if something it called did not let it know.
+
+    `asyncio.wait_for` of Python 3.11, which the pool of connections uses, swallows a cancel that comes together with
+    its result.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 class Keeper:
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
@@ -61,7 +72,7 @@ class Keeper:
         self._leading = asyncio.Event()
         self._swept = False
         self._troubles: set[tuple[str, str]] = set()
-        self._away = False
+        self._away_since: float | None = None
         self.duties = (
             Duty("sweep", settings.sweep_every, self._sweep, leaders=False),
             Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
@@ -87,28 +98,32 @@ class Keeper:
             if duty.leaders:
                 await self._leading.wait()
             await self._attempt(duty)
+            if _told_to_stop():
+                return
             await asyncio.sleep(jittered(duty.every))
 
     async def _attempt(self, duty: Duty) -> None:
         """Do a duty once. Whatever goes wrong is logged once, until it goes well again."""
+        began = time.monotonic()
         try:
             await duty.do()
         except StoreUnavailable as error:
-            if not self._away:
+            if self._away_since is None:
                 logger.warning("%s: %s; the keeper goes on when it is back", duty.name, error)
-            self._away = True
+                self._away_since = time.monotonic()
         except Exception as error:
             trouble = (duty.name, type(error).__name__)
             if trouble not in self._troubles:
                 logger.exception("%s failed; it is tried again every %g s", duty.name, duty.every)
             self._troubles.add(trouble)
         else:
-            self._went_well(duty)
+            self._went_well(duty, began)
 
-    def _went_well(self, duty: Duty) -> None:
-        if self._away:
+    def _went_well(self, duty: Duty, began: float) -> None:
+        # What began before the outage was noticed says nothing of its end.
+        if self._away_since is not None and began >= self._away_since:
             logger.warning("the database is back")
-        self._away = False
+            self._away_since = None
         over = {trouble for trouble in self._troubles if trouble[0] == duty.name}
         if over:
             logger.warning("%s works again", duty.name)
