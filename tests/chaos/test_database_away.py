@@ -47,6 +47,7 @@ async def test_workers_go_on_by_themselves_when_the_database_is_back(
     done = Counter(e.part for e in await fleet.history(job) if e.entity == "task" and e.target == TaskStatus.DONE)
     assert done == dict.fromkeys(range(count), 1)
     assert [task.result for task in tasks] == list(range(count))
+    assert [task.key for task in tasks if task.lost] == [], "all workers lived, so no lease may have been lost"
 
 
 @pytest.mark.parametrize("away", [0.0, pytest.param(15.0, marks=pytest.mark.prove)])
