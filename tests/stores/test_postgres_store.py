@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -43,6 +44,18 @@ def connection_of(transaction: Transaction) -> psycopg.AsyncConnection[Any]:
     return transaction._connection  # type: ignore[attr-defined]
 
 
+WORKER: dict[str, Any] = {
+    "name": "w",
+    "hostname": "h",
+    "software": "s",
+    "kind": "local",
+    "slots": 1,
+    "capabilities": [],
+    "pipelines": [],
+    "metadata": None,
+}
+
+
 class Counting:
     """A flow that notes how often it is run, and does something first."""
 
@@ -51,6 +64,8 @@ class Counting:
 
     async def note(self, transaction: Transaction) -> int:
         self.runs += 1
+        ((number,),) = await transaction.run("submit_ids", count=1)
+        await transaction.run("workers_register", id=number, **WORKER)
         await connection_of(transaction).execute(
             "INSERT INTO reelstate.facts VALUES ('noted', '1') ON CONFLICT (name)"
             " DO UPDATE SET value = (facts.value::integer + 1)::text"
@@ -324,6 +339,36 @@ async def test_a_crash_exactly_at_commit_is_resolved_after_the_restart(mortal_se
         assert await writing == counting.runs
         async with await psycopg.AsyncConnection.connect(url) as connection:
             assert await fetch(connection, "SELECT value FROM reelstate.facts WHERE name = 'noted'") == "1"
+
+
+async def test_a_crash_that_gives_our_transactions_id_to_another_is_seen_through(mortal_server: PostgresServer) -> None:
+    """What a crashed server had not flushed is lost, its id is given out again, and that one is committed."""
+    url = mortal_server.new_database()
+    async with engine_at(url) as engine:
+        store = engine.store
+        assert isinstance(store, PostgresStore)
+        ours = psycopg.connect(url)
+        lost, began = _one(ours, "SELECT pg_current_xact_id()::text, clock_timestamp()")
+        ours.execute("INSERT INTO reelstate.facts VALUES ('ours', '1')")
+        await asyncio.to_thread(mortal_server.restart, "immediate")
+        ours.close()
+        assert not await store._committed(lost, began, psycopg.OperationalError("cut"))
+        with psycopg.connect(url) as other:
+            (given,) = _one(other, "SELECT pg_current_xact_id()::text")
+            other.execute(
+                "INSERT INTO reelstate.workers (id, name, hostname, software) VALUES (1, 'other', 'host', 'soft')"
+            )
+        assert given == lost, "otherwise this test shows nothing"
+        with psycopg.connect(url) as onlooker:
+            assert _one(onlooker, "SELECT pg_xact_status(%s::xid8)", lost) == ("committed",)
+        assert not await store._committed(lost, began, psycopg.OperationalError("cut"))
+        assert await store._committed(given, began + timedelta(hours=1), psycopg.OperationalError("cut"))
+
+
+def _one(connection: psycopg.Connection[Any], statement: str, *values: Any) -> tuple[Any, ...]:
+    found = connection.execute(statement, values or None).fetchone()
+    assert found is not None
+    return found
 
 
 # Schema.

@@ -3,12 +3,18 @@
 A transaction begins together with a question for its own id, so that when the connection breaks during COMMIT the
 server can be asked afterwards whether that transaction took effect. The outcome of a write is therefore never unknown:
 either the answer that was computed stands, or the flow runs again.
+
+An id alone does not prove it: a server that crashed gives the ids of transactions it has lost to new ones. So an event
+must be there that was written under that id while our transaction ran. A transaction without events changes nothing
+that may not be written twice (a heartbeat, a declaration), and is simply run again.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from typing import Any, LiteralString, TypeVar, cast
 
 import psycopg
@@ -32,7 +38,10 @@ _decode = json.JSONDecoder().raw_decode
 
 PACKAGE = "reelstate.stores.postgres"
 OLDEST_SERVER = 140000
-BEGIN = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SELECT pg_current_xact_id()::text"
+BEGIN = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SELECT pg_current_xact_id()::text, clock_timestamp()"
+OUR_EVENT = "SELECT EXISTS (SELECT FROM reelstate.events WHERE xid = %s::xid8 AND at <= %s)"
+CLOCK_ERROR = timedelta(milliseconds=50)
+"""How far the server's clock may run ahead of ours within a transaction; much less than a crash and recovery take."""
 HOT = frozenset(
     {
         "claim",
@@ -181,13 +190,15 @@ class PostgresStore:
         return await self._persist(lambda connection: self._transact(connection, flow))
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
+        begun = time.monotonic()
         cursor = await connection.execute(BEGIN, prepare=False)
         while cursor.nextset():
             pass
-        (transaction_id,) = cast("Row", await cursor.fetchone())
+        transaction_id, begun_at = cast("Row", await cursor.fetchone())
         try:
             transaction = PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
             result = await flow(transaction)
+            written_until = begun_at + timedelta(seconds=time.monotonic() - begun) + CLOCK_ERROR
         except BaseException:
             if not connection.closed and not connection.broken:
                 await connection.rollback()
@@ -195,11 +206,11 @@ class PostgresStore:
         try:
             await connection.execute("COMMIT", prepare=False)
         except AWAY as error:
-            if not await self._committed(transaction_id, error):
+            if not await self._committed(transaction_id, written_until, error):
                 raise
         return result
 
-    async def _committed(self, transaction_id: str, cause: BaseException) -> bool:
+    async def _committed(self, transaction_id: str, written_until: datetime, cause: BaseException) -> bool:
         """Ask the server what became of a transaction whose COMMIT got no answer.
 
         Not through the pool: all its connections may have broken at once, each with somebody who asks this.
@@ -210,11 +221,13 @@ class PostgresStore:
                 async with await self._connect() as connection:
                     cursor = await connection.execute("SELECT pg_xact_status(%s::xid8)", [transaction_id])
                     (status,) = cast("Row", await cursor.fetchone())
+                    if status != "in progress":
+                        cursor = await connection.execute(OUR_EVENT, [transaction_id, written_until])
+                        return status == "committed" and await cursor.fetchone() == (True,)
+            except psycopg.errors.InvalidParameterValue:
+                return False  # an id from the future: the server crashed and has not given it out again yet
             except AWAY as error:
                 cause = error
-                continue
-            if status != "in progress":
-                return bool(status == "committed")
         raise StoreUnavailable(
             f"the database went away during COMMIT of transaction {transaction_id} and stayed away",
             hint=f"when it is back, SELECT pg_xact_status('{transaction_id}') tells whether it took effect",
