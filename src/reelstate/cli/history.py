@@ -14,6 +14,7 @@ from reelstate.cli.paging import every
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.model import Event
+from reelstate.services.watch import in_order
 from reelstate.services.observe import LARGEST_PAGE
 
 DEFAULT_PAGE = 5000
@@ -42,7 +43,7 @@ async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str
     async with opened(database) as engine:
         stages = [stage.name for stage in (await engine.job(job_id)).stages]
         events = [event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))]
-        return stages, events
+        return stages, in_order(events)
 
 
 def events_table(events: list[Event], stages: list[str]) -> Table:
