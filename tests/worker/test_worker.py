@@ -561,3 +561,25 @@ async def test_a_long_stage_behind_a_short_one_is_not_hoarded(database_url: str)
 
 async def _holds(engine: Any, count: int) -> bool:
     return await leased(engine) == count
+
+
+async def test_a_failed_attempt_is_told_in_the_log_with_the_place_in_the_handler(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="reelstate.worker")
+    film = rs.Pipeline("film")
+
+    @film.stage(attempts=2, backoff=0)
+    def cut(task: rs.BlockingRun) -> None:
+        raise KeyError("seconds")
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+        detail = await rested(engine, (await engine.submit("film")).id)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [line.partition("failed ")[2] for line in told] == [
+        "(attempt 1 of 2): KeyError: 'seconds'; it will be tried again",
+        "(attempt 2 of 2): KeyError: 'seconds'; it is not tried again",
+    ]
+    trace = detail.job.error["cause"]["trace"]
+    assert "test_worker.py" in trace
+    assert "runner.py" not in trace

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, Task, Worker
 
 Document = dict[str, Any]
@@ -32,7 +33,7 @@ def job_document(job: Job) -> Document:
 
 
 def detail_document(
-    detail: JobDetail, running: Sequence[Task] = (), workers: Mapping[int, str] | None = None
+    detail: JobDetail, current: Sequence[Task] = (), workers: Mapping[int, str] | None = None
 ) -> Document:
     """A job as `reel job` tells it."""
     return {
@@ -40,7 +41,8 @@ def detail_document(
         "progress": round(detail.progress, 2),
         "outputs": detail.outputs,
         "stages": [stage_document(stage) for stage in detail.stages],
-        "running": [task_document(task, workers or {}) for task in running],
+        "running": [task_document(task, workers or {}) for task in current if task.status is TaskStatus.RUNNING],
+        "resting": [task_document(task, workers or {}) for task in current if task.run_after is not None],
     }
 
 

@@ -14,8 +14,8 @@ from reelstate.cli.paging import every
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.model import Event
-from reelstate.services.watch import in_order
 from reelstate.services.observe import LARGEST_PAGE
+from reelstate.services.watch import in_order
 
 DEFAULT_PAGE = 5000
 

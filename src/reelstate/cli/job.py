@@ -18,9 +18,9 @@ def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> No
     taken = run(_read(database, job_id))
     if as_json:
         names = {worker.id: worker.name for worker in taken.workers}
-        print_json(detail_document(taken.detail, taken.running, names))
+        print_json(detail_document(taken.detail, taken.current, names))
     else:
-        console().print(job_page(taken.detail, taken.running, taken.workers))
+        console().print(job_page(taken.detail, taken.current, taken.workers))
 
 
 async def _read(database: str | None, job_id: int) -> Snapshot:

@@ -27,10 +27,10 @@ STEP = 10
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A job at one moment, with what runs of it and the workers there are."""
+    """A job at one moment, with what runs of it or rests before it is tried again, and the workers there are."""
 
     detail: JobDetail
-    running: list[Task]
+    current: list[Task]
     workers: list[Worker]
 
     @property
@@ -44,10 +44,11 @@ def at_rest(job: Job) -> bool:
 
 async def snapshot(engine: Engine, job_id: int) -> Snapshot:
     detail = await engine.job(job_id)
-    running: list[Task] = []
-    if any(stage.running for stage in detail.stages):
-        running = (await engine.tasks(job_id, statuses=[TaskStatus.RUNNING], limit=100)).items
-    return Snapshot(detail, running, await engine.workers())
+    current: list[Task] = []
+    if detail.job.status in ACTIVE_JOBS:
+        statuses = [TaskStatus.RUNNING, TaskStatus.ERROR]
+        current = (await engine.tasks(job_id, statuses=statuses, limit=100)).items
+    return Snapshot(detail, current, await engine.workers())
 
 
 async def snapshots(engine: Engine, job_id: int) -> AsyncIterator[Snapshot]:
@@ -92,7 +93,7 @@ async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobD
 
 
 def _page(taken: Snapshot) -> RenderableType:
-    return job_page(taken.detail, taken.running, taken.workers)
+    return job_page(taken.detail, taken.current, taken.workers)
 
 
 def _gist(detail: JobDetail) -> tuple[object, ...]:

@@ -13,19 +13,25 @@ from rich.text import Text
 
 from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
 from reelstate.core.aggregate import remaining
-from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, WorkerStatus
+from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Job, JobDetail, Json, Stage, Task, Worker
 
 MOST_RUNNING = 10
 LONGEST_VALUE = 2000
+MOST_RESTING = 10
 UNHAPPY = (*RESTING_JOBS, JobStatus.CANCELLED)
 
 
-def job_page(detail: JobDetail, running: Sequence[Task], workers: Sequence[Worker]) -> RenderableType:
+def job_page(detail: JobDetail, current: Sequence[Task], workers: Sequence[Worker]) -> RenderableType:
+    """A job with its tasks of the moment: those that run, and those that failed and will be tried again."""
     names = {worker.id: worker.name for worker in workers}
     parts: list[RenderableType] = [_head(detail), Text(), _indented(stage_table(detail.stages))]
+    running = [task for task in current if task.status is TaskStatus.RUNNING]
     if running:
         parts += [Text(), _indented(_running_table(running, names))]
+    resting = [task for task in current if task.run_after is not None and task.status is TaskStatus.ERROR]
+    if resting:
+        parts += [Text(), _indented(_resting_table(resting))]
     parts += _outcome(detail)
     if hint := advice(detail.job, workers):
         parts += [Text(), Text.assemble(("next: ", "dim"), hint)]
@@ -99,6 +105,15 @@ def _running_table(running: Sequence[Task], names: Mapping[int, str]) -> Table:
     return made
 
 
+def _resting_table(tasks: Sequence[Task]) -> Table:
+    made = table("failed", "attempt", "again in", "error", flexible=["error"])
+    for task in tasks[:MOST_RESTING]:
+        wait = (task.run_after - now()).total_seconds() if task.run_after else 0.0
+        attempt = f"{task.attempt} of {task.max_attempts}"
+        made.add_row(f"{task.stage_name}/{task.part}", attempt, span(max(0.0, wait)), cut(cause_line(task.error)))
+    return made
+
+
 def _outcome(detail: JobDetail) -> list[RenderableType]:
     job = detail.job
     parts: list[RenderableType] = []
@@ -118,9 +133,18 @@ def error_line(error: Json) -> str:
     if not isinstance(error, dict):
         return value(error)
     cause = error.get("cause", error)
-    words = (cause.get("message") if isinstance(cause, dict) else cause) or value(cause)
+    words = cause_line(cause)
     where = f"{error.get('stage')}/{error['part']}" if "part" in error else error.get("stage")
     return f"{where}: {words}" if where else str(words)
+
+
+def cause_line(cause: Json) -> str:
+    """What a handler raised: its name, unless that says nothing, and its words."""
+    if not isinstance(cause, dict):
+        return value(cause)
+    words = cause.get("message") or value(cause)
+    kind = cause.get("type")
+    return str(words) if kind in {None, "Fail", "Retry", "lost", words} else f"{kind}: {words}"
 
 
 def value(document: Json) -> str:

@@ -17,7 +17,7 @@ from reelstate.app import open_engine
 from reelstate.cli.application import load
 from reelstate.cli.options import App, Database
 from reelstate.cli.process import require_app, say, set_up_logging, waiting_for
-from reelstate.cli.worker import SUPERVISED
+from reelstate.cli.worker import HURRY, STOP, SUPERVISED
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import without_passwords
@@ -83,10 +83,10 @@ class _Supervisor:
         say(f"submit with: reel submit {pipelines[0].name} --database {place}")
 
     def _stop(self) -> None:
+        word = HURRY if self._stopping.is_set() else STOP
         self._stopping.set()
         for process in self._processes:
-            if process.returncode is None:
-                process.send_signal(signal.SIGTERM)
+            _say_to(process, word)
 
     async def _keep_alive(self, number: int) -> None:
         """Start a worker, and again when it dies, after a pause that grows while it keeps dying."""
@@ -106,7 +106,7 @@ class _Supervisor:
         )
         self._processes.add(process)
         if self._stopping.is_set():
-            process.send_signal(signal.SIGTERM)
+            _say_to(process, STOP)
         try:
             return await process.wait()
         finally:
@@ -125,6 +125,11 @@ class _Supervisor:
 
     async def _pause(self, seconds: float) -> None:
         await asyncio.wait([asyncio.ensure_future(self._stopping.wait())], timeout=seconds)
+
+
+def _say_to(process: Process, word: bytes) -> None:
+    if process.stdin is not None and process.returncode is None:
+        process.stdin.write(word)
 
 
 def _how(code: int) -> str:

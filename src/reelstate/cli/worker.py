@@ -21,7 +21,9 @@ from reelstate.keeper import Keeper
 from reelstate.worker.loop import Worker
 
 SUPERVISED = "REEL_SUPERVISED"
-"""Set by `reel up` in the workers it starts: they stop when it is gone, and leave ctrl-C to it."""
+"""Set by `reel up` in the workers it starts: they heed its words on their stdin, and stop when it is gone."""
+STOP, HURRY = b"s", b"h"
+"""What it says there: finish within the grace; give back at once. Its end means the latter."""
 
 
 def worker(
@@ -71,15 +73,28 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
 
 def _heed_signals(found: Worker) -> None:
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, found.stop)
-    if SUPERVISED not in os.environ:
+    if SUPERVISED in os.environ:
+        _heed_supervisor(found)
+    else:
+        loop.add_signal_handler(signal.SIGTERM, found.stop)
         loop.add_signal_handler(signal.SIGINT, found.stop)
-        return
+
+
+def _heed_supervisor(found: Worker) -> None:
+    """Under `reel up` a signal may reach all its processes at once. It counts once: only `up` says it a second time."""
+    loop = asyncio.get_running_loop()
+    told = iter([found.stop])
+
+    def stop_once() -> None:
+        next(told, lambda: None)()
+
+    def hear() -> None:
+        said = os.read(sys.stdin.fileno(), 1)
+        stop_once()
+        if said != STOP:
+            loop.remove_reader(sys.stdin.fileno())
+            found.stop()
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def orphaned() -> None:
-        loop.remove_reader(sys.stdin.fileno())
-        found.stop()
-        found.stop()
-
-    loop.add_reader(sys.stdin.fileno(), orphaned)
+    loop.add_signal_handler(signal.SIGTERM, stop_once)
+    loop.add_reader(sys.stdin.fileno(), hear)

@@ -125,7 +125,7 @@ class Pipeline:
         """The options as `StageSpec` has them, from the shorter forms that an author may write."""
         unknown = options.keys() - StageSpec.__dataclass_fields__.keys()
         if unknown:
-            known = ", ".join(sorted(StageSpec.__dataclass_fields__))
+            known = ", ".join(sorted({*StageSpec.__dataclass_fields__, "process"}))
             raise InvalidPipeline(f"{place}.{min(unknown)}", "there is no such option", hint=f"options: {known}")
         if "after" in options:
             options["after"] = tuple(self._named(place, stage) for stage in _several(options["after"]))

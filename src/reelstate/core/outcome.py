@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import traceback
+from pathlib import Path
+from types import TracebackType
 
 from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 
 TRACE_LINES = 30
+PACKAGE = str(Path(__file__).parents[1])
 _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
 
 Ended = Completion | Failure
@@ -61,9 +64,18 @@ def described(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
     """An exception as it is stored: its name, its words and, for one that nobody meant, where it came from."""
     error = {"type": type(raised).__name__, "message": without_passwords(str(raised)) or type(raised).__name__}
     if traced:
-        lines = "".join(traceback.format_exception(raised)).splitlines()[-TRACE_LINES:]
+        whole = traceback.format_exception(type(raised), raised, _from_their_code(raised.__traceback__))
+        lines = "".join(whole).splitlines()[-TRACE_LINES:]
         error["trace"] = without_passwords("\n".join(lines))
     return error
+
+
+def _from_their_code(trace: TracebackType | None) -> TracebackType | None:
+    """A trace without the way through this package to the handler."""
+    rest = trace
+    while rest is not None and rest.tb_frame.f_code.co_filename.startswith(PACKAGE):
+        rest = rest.tb_next
+    return rest or trace
 
 
 def without_passwords(text: str) -> str:

@@ -24,7 +24,7 @@ from reelstate.core.declaration import Pipeline, StageHandler
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
-from reelstate.core.model import ClaimedTask, Release, Verdict
+from reelstate.core.model import ClaimedTask, Failure, Release, Verdict
 from reelstate.core.outcome import Ended
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.worker.desk import LocalDesk
@@ -250,6 +250,8 @@ class Worker:
         self._pace.ran(_stage(held.task), time.perf_counter() - started)
         self._running.discard(held)
         if ended is not None and held.stop is None:
+            if isinstance(ended, Failure):
+                _tell_of_failure(held.task, ended)
             self._outbox.put(ended)
         elif held.stop is not Stop.RELEASED:
             self._forget(held)
@@ -371,9 +373,10 @@ class Worker:
         """Release tasks, uncharged; if the store is away they run out instead."""
         if held:
             try:
-                await self._link.release([Release(key=each.task.key, token=each.task.token) for each in held])
-            except StoreError as error:
-                logger.warning("%d tasks could not be given back: %s", len(held), error)
+                async with asyncio.timeout(FAREWELL):
+                    await self._link.release([Release(key=each.task.key, token=each.task.token) for each in held])
+            except (StoreError, TimeoutError) as error:
+                logger.warning("%d tasks could not be given back and run out: %s", len(held), error)
         for each in held:
             self._forget(each)
 
@@ -390,6 +393,17 @@ class Worker:
         if self.id is None:
             raise RuntimeError("a worker claims after it has registered")
         return self.id
+
+
+def _tell_of_failure(task: ClaimedTask, ended: Failure) -> None:
+    error = ended.error if isinstance(ended.error, dict) else {"message": ended.error}
+    words = ": ".join(str(error[name]) for name in ("type", "message") if name in error)
+    place = f"{task.pipeline}.{task.stage_name}, task {task.key}"
+    last = not ended.retryable or task.attempt >= task.max_attempts
+    again = "it is not tried again" if last else "it will be tried again"
+    logger.warning("%s failed (attempt %d of %d): %s; %s", place, task.attempt, task.max_attempts, words, again)
+    if "trace" in error:
+        logger.info("%s", error["trace"])
 
 
 def _stage(task: ClaimedTask) -> Stage:

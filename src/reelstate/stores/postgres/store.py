@@ -269,6 +269,8 @@ class PostgresStore:
                     ) from error
 
     async def _migrate(self, connection: Connection) -> list[str]:
+        if await self._is_current(connection):
+            return []  # also for those who may not change a schema
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATION_LOCK])
             await connection.execute("CREATE SCHEMA IF NOT EXISTS reelstate")
@@ -287,6 +289,11 @@ class PostgresStore:
             if await _install_guards(connection):
                 applied.append("guards")
         return applied
+
+    async def _is_current(self, connection: Connection) -> bool:
+        if migrate.pending(self._migrations, await _schema_number(connection)):
+            return False
+        return await _installed_guards(connection) == guard.digest(guards.script())
 
 
 def _load(data: str | bytes) -> Json:
@@ -313,12 +320,17 @@ async def _installed(connection: Connection) -> set[str]:
     return {name for (name,) in await cursor.fetchall()}
 
 
+async def _installed_guards(connection: Connection) -> str | None:
+    cursor = await connection.execute("SELECT value FROM reelstate.facts WHERE name = 'guards'")
+    found = await cursor.fetchone()
+    return str(found[0]) if found else None
+
+
 async def _install_guards(connection: Connection) -> bool:
     """Put the generated triggers in place unless they are there, and unchanged."""
     script = guards.script()
     digest = guard.digest(script)
-    cursor = await connection.execute("SELECT value FROM reelstate.facts WHERE name = 'guards'")
-    if await cursor.fetchone() == (digest,):
+    if await _installed_guards(connection) == digest:
         return False
     await connection.execute(script)
     await connection.execute(
