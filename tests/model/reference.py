@@ -333,6 +333,9 @@ class Reference:
         return self._each(items, [READY, NEW], back)
 
     def enable(self, name: str) -> None:
+        for worker in self.workers.values():
+            if worker.name == name and worker.status is WorkerStatus.DRAINING:
+                worker.become(WorkerStatus.ACTIVE)
         self.disabled.discard(name)
         self._edited(name)
 
