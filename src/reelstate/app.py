@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -27,6 +28,8 @@ from reelstate.stores.store import Clock, Store
 from reelstate.worker.link import Link
 from reelstate.worker.loop import Worker
 from reelstate.worker.terms import terms_of
+
+logger = logging.getLogger("reelstate")
 
 
 def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
@@ -120,16 +123,33 @@ async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings
     """A worker and a keeper beside whatever else this process does."""
     worker = worker_for(engine, pipelines, settings)
     running = asyncio.create_task(worker.run())
+    running.add_done_callback(_tell_of_end)
     keeping = asyncio.create_task(Keeper(engine, settings).run())
     try:
         yield
     finally:
-        worker.stop()
         try:
-            await running
+            await _stopped(worker, running)
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def _stopped(worker: Worker, running: asyncio.Task[None]) -> None:
+    """Let a worker finish; whoever is cancelled while waiting for that does not wait for the grace any more."""
+    worker.stop()
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        worker.stop()
+        await running
+        raise
+
+
+def _tell_of_end(running: asyncio.Task[None]) -> None:
+    """A worker beside other work that ends by itself is told at once; it is raised where the engine is closed."""
+    if not running.cancelled() and (error := running.exception()):
+        logger.error("the worker has ended and runs nothing more: %s", error)
 
 
 def _store_options(url: str, settings: Settings | None) -> dict[str, Any]:

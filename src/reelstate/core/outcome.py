@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
+from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 
 TRACE_LINES = 30
@@ -26,6 +27,8 @@ class Retry(Exception):
 
     def __init__(self, message: str = "", *, after: float | None = None) -> None:
         super().__init__(message)
+        if after is not None and not isinstance(after, int | float):
+            raise InvalidRequest("after", f"{after!r} is not a delay", hint="seconds, for example after=30")
         self.after = after
 
 
@@ -62,12 +65,19 @@ def failure(task: ClaimedTask, error: Json, *, retryable: bool = True, retry_in:
 
 def described(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
     """An exception as it is stored: its name, its words and, for one that nobody meant, where it came from."""
-    error = {"type": type(raised).__name__, "message": without_passwords(str(raised)) or type(raised).__name__}
+    error = {"type": type(raised).__name__, "message": without_passwords(_words(raised)) or type(raised).__name__}
     if traced:
         whole = traceback.format_exception(type(raised), raised, _from_their_code(raised.__traceback__))
         lines = "".join(whole).splitlines()[-TRACE_LINES:]
         error["trace"] = without_passwords("\n".join(lines))
     return error
+
+
+def _words(raised: BaseException) -> str:
+    try:
+        return str(raised)
+    except Exception as error:  # noqa: BLE001 - an exception may be unable to say what it is
+        return f"it can't be told: {type(error).__name__} in its __str__"
 
 
 def _from_their_code(trace: TracebackType | None) -> TracebackType | None:

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from reelstate.core.document import Limits, encode
+from reelstate.core.document import Limits, encode, encode_optional
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Json, LogLine
+from reelstate.core.outcome import Stopped
 from reelstate.worker.held import Held, refuse
 from reelstate.worker.link import Link
 from reelstate.worker.run import Results
@@ -28,13 +29,14 @@ class LocalDesk:
         self._held.note(percent, message, step)
 
     def log(self, line: LogLine) -> None:
+        encode_optional("metadata", line.metadata, self._limits.metadata)
         self._held.log(line)
 
     def save(self, checkpoint: Json) -> Future[None]:
         encode("checkpoint", checkpoint, self._limits.checkpoint)
         stored = self._held.save(checkpoint)
         if self._held.stop:
-            refuse([stored], self._held.stop)
+            refuse([stored], Stopped(self._held.stop))
         self._hurry()
         return stored
 

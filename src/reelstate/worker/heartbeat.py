@@ -12,11 +12,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 
 from reelstate.core.errors import StoreError, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
+from reelstate.core.outcome import Stopped
 from reelstate.worker.held import Held, Lease, refuse
 from reelstate.worker.link import Connect, Link
 
@@ -69,9 +70,13 @@ class Heartbeat:
         with contextlib.suppress(RuntimeError):  # it has ended
             self._loop.call_soon_threadsafe(self._hurried.set)
 
-    async def stop(self) -> None:
+    def end(self) -> None:
+        """Renew nothing more, without waiting for what is under way."""
         self._stopping = True
         self.hurry()
+
+    async def stop(self) -> None:
+        self.end()
         await asyncio.to_thread(self._thread.join, PAUSE * 5)
 
     def _run(self) -> None:
@@ -113,7 +118,12 @@ class Heartbeat:
     async def _beat(self, link: Link, held: list[Held]) -> None:
         """One report of all that was said, sent until it arrives."""
         said = [task.take() for task in held]
-        sent_at, report = await self._sent(link, held, [each.progress for each in said])
+        try:
+            sent_at, report = await self._sent(link, held, [each.progress for each in said])
+        except Exception as error:
+            for each in said:  # who waits for it would wait for ever
+                refuse(each.waiting, _as_told(error))
+            raise
         refused: list[tuple[Lease, Verdict]] = []
         for task, each, verdict in zip(held, said, report.verdicts, strict=True):
             task.sending = False
@@ -122,7 +132,7 @@ class Heartbeat:
                 _settle(each.waiting)
             else:
                 refused.append((task.lease, verdict))
-                refuse(each.waiting, verdict)
+                refuse(each.waiting, Stopped(verdict))
         self._on_answer(Answer(refused, report.drain))
 
     async def _sent(self, link: Link, held: list[Held], items: list[Progress]) -> tuple[float, Report]:
@@ -145,7 +155,12 @@ class Heartbeat:
             self._on_answer(Answer(late, drain=False))
 
 
+def _as_told(error: Exception) -> BaseException:
+    """What a run is told when its words can't be stored: it goes on with a mistake, but not without its lease."""
+    return Stopped(str(error)) if isinstance(error, StoreError | WorkerUnknown) else error
+
+
 def _settle(waiting: Iterable[Future[None]]) -> None:
     for future in waiting:
-        if not future.done():
+        with contextlib.suppress(InvalidStateError):  # whoever waited has been cancelled, perhaps just now
             future.set_result(None)

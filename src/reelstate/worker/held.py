@@ -6,9 +6,10 @@ The run writes from the event loop, a thread or (through a pipe) a process; the 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -70,9 +71,10 @@ class Held:
         """Remember the newest word on the progress; the next report carries it."""
         if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= WHOLE):
             raise InvalidRequest("percent", f"{percent!r} is not a percentage", hint="a number from 0 to 100")
-        given = {"percent": percent, "message": message, "step": step}
+        texts = {"message": message, "step": step}
+        given = {name: str(text) for name, text in texts.items() if text is not None}
         with self._lock:
-            self._said |= {name: value for name, value in given.items() if value is not None}
+            self._said |= given if percent is None else {**given, "percent": percent}
 
     def log(self, line: LogLine) -> None:
         with self._lock:
@@ -106,10 +108,10 @@ class Held:
 
     def give_up(self) -> None:
         """Nothing more of it will be stored."""
-        refuse(self.take().waiting, str(self.stop or Stop.LOST))
+        refuse(self.take().waiting, Stopped(self.stop or Stop.LOST))
 
 
-def refuse(waiting: Iterable[Future[None]], reason: str) -> None:
+def refuse(waiting: Iterable[Future[None]], error: BaseException) -> None:
     for future in waiting:
-        if not future.done():
-            future.set_exception(Stopped(reason))
+        with contextlib.suppress(InvalidStateError):  # whoever waited has been cancelled, perhaps just now
+            future.set_exception(error)

@@ -24,7 +24,7 @@ from reelstate.core.declaration import Pipeline, StageHandler
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
-from reelstate.core.model import ClaimedTask, Failure, Release, Verdict
+from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
 from reelstate.core.outcome import Ended
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.worker.desk import LocalDesk
@@ -47,6 +47,8 @@ SUSPECT_PATIENCE = 5.0, 15.0
 FAREWELL = 10.0
 """How long a worker that ends waits for the store to take its last words."""
 MOST_UNSENT = 2000
+NO_TASK = TaskKey(0, 0, 0)
+"""Asked for by a worker that empties itself: it only wants to know whether that is still needed."""
 
 
 class Worker:
@@ -84,6 +86,7 @@ class Worker:
         self._hurried = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
         self._again: asyncio.Task[None] | None = None
+        self._refused: WorkerRefused | None = None
 
     @property
     def running(self) -> int:
@@ -106,15 +109,27 @@ class Worker:
         finally:
             self._stopping.set()
             self._wake.set()
-            # A claim on its way is waited for: cut off, it could leave leases behind that nobody knows of.
-            await asyncio.wait(loops[1:2], timeout=FAREWELL)
-            await self._wind_down()
-            for loop in (*loops, stopping):
-                loop.cancel()
+            try:
+                # A claim on its way is waited for: cut off, it could leave leases behind that nobody knows of.
+                await asyncio.wait(loops[1:2], timeout=FAREWELL)
+                await self._wind_down()
+            finally:
+                self._let_go([*loops, stopping])
             ends = await asyncio.gather(*loops, return_exceptions=True)
-        for end in ends:
+        for end in (*ends, self._refused):
             if isinstance(end, Exception):
                 raise end
+
+    def _let_go(self, loops: Iterable[asyncio.Task[Any]]) -> None:
+        """However it ends, even cancelled while it ends: nothing runs on, and no lease is renewed for nobody."""
+        for held in self._running:
+            self._stop_task(held, Stop.RELEASED)
+        for loop in loops:
+            loop.cancel()
+        if self._again is not None:
+            self._again.cancel()
+        if self._heartbeat is not None:
+            self._heartbeat.end()
 
     async def _register(self) -> None:
         """Become known under a new id; wait for a store that is away."""
@@ -164,6 +179,8 @@ class Worker:
             room = self._room()
             if room and self._look:
                 await self._claim(room)
+            elif self._look and self._yields():
+                await self._claim(1, hints=[NO_TASK])
             else:
                 await self._wake.wait()
 
@@ -178,11 +195,11 @@ class Worker:
         """Whether to run empty, so that a task which must be alone gets its turn."""
         return self._suspect_until is not None and time.monotonic() > self._suspect_until and bool(self._ledger)
 
-    async def _claim(self, room: int) -> None:
+    async def _claim(self, room: int, **which: Any) -> None:
         self._look = False
         try:
             claim = await self._link.claim(
-                self._known_id(), room, pipelines=self._claimable(), gpu_grace=self.terms.gpu_grace
+                self._known_id(), room, pipelines=self._claimable(), gpu_grace=self.terms.gpu_grace, **which
             )
         except WorkerUnknown:
             self._forgotten()
@@ -198,6 +215,7 @@ class Worker:
 
     def _note_suspects(self, *, waiting: bool) -> None:
         if not waiting:
+            self._look |= self._suspect_until is not None
             self._suspect_until = None
         elif self._suspect_until is None:
             self._suspect_until = time.monotonic() + random.uniform(*SUSPECT_PATIENCE)
@@ -214,8 +232,7 @@ class Worker:
             self._ledger[held.lease] = held
             (self._queue if self._handler(task) else strange).append(held)
         self._pace.claimed({_stage(task) for task in tasks})
-        if not self._stopping.is_set():
-            self._fill()
+        self._fill()
         if strange:
             await self._leave_to_others(strange)
         if any(not self._pace.short(_stage(held.task)) for held in self._queue):
@@ -233,8 +250,8 @@ class Worker:
         await self._give_back(strange)
 
     def _fill(self) -> None:
-        """Start what waits in the queue while there are free slots."""
-        while self._queue and len(self._running) < self.terms.concurrency:
+        """Start what waits in the queue while there are free slots; a worker that stops gives it back instead."""
+        while self._queue and len(self._running) < self.terms.concurrency and not self._stopping.is_set():
             held = self._queue.popleft()
             self._running.add(held)
             held.run = asyncio.create_task(self._run(held))
@@ -242,12 +259,7 @@ class Worker:
     async def _run(self, held: Held) -> None:
         """One attempt, from its start to the outbox."""
         handler = self._handler(held.task)
-        if handler is None:
-            return
-        desk = LocalDesk(held, self._link, self._limits, self._hurry)
-        started = time.perf_counter()
-        ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
-        self._pace.ran(_stage(held.task), time.perf_counter() - started)
+        ended = await self._attempted(held, handler) if handler and held.stop is None else None
         self._running.discard(held)
         if ended is not None and held.stop is None:
             if isinstance(ended, Failure):
@@ -257,6 +269,13 @@ class Worker:
             self._forget(held)
         self._fill()
         self._wake.set()
+
+    async def _attempted(self, held: Held, handler: StageHandler) -> Ended | None:
+        desk = LocalDesk(held, self._link, self._limits, self._hurry)
+        started = time.perf_counter()
+        ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
+        self._pace.ran(_stage(held.task), time.perf_counter() - started)
+        return ended
 
     async def _store_words(self, ended: Sequence[Ended]) -> None:
         """What runs have said is stored before what they came to: afterwards nobody would take it."""
@@ -296,10 +315,11 @@ class Worker:
 
     def _stop_task(self, held: Held, why: Stop) -> None:
         """Stop a run, or take a task from the queue; one that has ended, or is on its way back, needs neither."""
+        loop = asyncio.get_running_loop()
         if held in self._running and held.run is not None:
-            held.stop = why
-            held.run.cancel()
-            asyncio.get_running_loop().call_later(self.terms.kill_after + PAUSE, self._abandon, held)
+            held.stop = held.stop or why
+            loop.call_soon(held.run.cancel)  # cancelled before its first step, it would not clean up after itself
+            loop.call_later(self.terms.kill_after + PAUSE, self._abandon, held)
         elif held in self._queue:
             held.stop = why
             self._queue.remove(held)
@@ -326,7 +346,11 @@ class Worker:
 
     async def _register_again(self) -> None:
         await self._stop_heartbeat()
-        await self._register()
+        try:
+            await self._register()
+        except WorkerRefused as error:
+            self._refused = error
+            self.stop()
         self._look = True
         self._wake.set()
 
@@ -343,7 +367,7 @@ class Worker:
         try:
             async with asyncio.timeout(FAREWELL):
                 await self._outbox.emptied()
-                await self._give_back(left)
+                await self._give_back([*left, *self._taken_from_queue()])  # a late claim may have filled it again
                 await self._sign_off()
         except (TimeoutError, ReelstateError) as error:
             logger.warning("worker %s could not say good-bye; its leases run out by themselves: %s", self.id, error)

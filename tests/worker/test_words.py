@@ -1,0 +1,67 @@
+"""Whatever a handler says or raises, its task comes to an end and its slot is free again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reelstate as rs
+from reelstate.core.machine import JobStatus
+from tests.worker.crew import engine_for, leased, rested, working
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def _speechless(task: rs.BlockingRun) -> None:
+    raise Speechless
+
+
+def _retry_soon(task: rs.BlockingRun) -> None:
+    raise rs.Retry("busy", after="soon")  # type: ignore[arg-type]  # that is the mistake
+
+
+def _log_a_path(task: rs.BlockingRun) -> None:
+    task.log("cut", file=Path("film.mp4"))
+
+
+def _log_too_much(task: rs.BlockingRun) -> None:
+    task.log("cut", file="film" * 10_000)
+
+
+@pytest.mark.parametrize(
+    "mistake, words",
+    [
+        (_speechless, "it can't be told: RuntimeError in its __str__"),
+        (_retry_soon, "after: 'soon' is not a delay"),
+        (_log_a_path, "metadata: is not JSON"),
+        (_log_too_much, "metadata: is 40,011 bytes"),
+    ],
+)
+async def test_a_mistake_of_a_handler_fails_its_task_and_tells_why(database_url: str, mistake: Any, words: str) -> None:
+    film = rs.Pipeline("film")
+    film.stage(name="cut", attempts=1)(mistake)
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=1) as worker,
+    ):
+        job = (await rested(engine, (await engine.submit("film")).id)).job
+        assert job.status is JobStatus.FAILED
+        assert job.error["cause"]["message"].startswith(words)
+        assert (worker.running, await leased(engine)) == (0, 0)
+
+
+async def test_words_that_are_no_text_are_told_as_text(database_url: str) -> None:
+    film = rs.Pipeline("film")
+
+    @film.stage
+    async def cut(task: rs.Run) -> None:
+        await task.progress(50, 12, step=Path("part"))  # type: ignore[arg-type]  # that is the point
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+        job = await engine.submit("film")
+        assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+        (task,) = (await engine.tasks(job.id)).items
+        assert (task.message, task.step) == ("12", "part")
