@@ -4,10 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import reelstate as rs
+from reelstate.worker.run import LONGEST_LINE
+
+WORDS = 1024 * 1024
 
 heavy = rs.Pipeline("heavy")
 
@@ -47,6 +51,27 @@ def step(task: rs.BlockingRun) -> object:
             sys.exit(3)
         case "not json":
             return {1, 2}
+        case "many words":
+            for _ in range(2 * LONGEST_LINE // WORDS):
+                sys.stderr.write("." * WORDS)
+            return "done"
+        case "left behind":
+            daemon = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            Path(task.spec["pid"]).write_text(str(daemon.pid))
+            return "done"
+        case "left behind by the dead":
+            forked = os.fork()
+            if not forked:
+                os.setsid()
+                time.sleep(1000)
+            Path(task.spec["pid"]).write_text(str(forked))
+            os._exit(7)
+        case "too much":
+            return "." * LONGEST_LINE
+        case "no data":
+            return threading.Lock()
+        case "signal without a name":
+            os.kill(os.getpid(), 40)
         case "hang":
             child = subprocess.Popen(["sleep", "1000"])
             Path(task.spec["pids"]).write_text(f"{os.getpid()} {child.pid}")

@@ -18,9 +18,10 @@ from concurrent.futures import Future
 from itertools import count
 from typing import Any, TextIO
 
+from reelstate.core.errors import TooLarge
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, TaskKey
 from reelstate.core.outcome import Ended, done, judged
-from reelstate.worker.run import BlockingRun, Results, Run
+from reelstate.worker.run import LONGEST_LINE, BlockingRun, Results, Run
 
 
 class PipeDesk:
@@ -49,6 +50,8 @@ class PipeDesk:
 
     def say(self, message: dict[str, Any]) -> None:
         text = json.dumps(message)
+        if len(text) > LONGEST_LINE:
+            raise TooLarge(next(iter(message)), len(text), LONGEST_LINE)
         with self._lock:
             self._spoken.write(text + "\n")
             self._spoken.flush()
@@ -87,7 +90,7 @@ def main() -> None:
     task = ClaimedTask(key=key, **order["task"])
     desk = PipeDesk(spoken)
     threading.Thread(target=desk.hear, args=[heard], daemon=True).start()
-    desk.say(_report(_attempt(task, order["call"], desk)))
+    _report(_attempt(task, order["call"], desk), desk)
     sys.stderr.flush()
     os.killpg(0, signal.SIGKILL)  # whatever the handler has left running ends with it
 
@@ -121,14 +124,15 @@ def _found(place: dict[str, str]) -> Callable[[Any], Any]:
     return found  # type: ignore[no-any-return]  # what a name stands for in the user's module is not known here
 
 
-def _report(ended: Ended) -> dict[str, Any]:
-    fields = {name: value for name, value in dataclasses.asdict(ended).items() if name not in {"key", "token"}}
+def _report(ended: Ended, desk: PipeDesk) -> None:
+    names = [field.name for field in dataclasses.fields(ended) if field.name not in {"key", "token"}]
+    fields = {name: getattr(ended, name) for name in names}
     try:
-        json.dumps(fields)
-    except (TypeError, ValueError) as error:
-        fields = {"error": f"the result is not JSON: {error}", "retryable": False}
-        return {"failed": fields}
-    return {"completed" if isinstance(ended, Completion) else "failed": fields}
+        desk.say({"completed" if isinstance(ended, Completion) else "failed": fields})
+    except TooLarge as error:
+        desk.say({"failed": {"error": f"the result {error.message.partition(': ')[2]}", "retryable": False}})
+    except (TypeError, ValueError, RecursionError) as error:
+        desk.say({"failed": {"error": f"the result is not JSON: {error}", "retryable": False}})
 
 
 if __name__ == "__main__":

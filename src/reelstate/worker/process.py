@@ -13,49 +13,88 @@ import json
 import os
 import signal
 import sys
-from asyncio.subprocess import PIPE, Process
-from collections import deque
+from asyncio.subprocess import PIPE, Process, SubprocessStreamProtocol
+from codecs import getincrementaldecoder
 from types import ModuleType
 from typing import Any
 
 from reelstate.core.declaration import Handler
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine
 from reelstate.core.outcome import Ended, described, failure, without_passwords
-from reelstate.worker.run import Desk
+from reelstate.worker.run import LONGEST_LINE, Desk
 
-LONGEST_LINE = 64 * 1024 * 1024
-LAST_LINES = 50
+CHUNK = 64 * 1024
+EVIDENCE = 16 * 1024
+"""Characters of stderr that are kept; what is stored of them is cut again."""
+LAST_MOMENT = 1.0
+"""How long after the end of a child its pipes are read, if something else still holds them."""
 
 
 async def run_in_process(task: ClaimedTask, call: Handler, desk: Desk, *, kill_after: float) -> Ended:
     """Run a handler in a new process and give its report; a process that dies without one has failed."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "reelstate.worker.child",
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        start_new_session=True,
-        limit=LONGEST_LINE,
+    loop = asyncio.get_running_loop()
+    command = [sys.executable, "-m", "reelstate.worker.child"]
+    transport, ears = await loop.subprocess_exec(
+        lambda: Ears(loop), *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
     )
-    said = deque[str](maxlen=LAST_LINES)
+    process = Process(transport, ears, loop)
+    said = LastWords()
     errors = asyncio.create_task(_pass_on(process, said))
     try:
         _send(process, {"call": _place(call), "path": sys.path, "task": dataclasses.asdict(task)})
         ended = await _converse(process, task, desk)
-        await process.wait()
+        await ears.exited.wait()
         await errors
         return ended or _died(task, process, said)
     except asyncio.CancelledError:
         _kill(process, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), kill_after)
+            await asyncio.wait_for(ears.exited.wait(), kill_after)
         raise
     finally:
         errors.cancel()
         _kill(process, signal.SIGKILL)
-        await process.wait()
+        await ears.exited.wait()
+        transport.close()
+
+
+class Ears(SubprocessStreamProtocol):
+    """Hears the child until its end, and not for as long as something that it left running holds its pipes open."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(LONGEST_LINE + 1, loop)
+        self.exited = asyncio.Event()
+        self._call_later = loop.call_later
+        self._over = False
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+        self._call_later(LAST_MOMENT, self._hang_up)
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        if not self._over:
+            super().pipe_data_received(fd, data)
+
+    def _hang_up(self) -> None:
+        self._over = True
+        for stream in (self.stdout, self.stderr):
+            if stream is not None:
+                stream.feed_eof()
+
+
+class LastWords:
+    """The end of what a child wrote to stderr, kept as evidence."""
+
+    def __init__(self) -> None:
+        self._decode = getincrementaldecoder("utf-8")("replace").decode
+        self.text = ""
+
+    def hear(self, words: bytes) -> None:
+        text = self._decode(words)
+        self.text = (self.text + text)[-EVIDENCE:]
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be there to read it
+            sys.stderr.write(text)
 
 
 async def _converse(process: Process, task: ClaimedTask, desk: Desk) -> Ended | None:
@@ -90,24 +129,28 @@ def _send(process: Process, message: dict[str, Any]) -> None:
     process.stdin.write(json.dumps(message).encode() + b"\n")
 
 
-async def _pass_on(process: Process, said: deque[str]) -> None:
-    """Show what the child writes to stderr, and keep the last of it as evidence."""
+async def _pass_on(process: Process, said: LastWords) -> None:
+    """Show what the child writes to stderr. It may write without an end of line, so lines are not waited for."""
     assert process.stderr is not None  # noqa: S101 - it was asked for
-    while line := await process.stderr.readline():
-        text = line.decode(errors="replace")
-        said.append(text)
-        sys.stderr.write(text)
+    while words := await process.stderr.read(CHUNK):
+        said.hear(words)
 
 
-def _died(task: ClaimedTask, process: Process, said: deque[str]) -> Failure:
-    code = process.returncode or 0
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+def _died(task: ClaimedTask, process: Process, said: LastWords) -> Failure:
     error = {
         "type": "ProcessDied",
-        "message": f"its process {how} without a report",
-        "stderr": without_passwords("".join(said)),
+        "message": f"its process {how_it_ended(process.returncode or 0)} without a report",
+        "stderr": without_passwords(said.text),
     }
     return failure(task, error)
+
+
+def how_it_ended(code: int) -> str:
+    """An exit code in words; not every signal has a name."""
+    if code >= 0:
+        return f"exited with {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"was killed by {names.get(-code, f'signal {-code}')}"
 
 
 def _kill(process: Process, number: signal.Signals) -> None:

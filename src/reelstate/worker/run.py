@@ -15,6 +15,9 @@ from reelstate.core.declaration import StageRef, stage_name
 from reelstate.core.errors import NotFound
 from reelstate.core.model import ClaimedTask, Json, LogLine, TaskKey
 
+LONGEST_LINE = 64 * 1024 * 1024
+"""More is not said in one piece through a pipe; what may be stored is far below it."""
+
 
 class Results(NamedTuple):
     """One page of the results of a stage; `after` asks for the next, None is the end."""

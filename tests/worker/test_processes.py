@@ -1,0 +1,63 @@
+"""Whatever a process writes, leaves behind or dies of, its task comes to an end that says so."""
+
+import io
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import JobDetail
+from tests.worker.crew import engine_for, leased, rested, working
+from tests.worker.processes import fragile
+
+
+class Broken(io.StringIO):
+    def write(self, _: str) -> int:
+        raise BrokenPipeError
+
+
+async def ended(url: str, how: str, **spec: Any) -> JobDetail:
+    async with engine_for(url, fragile) as engine, working(engine, url, [fragile], worker_concurrency=1) as worker:
+        detail = await rested(engine, (await engine.submit("fragile", {"how": how, **spec})).id)
+        assert (worker.running, await leased(engine)) == (0, 0)
+    return detail
+
+
+async def test_stderr_without_an_end_of_line_neither_blocks_nor_fails_a_run(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Broken())
+    assert (await ended(database_url, "many words")).outputs == {"step": "done"}
+
+
+@pytest.mark.parametrize("how", ["left behind", "left behind by the dead"])
+async def test_a_run_ends_though_something_it_left_running_holds_its_pipes(
+    database_url: str, tmp_path: Path, how: str
+) -> None:
+    pid = tmp_path / "pid"
+    try:
+        detail = await ended(database_url, how, pid=str(pid))
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    if how == "left behind":
+        assert detail.outputs == {"step": "done"}
+    else:
+        assert detail.job.error["cause"]["message"] == "its process exited with 7 without a report"
+
+
+@pytest.mark.parametrize(
+    "how, words",
+    [
+        ("too much", "the result is 67,108,911 bytes, the limit is 67,108,864"),
+        ("no data", "the result is not JSON: Object of type lock is not JSON serializable"),
+        ("signal without a name", "its process was killed by signal 40 without a report"),
+    ],
+)
+async def test_an_end_that_cant_be_told_as_it_is_is_told_in_words(database_url: str, how: str, words: str) -> None:
+    job = (await ended(database_url, how)).job
+    assert job.status is JobStatus.FAILED
+    assert job.error["cause"]["message"] == words
