@@ -267,3 +267,24 @@ async def test_a_worker_that_is_refused_beside_other_work_is_told_at_once(
     with pytest.raises(WorkerRefused):
         async with open_engine(database_url, pipelines=[film], workers=1, settings=settings):
             await until(lambda: "runs nothing more" in caplog.text)
+
+
+async def test_a_worker_that_is_told_to_stop_does_not_wait_for_a_store_that_is_away(database_url: str) -> None:
+    film, _ = patient_film()
+
+    class Away(Link):
+        asked = asyncio.Event()
+
+        async def register(self, *_: Any, **__: Any) -> int:
+            self.asked.set()
+            await asyncio.sleep(1000)
+            return 0
+
+    async with engine_for(database_url, film) as engine:
+        link = Away(engine)
+        worker = over(link, engine, database_url, film)
+        running = asyncio.create_task(worker.run())
+        await link.asked.wait()
+        worker.stop()
+        await asyncio.wait_for(running, 5)
+        assert worker.id is None

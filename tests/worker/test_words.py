@@ -7,6 +7,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus
+from reelstate.core.outcome import without_passwords
 from tests.worker.crew import engine_for, leased, rested, working
 
 
@@ -65,3 +66,15 @@ async def test_words_that_are_no_text_are_told_as_text(database_url: str) -> Non
         assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
         (task,) = (await engine.tasks(job.id)).items
         assert (task.message, task.step) == ("12", "part")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://reel:secret@db/jobs",
+        "postgresql://db/jobs?user=reel&password=secret&sslmode=require",
+        "host=db sslpassword=secret user=reel",
+    ],
+)
+def test_passwords_of_addresses_are_blotted_out(address: str) -> None:
+    assert without_passwords(f"can't reach {address}") == f"can't reach {address}".replace("secret", "***")

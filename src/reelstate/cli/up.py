@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import without_passwords
 from reelstate.keeper import Keeper
+from reelstate.worker.process import how_it_ended
 from reelstate.worker.terms import host_name
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
@@ -93,12 +95,19 @@ class _Supervisor:
         pause = FIRST_PAUSE
         while not self._stopping.is_set():
             started = time.monotonic()
-            code = await self._live(number)
+            how = await self._life(number)
             if self._stopping.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - started > STEADY else min(LONGEST_PAUSE, pause * 2)
-            say(f"worker {number} ended ({_how(code)}); it starts again in {pause:.1f} s")
+            say(f"worker {number} {how}; it starts again in {pause:.1f} s")
             await self._pause(pause)
+
+    async def _life(self, number: int) -> str:
+        """One life of a worker, and how it ended; a machine that has no room for it now may have it later."""
+        try:
+            return how_it_ended(await self._live(number))
+        except OSError as error:
+            return f"could not be started: {error}"
 
     async def _live(self, number: int) -> int:
         process = await asyncio.create_subprocess_exec(
@@ -124,13 +133,10 @@ class _Supervisor:
         return {**os.environ, **{variable(key): value for key, value in told.items()}, SUPERVISED: "1"}
 
     async def _pause(self, seconds: float) -> None:
-        await asyncio.wait([asyncio.ensure_future(self._stopping.wait())], timeout=seconds)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
 
 
 def _say_to(process: Process, word: bytes) -> None:
     if process.stdin is not None and process.returncode is None:
         process.stdin.write(word)
-
-
-def _how(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import os
 import signal
 import sys
+import threading
+import traceback
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -52,7 +56,21 @@ def worker(
     )
     set_up_logging(settings)
     pipelines = load(require_app(settings))
-    asyncio.run(_work(settings, pipelines, keeper=keeper))
+    try:
+        asyncio.run(_worked(settings, pipelines, keeper=keeper))
+    except asyncio.CancelledError:
+        say("told to stop before there was a database")
+
+
+async def _worked(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
+    """Work, and end this process even if a handler does not: what it ran is given back, others may run it by now."""
+    _heed_supervisor_early()
+    try:
+        await _work(settings, pipelines, keeper=keeper)
+    finally:
+        if not await _nothing_left(settings.worker_kill_after):
+            say("a handler does not stop; this process ends without it")
+            _end_at_once(sys.exc_info()[1])
 
 
 async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
@@ -69,6 +87,41 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
                 keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)
     say(f"worker {found.terms.name} has stopped; it holds nothing")
+
+
+async def _nothing_left(patience: float) -> bool:
+    """Whether every task and thread that would keep this process alive came to its end in time."""
+    left: set[asyncio.Task[Any]] = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    left.add(asyncio.create_task(asyncio.get_running_loop().shutdown_default_executor()))
+    _, unfinished = await asyncio.wait(left, timeout=patience)
+    threads = [thread for thread in threading.enumerate() if not thread.daemon]
+    return not unfinished and threads == [threading.main_thread()]
+
+
+def _end_at_once(error: BaseException | None) -> None:
+    if error is not None:
+        traceback.print_exception(error)
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0 if error is None else 1)
+
+
+def _heed_supervisor_early() -> None:
+    """While there is no worker yet, whatever `reel up` says, or its end, means that none is needed."""
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.remove_reader(sys.stdin.fileno())
+        if task is not None:
+            task.cancel()
+
+    if SUPERVISED in os.environ:
+        loop.add_reader(sys.stdin.fileno(), stop)
 
 
 def _heed_signals(found: Worker) -> None:

@@ -13,6 +13,7 @@ from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 TRACE_LINES = 30
 PACKAGE = str(Path(__file__).parents[1])
 _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
+_NAMED_PASSWORD = re.compile(r"(password=)[^&\s]+", re.IGNORECASE)
 
 Ended = Completion | Failure
 """A run that has come to an end of its own, as it is reported."""
@@ -90,4 +91,4 @@ def _from_their_code(trace: TracebackType | None) -> TracebackType | None:
 
 def without_passwords(text: str) -> str:
     """The text with the passwords of addresses in it blotted out."""
-    return _PASSWORD.sub(r"\1***@", text)
+    return _NAMED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", text))

@@ -13,6 +13,7 @@ The store's word rules: a task that the heartbeat finds lost or cancelled is sto
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import time
@@ -101,7 +102,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until stopped; whatever is left then goes back to the store, uncharged."""
-        await self._register()
+        await self._begin()
         loops = [asyncio.create_task(loop) for loop in (self._listen(), self._claim_for_ever(), self._outbox.run())]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -130,6 +131,18 @@ class Worker:
             self._again.cancel()
         if self._heartbeat is not None:
             self._heartbeat.end()
+
+    async def _begin(self) -> None:
+        """Register; a worker that is told to stop before that does not wait for a store that is away."""
+        registering = asyncio.create_task(self._register())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait([registering, stopping], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            registering.cancel()
+            stopping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await registering
 
     async def _register(self) -> None:
         """Become known under a new id; wait for a store that is away."""
