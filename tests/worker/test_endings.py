@@ -11,9 +11,9 @@ import pytest
 
 import reelstate as rs
 from reelstate.app import open_engine, worker_for
-from reelstate.core.errors import WorkerRefused, WorkerUnknown
+from reelstate.core.errors import CorruptState, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import JobStatus, WorkerStatus
-from reelstate.core.model import Claim, Progress, Report, Verdict
+from reelstate.core.model import Claim, Completion, Progress, Report, Verdict
 from reelstate.services.engine import Engine
 from reelstate.worker.heartbeat import Answer
 from reelstate.worker.loop import Worker
@@ -288,3 +288,27 @@ async def test_a_worker_that_is_told_to_stop_does_not_wait_for_a_store_that_is_a
         worker.stop()
         await asyncio.wait_for(running, 5)
         assert worker.id is None
+
+
+async def test_a_result_that_the_store_refuses_for_ever_does_not_hold_up_the_others(database_url: str) -> None:
+    film = rs.Pipeline("film")
+
+    @film.stage
+    async def cut(task: rs.Run) -> Any:
+        return task.spec
+
+    class Guarded(Link):
+        async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
+            if any(item.result == "bad" for item in items):
+                raise CorruptState("a counter is over its total", hint="for the test")
+            return await self._engine.complete(items)
+
+    async with engine_for(database_url, film) as engine:
+        bad, good = [await engine.submit("film", spec) for spec in ("bad", "good")]
+        worker = over(Guarded(engine), engine, database_url, film)
+        running = asyncio.create_task(worker.run())
+        assert (await rested(engine, good.id)).outputs == {"cut": "good"}
+        await until(lambda: not worker._ledger)
+        assert (await engine.job(bad.id)).job.status is JobStatus.PROCESSING
+        worker.stop()
+        await asyncio.wait_for(running, 20)

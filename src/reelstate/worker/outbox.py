@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from reelstate.core.errors import InvalidRequest, StoreError
+from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import Ended
 from reelstate.worker.link import Link
@@ -62,6 +62,9 @@ class Outbox:
             try:
                 verdicts = await verb(items)
                 break
+            except (GuardRefused, CorruptState) as error:
+                await self._without_the_refused(items, verb, error)
+                return
             except StoreError as error:
                 logger.warning("%d results wait for the store: %s", len(items), error)
                 await asyncio.sleep(PAUSE)
@@ -70,6 +73,18 @@ class Outbox:
                 return
         for ended, verdict in zip(items, verdicts, strict=True):
             self._delivered(ended, verdict)
+
+    async def _without_the_refused(
+        self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]], error: StoreError
+    ) -> None:
+        """What the store will never take is not tried for ever: its lease runs out, and the keeper decides."""
+        if len(items) > 1:
+            for item in items:
+                await self._send([item], verb)
+            return
+        (item,) = items
+        logger.error("task %s: what it came to is refused by the store: %s", item.key, error)
+        self._delivered(item, Verdict.LOST)
 
     async def _one_by_one(
         self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]], error: InvalidRequest
