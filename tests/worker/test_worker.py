@@ -126,6 +126,7 @@ async def test_a_result_that_cant_be_stored_fails_its_task_and_no_other(database
 
     async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
         detail = await rested(engine, (await engine.submit("film", {"parts": 4})).id)
+        await until(lambda: _holds(engine, 0))
         tasks = (await engine.tasks(detail.job.id)).items
     assert [str(task.status) for task in tasks] == ["done", "error", "done", "done"]
     assert "what the handler returned can't be stored" in tasks[1].error["message"]

@@ -66,7 +66,7 @@ def main(
 def app() -> None:
     """Run the command; an error of ours is shown as what was wrong and what to do, without a traceback."""
     try:
-        reel()
+        reel(prog_name="reel")  # also when it was started as `python -m reelstate`
     except ReelstateError as error:
         errors.show(error)
         sys.exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import signal
 from typing import Any
 
 import typer
@@ -36,3 +37,9 @@ def require_app(settings: Settings) -> str:
             hint="name it: --app module:name, for example --app pipelines:thumbs, or set REEL_APP",
         )
     return settings.app
+
+
+def stopping_signals() -> list[signal.Signals]:
+    """What asks a process to stop: ctrl-C, a supervisor, the end of its terminal unless `nohup` is to outlive it."""
+    hung_up = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    return [signal.SIGINT, signal.SIGTERM, *hung_up]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
@@ -17,7 +16,7 @@ import typer
 from reelstate.app import open_engine
 from reelstate.cli.application import load
 from reelstate.cli.options import App, Database
-from reelstate.cli.process import require_app, say, set_up_logging, waiting_for
+from reelstate.cli.process import require_app, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.cli.worker import HURRY, STOP, SUPERVISED
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
@@ -76,7 +75,7 @@ class _Supervisor:
     def _heed_signals(self) -> None:
         """Not before there is a worker to stop: a house that still waits for its database just ends."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in stopping_signals():
             loop.add_signal_handler(number, self._stop)
 
     def _announce(self, pipelines: Sequence[Pipeline]) -> None:

@@ -18,7 +18,7 @@ import typer
 from reelstate.app import open_engine, worker_for
 from reelstate.cli.application import load
 from reelstate.cli.options import App, Database
-from reelstate.cli.process import require_app, say, set_up_logging, waiting_for
+from reelstate.cli.process import require_app, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment
 from reelstate.core.declaration import Pipeline
 from reelstate.keeper import Keeper
@@ -129,8 +129,8 @@ def _heed_signals(found: Worker) -> None:
     if SUPERVISED in os.environ:
         _heed_supervisor(found)
     else:
-        loop.add_signal_handler(signal.SIGTERM, found.stop)
-        loop.add_signal_handler(signal.SIGINT, found.stop)
+        for number in stopping_signals():
+            loop.add_signal_handler(number, found.stop)
 
 
 def _heed_supervisor(found: Worker) -> None:
@@ -148,6 +148,7 @@ def _heed_supervisor(found: Worker) -> None:
             loop.remove_reader(sys.stdin.fileno())
             found.stop()
 
+    for number in stopping_signals():
+        loop.add_signal_handler(number, stop_once)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    loop.add_signal_handler(signal.SIGTERM, stop_once)
     loop.add_reader(sys.stdin.fileno(), hear)

@@ -301,7 +301,8 @@ class Worker:
     def _delivered(self, ended: Ended, verdict: Verdict) -> None:
         """The store has taken (or refused) the end of a run."""
         if verdict not in {Verdict.OK, Verdict.REPEATED}:
-            logger.warning("task %s: what it came to was refused: %s", ended.key, verdict)
+            level = logging.INFO if verdict is Verdict.CANCELLED else logging.WARNING
+            logger.log(level, "task %s: what it came to was refused: %s", ended.key, verdict)
         held = self._ledger.get((ended.key, ended.token))
         if held is not None:
             self._forget(held)
