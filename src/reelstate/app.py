@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -27,6 +28,7 @@ from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
 from reelstate.worker.link import Link
 from reelstate.worker.loop import Worker
+from reelstate.worker.process import CHILD
 from reelstate.worker.terms import terms_of
 
 logger = logging.getLogger("reelstate")
@@ -74,6 +76,12 @@ async def open_engine(
     Options are the store's: `connections` and `patience` (seconds to wait for a database that went away) for
     PostgreSQL, `patience` and `synchronous` for SQLite.
     """
+    if CHILD in os.environ:
+        raise InvalidRequest(
+            "__main__",
+            "the file of a process=True handler opens a store as soon as it is loaded, and so in every such process",
+            hint='put what your program does under `if __name__ == "__main__":`',
+        )
     declared = list(pipelines)
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})

@@ -257,3 +257,18 @@ async def test_a_skipped_sibling_does_not_hide_a_failure(engine: Engine) -> None
     await engine.complete([Completion(key=skipped.key, token=skipped.token, skipped=True)])
     await fail_for_good(engine, bad)
     assert await status_of(engine, bad.key.job_id) is JobStatus.FAILED
+
+
+async def test_the_record_keeps_the_error_of_every_attempt(engine: Engine, clock: FakeClock) -> None:
+    worker = await a_worker(engine)
+    job_id = (await engine.submit("simple")).job_id
+    for words in ("first", "second", "third"):
+        (task,) = (await engine.claim(worker, 1)).tasks
+        await engine.fail([failed(task, error=words, retry_in=0)])
+        clock.advance(1)
+        await engine.orchestrate()
+    events = (await engine.history(job_id)).items
+    kept = [event.data["message"] for event in events if event.entity == "task" and event.target == "error"]
+    assert kept == ["first", "second", "third"]
+    (end,) = [event for event in events if event.entity == "job" and event.target == "failed"]
+    assert end.data["cause"] == {"message": "third"}

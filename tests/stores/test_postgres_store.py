@@ -151,7 +151,7 @@ async def test_a_backend_killed_in_the_middle_is_replaced_and_the_flow_runs_agai
         assert await fetch(onlooker, "SELECT value FROM reelstate.facts WHERE name = 'noted'") == "2"
     (line,) = [record.message for record in caplog.records if "the database is away" in record.message]
     assert "terminating connection" in line
-    assert "trying again in" in line
+    assert "trying again for" in line
 
 
 async def test_a_transaction_ended_for_idling_is_run_again(url: str, onlooker: psycopg.AsyncConnection[Any]) -> None:

@@ -3,6 +3,7 @@
 import io
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,3 +62,23 @@ async def test_an_end_that_cant_be_told_as_it_is_is_told_in_words(database_url: 
     job = (await ended(database_url, how)).job
     assert job.status is JobStatus.FAILED
     assert job.error["cause"]["message"] == words
+
+
+def test_a_script_without_a_guard_is_told_so_instead_of_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import asyncio\n"
+        "import reelstate as rs\n"
+        "film = rs.Pipeline('film')\n"
+        "@film.stage(process=True)\n"
+        "def cut(task): return 1\n"
+        "async def main():\n"
+        "    async with rs.open('sqlite:///jobs.db', pipelines=[film], workers=1) as reel:\n"
+        "        job = await reel.submit('film')\n"
+        "        print((await reel.wait(job.id, timeout=60)).job.error['cause']['message'])\n"
+        "        print(len((await reel.jobs()).items), 'job')\n"
+        "asyncio.run(main())\n"
+    )
+    answer = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert 'put what your program does under `if __name__ == "__main__":`' in answer.stdout
+    assert "1 job" in answer.stdout

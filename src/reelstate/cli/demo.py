@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -81,7 +82,8 @@ async def _demo(folder: Path, screen: Console) -> None:
         screen.print("worker 'steady' takes over: what was done stays done")
         detail = await follow(engine, job_id, screen)
         await _look_back(engine, detail, screen)
-    screen.print(f"look around: reel job {job_id} --database {url}")
+    command = "reel" if shutil.which("reel") else sys.argv[0]
+    screen.print(f"look around: {command} job {job_id} --database {url}", soft_wrap=True)
 
 
 async def _lose_a_worker(engine: Engine, url: str, job_id: int, screen: Console) -> None:

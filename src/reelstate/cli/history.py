@@ -10,9 +10,11 @@ from rich.text import Text
 
 from reelstate.cli.documents import event_document, print_json, stage_name
 from reelstate.cli.options import AsJson, Database, JobId
+from reelstate.cli.page import cause_line
 from reelstate.cli.paging import every
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, status, table
+from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Event
 from reelstate.services.observe import LARGEST_PAGE
 from reelstate.services.watch import in_order
@@ -65,7 +67,9 @@ def _what(event: Event, stages: list[str]) -> str:
 
 
 def _cause(event: Event) -> Text:
-    return Text(event.actor) if not event.reason else Text.assemble(f"{event.actor}: ", (event.reason, "dim"))
+    words = [event.reason or "", cause_line(event.data) if event.target == TaskStatus.ERROR and event.data else ""]
+    why = ": ".join(filter(None, words))
+    return Text(event.actor) if not why else Text.assemble(f"{event.actor}: ", (why, "dim"))
 
 
 def _change(event: Event) -> Text:

@@ -86,7 +86,7 @@ async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobD
         if _gist(taken.detail) != said:
             said = _gist(taken.detail)
             console.print(Text(_line(taken.detail)), soft_wrap=True)
-            hint = advice(taken.detail.job, taken.workers)
+            hint = advice(taken.detail, taken.workers)
             if hint:
                 console.print(Text(f"next: {hint}"), soft_wrap=True)
     return taken.detail

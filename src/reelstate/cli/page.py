@@ -33,7 +33,7 @@ def job_page(detail: JobDetail, current: Sequence[Task], workers: Sequence[Worke
     if resting:
         parts += [Text(), _indented(_resting_table(resting))]
     parts += _outcome(detail)
-    if hint := advice(detail.job, workers):
+    if hint := advice(detail, workers):
         parts += [Text(), Text.assemble(("next: ", "dim"), hint)]
     return Group(*parts)
 
@@ -64,6 +64,8 @@ def time_left(detail: JobDetail, at: datetime | None = None) -> str:
     """How much longer at the pace so far; empty while nobody can tell."""
     if detail.job.started_at is None or detail.job.status not in ACTIVE_JOBS:
         return ""
+    if not any(stage.running for stage in detail.stages):
+        return ""
     left = remaining(detail.progress, detail.job.started_at, at or now())
     return f"about {span(left.total_seconds())} left" if left is not None else ""
 
@@ -88,7 +90,7 @@ def stage_table(stages: Iterable[Stage]) -> Table:
 def stage_percent(stage: Stage) -> float:
     if not stage.total:
         return 100.0 if stage.status in {"done", "skipped"} else 0.0
-    finished = stage.done + stage.skipped + stage.failed
+    finished = stage.done + stage.skipped + (0 if stage.required else stage.failed)
     return min(100.0, (100.0 * finished + stage.running_percent) / stage.total)
 
 
@@ -153,14 +155,32 @@ def value(document: Json) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} … (all of it with --json)"
 
 
-def advice(job: Job, workers: Sequence[Worker]) -> str:
+def advice(detail: JobDetail, workers: Sequence[Worker]) -> str:
     """What a person may want to do now."""
+    job = detail.job
     if job.status is JobStatus.FAILED:
         return f"`reel logs {job.id}` shows what its tasks said, `reel retry {job.id}` runs what is unfinished again"
     if job.status is JobStatus.QUARANTINED:
         return f"look at `reel history {job.id}`; then `reel retry {job.id}`, or `reel cancel {job.id}`"
-    if job.status in ACTIVE_JOBS and not any(serves(worker, job.pipeline) for worker in workers):
-        return f"no worker for {job.pipeline} is running: start one with `reel worker --app MODULE:NAME`"
+    if job.status in ACTIVE_JOBS:
+        return _missing_worker(detail, workers)
+    return ""
+
+
+def _missing_worker(detail: JobDetail, workers: Sequence[Worker]) -> str:
+    """Why nobody runs what is ready: no worker, none that takes work, or none that can do what a stage needs."""
+    pipeline = detail.job.pipeline
+    there = [worker for worker in workers if pipeline in worker.pipelines and worker.status is not WorkerStatus.OFFLINE]
+    serving = [worker for worker in there if serves(worker, pipeline)]
+    if there and not serving:
+        name = there[0].name
+        return f"worker {name} is {there[0].shown}: `reel workers enable {name}` lets it take work"
+    if not serving:
+        return f"no worker for {pipeline} is running: start one with `reel worker --app MODULE:NAME`"
+    for stage in detail.stages:
+        if stage.status is TaskStatus.READY and not any(worker.capabilities >= {*stage.needs} for worker in serving):
+            needs = ",".join(stage.needs)
+            return f"stage {stage.name} needs {needs}, and no worker has it: start one with `--capabilities {needs}`"
     return ""
 
 

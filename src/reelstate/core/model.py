@@ -179,6 +179,8 @@ class Stage:
     status: TaskStatus
     required: bool
     weight: float
+    needs: tuple[str, ...]
+    """What a worker must be able to do to run it."""
     total: int
     done: int
     skipped: int

@@ -10,7 +10,7 @@ from types import TracebackType
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 
-TRACE_LINES = 30
+TRACE_LINES = 20
 PACKAGE = str(Path(__file__).parents[1])
 _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
 _NAMED_PASSWORD = re.compile(r"(password=)[^&\s]+", re.IGNORECASE)
@@ -69,7 +69,7 @@ def described(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
     error = {"type": type(raised).__name__, "message": without_passwords(_words(raised)) or type(raised).__name__}
     if traced:
         whole = traceback.format_exception(type(raised), raised, _from_their_code(raised.__traceback__))
-        lines = "".join(whole).splitlines()[-TRACE_LINES:]
+        lines = _shortened("".join(whole).splitlines())
         error["trace"] = without_passwords("\n".join(lines))
     return error
 
@@ -79,6 +79,12 @@ def _words(raised: BaseException) -> str:
         return str(raised)
     except Exception as error:  # noqa: BLE001 - an exception may be unable to say what it is
         return f"it can't be told: {type(error).__name__} in its __str__"
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """The head of a trace, where the handler's own lines are, and its tail, where it ended."""
+    left_out = len(lines) - 2 * TRACE_LINES
+    return lines if left_out <= 0 else [*lines[:TRACE_LINES], f"  … {left_out} lines …", *lines[-TRACE_LINES:]]
 
 
 def _from_their_code(trace: TracebackType | None) -> TracebackType | None:

@@ -314,6 +314,7 @@ def _stage(job: Job, declared: Declared, number: int, row: Row | None) -> Stage:
         status=stage_status(counters, job=job.status, required=spec.required, running=running),
         required=spec.required,
         weight=spec.weight,
+        needs=tuple(sorted(spec.needs)),
         total=total,
         done=done,
         skipped=skipped,
@@ -329,6 +330,6 @@ def _progress(stages: Iterable[Stage], opened: Collection[int]) -> Iterable[Stag
         yield StageProgress(
             weight=stage.weight,
             total=stage.total if stage.stage in opened else None,
-            finished=stage.done + stage.skipped + stage.failed,
+            finished=stage.done + stage.skipped + (0 if stage.required else stage.failed),
             running_percent=stage.running_percent,
         )

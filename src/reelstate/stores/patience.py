@@ -11,6 +11,8 @@ import time
 logger = logging.getLogger("reelstate.store")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+SAY_AGAIN = 10.0
+"""Seconds between two lines of the log that say the same."""
 
 
 class Patience:
@@ -19,6 +21,7 @@ class Patience:
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
         self._pause = FIRST_PAUSE
+        self._told_at: dict[str, float] = {}
 
     async def wait(self, cause: BaseException, doing: str) -> bool:
         """Log, pause and give True; give False at once when there is no patience left."""
@@ -26,9 +29,18 @@ class Patience:
         if left <= 0:
             return False
         pause = min(left, self._pause * random.uniform(0.5, 1.0))
-        words = " ".join(str(cause).split()) or type(cause).__name__
-        end = "as long as it takes" if math.isinf(left) else f"for {left:.0f} s more"
-        logger.warning("%s: %s; trying again in %.2f s, %s", doing, words, pause, end)
+        if self._is_news(doing):
+            words = " ".join(str(cause).split()) or type(cause).__name__
+            end = "as long as it takes" if math.isinf(left) else f"for {left:.0f} s more"
+            logger.warning("%s: %s; trying again %s", doing, words, end)
         await asyncio.sleep(pause)
         self._pause = min(LONGEST_PAUSE, self._pause * 2)
+        return True
+
+    def _is_news(self, doing: str) -> bool:
+        """Whether it is time to say so (again)."""
+        now = time.monotonic()
+        if now < self._told_at.get(doing, -SAY_AGAIN) + SAY_AGAIN:
+            return False
+        self._told_at[doing] = now
         return True

@@ -18,9 +18,10 @@ from concurrent.futures import Future
 from itertools import count
 from typing import Any, TextIO
 
-from reelstate.core.errors import TooLarge
+from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, TaskKey
-from reelstate.core.outcome import Ended, done, judged
+from reelstate.core.outcome import Ended, Fail, done, judged
+from reelstate.worker.process import CHILD
 from reelstate.worker.run import LONGEST_LINE, BlockingRun, Results, Run
 
 
@@ -115,6 +116,17 @@ def _attempt(task: ClaimedTask, place: dict[str, str], desk: PipeDesk) -> Ended:
 
 
 def _found(place: dict[str, str]) -> Callable[[Any], Any]:
+    """The handler. While its module is loaded, nothing may be opened: a script without a guard would run again here."""
+    os.environ[CHILD] = "loading"
+    try:
+        return _loaded(place)
+    except InvalidRequest as refused:
+        raise Fail(str(refused)) from refused
+    finally:
+        del os.environ[CHILD]
+
+
+def _loaded(place: dict[str, str]) -> Callable[[Any], Any]:
     if "module" in place:
         found: Any = importlib.import_module(place["module"])
         for name in place["name"].split("."):

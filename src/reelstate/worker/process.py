@@ -23,6 +23,8 @@ from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine
 from reelstate.core.outcome import Ended, described, failure, without_passwords
 from reelstate.worker.run import LONGEST_LINE, Desk
 
+CHILD = "REEL_CHILD"
+"""Set while a process loads the module of the handler that it is to run."""
 CHUNK = 64 * 1024
 EVIDENCE = 16 * 1024
 """Characters of stderr that are kept; what is stored of them is cut again."""

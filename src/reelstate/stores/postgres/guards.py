@@ -22,19 +22,26 @@ REFUSED = "RS001"
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How an event says which entity it is about, and what else of the row must never go backwards."""
+    """How an event says which entity it is about, what must never go backwards, and what an event keeps of the row."""
 
     columns: str
     values: str
     monotonic: str
+    data: str = "NULL::jsonb"
 
 
 AUDITS = {
-    "jobs": Audit("job_id", "n.id", "n.version < o.version"),
+    "jobs": Audit(
+        "job_id",
+        "n.id",
+        "n.version < o.version",
+        "CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END",
+    ),
     "tasks": Audit(
         "job_id, stage, part, token, worker_id",
         "n.job_id, n.stage, n.part, n.token, n.last_worker",
         "n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1",
+        "CASE WHEN n.status = 'error' THEN n.error END",
     ),
     "workers": Audit("worker_id", "n.id", "n.version < o.version"),
 }
@@ -187,8 +194,9 @@ def _changes(table: str, machine: Machine) -> str:
     key = " || '/' || ".join(f"n.{column}" for column in keys)
     same = " AND ".join(f"o.{column} = n.{column}" for column in keys)
     by_hand = "n.version = o.version"
-    return f"""    INSERT INTO reelstate.events (entity, {audit.columns}, version, origin, target, actor, reason, at)
-    SELECT '{machine.entity}', {audit.values}, o.version + 1, o.status,
+    columns = f"entity, {audit.columns}, data, version, origin, target, actor, reason, at"
+    return f"""    INSERT INTO reelstate.events ({columns})
+    SELECT '{machine.entity}', {audit.values}, {audit.data}, o.version + 1, o.status,
                CASE WHEN o.{keys[0]} IS NULL OR {audit.monotonic} OR n.version > o.version + 1
                       OR n.status <> o.status AND {by_hand}
                          AND NOT o.status || ' ' || n.status = ANY (ARRAY[{pairs(machine)}])

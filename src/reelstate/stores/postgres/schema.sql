@@ -87,8 +87,8 @@ BEGIN
     IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
     END IF;
-    INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
-    SELECT 'job', n.id, o.version + 1, o.status,
+    INSERT INTO reelstate.events (entity, job_id, data, version, origin, target, actor, reason, at)
+    SELECT 'job', n.id, CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END, o.version + 1, o.status,
                CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
                       OR n.status <> o.status AND n.version = o.version
                          AND NOT o.status || ' ' || n.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
@@ -134,8 +134,8 @@ BEGIN
     IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
     END IF;
-    INSERT INTO reelstate.events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, reason, at)
-    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, o.version + 1, o.status,
+    INSERT INTO reelstate.events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
+    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, CASE WHEN n.status = 'error' THEN n.error END, o.version + 1, o.status,
                CASE WHEN o.job_id IS NULL OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1 OR n.version > o.version + 1
                       OR n.status <> o.status AND n.version = o.version
                          AND NOT o.status || ' ' || n.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
@@ -184,8 +184,8 @@ BEGIN
     IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
     END IF;
-    INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
-    SELECT 'worker', n.id, o.version + 1, o.status,
+    INSERT INTO reelstate.events (entity, worker_id, data, version, origin, target, actor, reason, at)
+    SELECT 'worker', n.id, NULL::jsonb, o.version + 1, o.status,
                CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
                       OR n.status <> o.status AND n.version = o.version
                          AND NOT o.status || ' ' || n.status = ANY (ARRAY['active draining', 'draining active', 'active offline', 'draining offline', 'offline active'])

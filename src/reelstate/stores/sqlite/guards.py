@@ -32,13 +32,14 @@ NOW = "(julianday('now') - 2440587.5) * 86400.0"
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How an event says which entity it is about, how earlier ones are found, what never goes backwards."""
+    """How an event says which entity it is about, how earlier are found, what only grows, what is kept."""
 
     columns: str
     values: str
     history: str
     watched: str
     backwards: str
+    data: str = "NULL"
 
 
 AUDITS = {
@@ -48,6 +49,7 @@ AUDITS = {
         "job_id = NEW.id AND stage = -1 AND part = -1",
         "status, version",
         "NEW.version NOT IN (OLD.version, OLD.version + 1)",
+        "CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END",
     ),
     "tasks": Audit(
         "job_id, stage, part, token, worker_id",
@@ -55,6 +57,7 @@ AUDITS = {
         "job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part",
         "status, version, token, attempt",
         "NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
+        "CASE WHEN NEW.status = 'error' THEN NEW.error END",
     ),
     "workers": Audit(
         "worker_id",
@@ -189,9 +192,9 @@ BEGIN
     SELECT CASE WHEN {audit.backwards}
         THEN RAISE(ABORT, '{REFUSED}{machine.entity}: version grows by one, nothing goes backwards')
         ELSE {_walk(machine, lambda origin, target: _refused_to_actor(machine, origin, target))} END;
-    INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, reason, at)
-    VALUES ('{machine.entity}', {audit.values}, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
-            NEW.changed_at);
+    INSERT INTO events (entity, {audit.columns}, data, version, origin, target, actor, reason, at)
+    VALUES ('{machine.entity}', {audit.values}, {audit.data}, NEW.version, OLD.status, NEW.status, NEW.actor,
+            NEW.reason, NEW.changed_at);
 END;
 """
 

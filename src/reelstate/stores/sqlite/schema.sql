@@ -282,9 +282,9 @@ BEGIN
             WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is open to nobody')
             WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is open to nobody')
             WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is open to nobody') END END END;
-    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
-    VALUES ('job', NEW.id, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
-            NEW.changed_at);
+    INSERT INTO events (entity, job_id, data, version, origin, target, actor, reason, at)
+    VALUES ('job', NEW.id, CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END, NEW.version, OLD.status, NEW.status, NEW.actor,
+            NEW.reason, NEW.changed_at);
 END;
 
 CREATE TRIGGER guard_jobs_delete BEFORE DELETE ON jobs
@@ -553,9 +553,9 @@ BEGIN
             WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is open to nobody')
             WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is open to nobody')
             WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is open to nobody') END END END;
-    INSERT INTO events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, reason, at)
-    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
-            NEW.changed_at);
+    INSERT INTO events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
+    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error END, NEW.version, OLD.status, NEW.status, NEW.actor,
+            NEW.reason, NEW.changed_at);
 END;
 
 CREATE TRIGGER guard_tasks_delete BEFORE DELETE ON tasks
@@ -639,9 +639,9 @@ BEGIN
         WHEN 'offline' THEN CASE NEW.status
             WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: offline -> active is open to worker only') END
             WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is open to nobody') END END END;
-    INSERT INTO events (entity, worker_id, version, origin, target, actor, reason, at)
-    VALUES ('worker', NEW.id, NEW.version, OLD.status, NEW.status, NEW.actor, NEW.reason,
-            NEW.changed_at);
+    INSERT INTO events (entity, worker_id, data, version, origin, target, actor, reason, at)
+    VALUES ('worker', NEW.id, NULL, NEW.version, OLD.status, NEW.status, NEW.actor,
+            NEW.reason, NEW.changed_at);
 END;
 
 CREATE TRIGGER guard_workers_identity AFTER UPDATE OF id ON workers WHEN NEW.id IS NOT OLD.id
