@@ -59,6 +59,9 @@ App = Annotated[
         help="Your pipelines: the name of one, or of a list of them, in a module or file.",
     ),
 ]
+Capabilities = Annotated[
+    str | None, typer.Option(help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JobId = Annotated[int, typer.Argument(metavar="JOB", parser=job_number, help="The job's id.")]
 JobIds = Annotated[list[int], typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs.")]

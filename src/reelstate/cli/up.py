@@ -15,7 +15,7 @@ import typer
 
 from reelstate.app import open_engine
 from reelstate.cli.application import load
-from reelstate.cli.options import App, Database
+from reelstate.cli.options import App, Capabilities, Database
 from reelstate.cli.process import require_app, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.cli.worker import HURRY, STOP, SUPERVISED
 from reelstate.config import Settings, from_environment, variable
@@ -37,6 +37,10 @@ def up(
     concurrency: Annotated[
         int | None, typer.Option("--concurrency", "-c", help="Tasks that each of them runs at once.")
     ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Workers are called NAME-1, NAME-2, …; the host's name if left out.")
+    ] = None,
+    capabilities: Capabilities = None,
 ) -> None:
     """Run the keeper and workers on this machine; a worker that dies is started again.
 
@@ -44,7 +48,14 @@ def up(
 
     Example: `reel up --app pipelines:thumbs --workers 2`
     """
-    settings = from_environment(os.environ, app=app, database_url=database, worker_concurrency=concurrency)
+    settings = from_environment(
+        os.environ,
+        app=app,
+        database_url=database,
+        worker_concurrency=concurrency,
+        worker_name=name,
+        worker_capabilities=capabilities,
+    )
     set_up_logging(settings)
     load(require_app(settings))  # a mistake in it is told here, once, and not by every worker
     asyncio.run(_Supervisor(settings, workers).run())
@@ -128,6 +139,7 @@ class _Supervisor:
             "database_url": self._settings.database_url,
             "worker_name": f"{name}-{number}",
             "worker_concurrency": str(self._settings.worker_concurrency),
+            "worker_capabilities": self._settings.worker_capabilities,
         }
         return {**os.environ, **{variable(key): value for key, value in told.items()}, SUPERVISED: "1"}
 

@@ -17,7 +17,7 @@ import typer
 
 from reelstate.app import open_engine, worker_for
 from reelstate.cli.application import load
-from reelstate.cli.options import App, Database
+from reelstate.cli.options import App, Capabilities, Database
 from reelstate.cli.process import require_app, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment
 from reelstate.core.declaration import Pipeline
@@ -35,9 +35,7 @@ def worker(
     database: Database = None,
     name: Annotated[str | None, typer.Option(help="The name people read; the host's name when left out.")] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", "-c", help="Tasks that run at once.")] = None,
-    capabilities: Annotated[
-        str | None, typer.Option(help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
-    ] = None,
+    capabilities: Capabilities = None,
     keeper: Annotated[
         bool, typer.Option(help="Also run the keeper's loop; leadership sees to it that one works.")
     ] = True,
