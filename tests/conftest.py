@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -13,6 +14,10 @@ from reelstate.app import store_at
 from reelstate.services.engine import Engine
 from tests.engines import DIALECTS, FakeClock, engine_at
 from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs the tests in the background has them ignore ctrl-C, and their processes would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

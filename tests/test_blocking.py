@@ -1,5 +1,6 @@
 import ast
 import asyncio
+import contextlib
 import inspect
 import os
 import re
@@ -41,15 +42,21 @@ def threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name == "reelstate"]
 
 
-def script(source: str, *arguments: str) -> subprocess.Popen[str]:
-    """A Python program that shows what it prints line by line."""
-    return subprocess.Popen(
+@contextlib.contextmanager
+def script(source: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A Python program that shows what it prints line by line; it ends with the block."""
+    process = subprocess.Popen(
         [sys.executable, "-u", "-W", "error", "-c", source, *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_every_verb_of_the_engine_is_there() -> None:

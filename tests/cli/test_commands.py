@@ -122,7 +122,11 @@ def test_config_points_at_variables_that_mean_nothing(reel: Reel) -> None:
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
     """The exit code and the errors of a command after ctrl-C."""
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     return process.returncode, errors
 
 
