@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import MethodType
 from typing import Any
 
 import pytest
@@ -30,12 +31,32 @@ class Link:
         return getattr(self._engine, name)
 
 
+class Twin:
+    """The same link, over an engine of its own: for the heartbeat, which has another loop."""
+
+    def __init__(self, link: Any, engine: Engine) -> None:
+        vars(self).update(_link=link, _engine=engine)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in vars(type(self._link)):
+            found = vars(type(self._link))[name]
+            return MethodType(found, self) if callable(found) else found
+        return vars(self._link).get(name) if name in vars(self._link) else getattr(self._engine, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._link, name, value)
+
+
 def over(link: Any, engine: Engine, url: str, film: rs.Pipeline) -> Worker:
     """A worker that speaks over this link."""
 
     @asynccontextmanager
     async def connect() -> Any:
-        yield link
+        if url.startswith("sqlite:"):
+            yield link
+            return
+        async with engine_for(url) as own:  # an engine on PostgreSQL belongs to one loop
+            yield Twin(link, own)
 
     worker = worker_for(engine, [film], replace(QUICK, database_url=url))
     worker._link = worker._outbox._link = link
