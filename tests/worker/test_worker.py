@@ -153,18 +153,18 @@ async def test_a_handler_that_keeps_the_loop_busy_does_not_cost_its_lease(databa
         time.sleep(2.5)  # noqa: ASYNC251 - the handler is as bad as handlers are
         return "through"
 
-    async with engine_for(database_url, film) as engine, engine_for(database_url) as keeper:
-        sweeping = asyncio.create_task(_sweep_in_thread(keeper, database_url))
+    async with engine_for(database_url, film) as engine:
+        sweeping = asyncio.create_task(_sweep_in_thread(database_url))
         async with working(engine, database_url, [film]):
             job = await engine.submit("film")
             detail = await rested(engine, job.id)
             history = (await engine.history(job.id)).items
-        sweeping.cancel()
+        await sweeping
     assert detail.outputs == {"cut": "through"}
     assert "lease expired" not in [event.reason for event in history]
 
 
-async def _sweep_in_thread(keeper: Any, url: str) -> None:
+async def _sweep_in_thread(url: str) -> None:
     """Take back whatever has expired, from a loop that the handler can't keep busy."""
 
     async def sweep() -> None:
