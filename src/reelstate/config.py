@@ -62,6 +62,26 @@ class Settings:
     check_every: float = setting(300.0, "How often the keeper runs the quick invariants.", least=0.01)
     prune_after: float = setting(7 * 86_400.0, "How long an offline worker instance stays listed.", least=1)
 
+    storage_url: str = setting(
+        "media", "Where sources and streams are kept: a folder, or file://, s3:// or gs:// with a prefix."
+    )
+    scratch: str = setting("", "Folder for the files of running tasks; the system's temporary folder when empty.")
+    source_cache: int = setting(
+        20 * 1024**3, "Bytes of sources that a worker keeps at hand when the storage is not a folder.", least=0
+    )
+    input_limit: int = setting(200 * 1024**3, "Largest source, in bytes.", least=1)
+    input_roots: str = setting(
+        "", "Folders from which sources may be taken, separated by colons; when empty, any that the worker can read."
+    )
+    input_hosts: str = setting(
+        "", "Hosts on private addresses from which sources may be fetched, separated by commas; public ones always may."
+    )
+    ffmpeg: str = setting("", "The ffmpeg to use; when empty, the one on PATH, else the one of the wheel.")
+    sandbox: str = setting(
+        "auto", "Run ffmpeg in bubblewrap: auto (where it works), require or off.", choices=("auto", "require", "off")
+    )
+    keep_versions: float = setting(7 * 86_400.0, "How long a superseded version of a video is kept.", least=0)
+
     log_level: str = setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
 
     limit_spec: int = setting(LIMITS.spec, "Largest spec of a job, in bytes.", least=1)
