@@ -1,0 +1,1 @@
+"""The transcode pipeline: a file becomes an adaptive stream, chunk by chunk."""
