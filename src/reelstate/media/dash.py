@@ -1,0 +1,239 @@
+"""A DASH manifest over the same spans of the same files as the HLS playlists: nothing is stored twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from math import ceil
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from reelstate.core.errors import ReelstateError
+from reelstate.media.hls import Part, is_language, target_duration
+
+NAMESPACE: Final = "urn:mpeg:dash:schema:mpd:2011"
+_CHANNELS: Final = "urn:mpeg:dash:23003:3:audio_channel_configuration:2011"
+_TILES: Final = "http://dashif.org/guidelines/thumbnail_tile"
+
+
+class MalformedManifest(ReelstateError):
+    """A DASH manifest is not one that this module would have written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Representation:
+    """One rung, or one track of sound."""
+
+    name: str
+    init_uri: str
+    timescale: int
+    parts: Sequence[Part]
+    bandwidth: int
+    codec: str
+    width: int = 0
+    height: int = 0
+    frame_rate: Fraction = Fraction(0)
+    channels: int = 0
+    sample_rate: int = 0
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captions:
+    name: str
+    uri: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiles:
+    """Sheets of small pictures. `pattern` is a URI with $Number$ in it, counted from `first`."""
+
+    pattern: str
+    first: int
+    sheet_duration: Fraction
+    columns: int
+    rows: int
+    width: int
+    height: int
+    """Of a sheet."""
+    bandwidth: int
+
+
+def manifest(
+    duration: Fraction,
+    video: Sequence[Representation],
+    audio: Sequence[Representation] = (),
+    captions: Sequence[Captions] = (),
+    tiles: Tiles | None = None,
+) -> str:
+    """The whole manifest as XML text."""
+    root = ET.Element("MPD", _root(duration, [*video, *audio]))
+    period = ET.SubElement(root, "Period", id="0", start="PT0S", duration=_seconds(duration))
+    _video(period, video)
+    for track in audio:
+        _audio(period, track)
+    for text in captions:
+        _captions(period, text)
+    if tiles:
+        _tiles(period, tiles)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _root(duration: Fraction, every: Sequence[Representation]) -> dict[str, str]:
+    longest = target_duration(part.duration for each in every for part in each.parts)
+    return {
+        "xmlns": NAMESPACE,
+        "profiles": "urn:mpeg:dash:profile:full:2011",
+        "type": "static",
+        "mediaPresentationDuration": _seconds(duration),
+        "maxSegmentDuration": f"PT{longest + 1}S",
+        "minBufferTime": f"PT{longest}S",
+    }
+
+
+def _video(period: ET.Element, rungs: Sequence[Representation]) -> None:
+    """One set a codec: a player does not change the codec within a set."""
+    for codec, same in groupby(sorted(rungs, key=_family), key=_family):
+        place = _set(period, f"video-{codec}", contentType="video", mimeType="video/mp4", startWithSAP="1")
+        for rung in same:
+            attributes = {"width": str(rung.width), "height": str(rung.height), "sar": "1:1"}
+            _representation(place, rung, attributes | {"frameRate": str(rung.frame_rate)})
+
+
+def _family(rung: Representation) -> str:
+    return rung.codec.partition(".")[0]
+
+
+def _audio(period: ET.Element, track: Representation) -> None:
+    language = {"lang": track.language} if is_language(track.language) else {}
+    attributes = {"contentType": "audio", "mimeType": "audio/mp4", "startWithSAP": "1", **language}
+    place = _set(period, f"audio-{track.name}", **attributes)
+    inner = _representation(place, track, {"audioSamplingRate": str(track.sample_rate)})
+    inner.insert(0, ET.Element("AudioChannelConfiguration", schemeIdUri=_CHANNELS, value=str(track.channels)))
+
+
+def _captions(period: ET.Element, text: Captions) -> None:
+    language = {"lang": text.language} if is_language(text.language) else {}
+    place = ET.SubElement(period, "AdaptationSet", {"contentType": "text", "mimeType": "text/vtt"} | language)
+    inner = ET.SubElement(place, "Representation", id=f"captions-{text.name}", bandwidth="1000")
+    ET.SubElement(inner, "BaseURL").text = text.uri
+
+
+def _tiles(period: ET.Element, tiles: Tiles) -> None:
+    place = ET.SubElement(period, "AdaptationSet", contentType="image", mimeType="image/jpeg")
+    length = tiles.sheet_duration
+    numbers = {"timescale": length.denominator, "duration": length.numerator, "startNumber": tiles.first}
+    ET.SubElement(place, "SegmentTemplate", {name: str(value) for name, value in numbers.items()}, media=tiles.pattern)
+    sizes = {"bandwidth": tiles.bandwidth, "width": tiles.width, "height": tiles.height}
+    inner = ET.SubElement(place, "Representation", {name: str(value) for name, value in sizes.items()}, id="thumbnails")
+    ET.SubElement(inner, "EssentialProperty", schemeIdUri=_TILES, value=f"{tiles.columns}x{tiles.rows}")
+
+
+def _set(period: ET.Element, name: str, **attributes: str) -> ET.Element:
+    return ET.SubElement(period, "AdaptationSet", {"id": name, "segmentAlignment": "true"} | attributes)
+
+
+def _representation(place: ET.Element, each: Representation, attributes: dict[str, str]) -> ET.Element:
+    common = {"id": each.name, "bandwidth": str(each.bandwidth), "codecs": each.codec}
+    inner = ET.SubElement(place, "Representation", common | attributes)
+    segments = ET.SubElement(inner, "SegmentList", timescale=str(each.timescale))
+    ET.SubElement(segments, "Initialization", sourceURL=each.init_uri)
+    _timeline(segments, each)
+    for part in each.parts:
+        span = f"{part.offset}-{part.offset + part.size - 1}"
+        ET.SubElement(segments, "SegmentURL", media=part.uri, mediaRange=span)
+    return inner
+
+
+def _timeline(segments: ET.Element, each: Representation) -> None:
+    timeline = ET.SubElement(segments, "SegmentTimeline")
+    start: dict[str, str] = {"t": "0"}
+    for ticks, same in groupby(_ticks(part, each) for part in each.parts):
+        repeats = len(list(same)) - 1
+        ET.SubElement(timeline, "S", start | {"d": str(ticks)} | ({"r": str(repeats)} if repeats else {}))
+        start = {}
+
+
+def _ticks(part: Part, each: Representation) -> int:
+    ticks = part.duration * each.timescale
+    if ticks.denominator != 1:
+        raise MalformedManifest(f"{each.name}: a segment of {part.duration} s is no whole number of ticks")
+    return ticks.numerator
+
+
+def _seconds(duration: Fraction) -> str:
+    """Never shorter than it is: players cut what is past the end."""
+    micros = ceil(duration * 1_000_000)
+    return f"PT{micros // 1_000_000}.{micros % 1_000_000:06}S"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    duration: Fraction
+    representations: dict[str, Representation]
+
+
+def parse(text: str) -> Manifest:
+    """A manifest of ours, read back: its rungs and tracks of sound by name."""
+    if "<!" in text:
+        raise MalformedManifest("it holds a declaration", hint="ours have none")
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - without declarations there are no entities to expand
+        found = {each.name: each for each in _representations(root)}
+        return Manifest(_parsed_seconds(root.get("mediaPresentationDuration", "")), found)
+    except (ET.ParseError, ValueError, KeyError, ArithmeticError) as error:
+        raise MalformedManifest(f"it can't be read: {error}") from None
+
+
+def _representations(root: ET.Element) -> Iterator[Representation]:
+    for each in root.iterfind(".//{*}Representation"):
+        segments = each.find("{*}SegmentList")
+        if segments is not None:
+            yield _read(each, segments)
+
+
+def _read(each: ET.Element, segments: ET.Element) -> Representation:
+    timescale = int(segments.attrib["timescale"])
+    init = segments.find("{*}Initialization")
+    return Representation(
+        name=each.attrib["id"],
+        init_uri=init.attrib["sourceURL"] if init is not None else "",
+        timescale=timescale,
+        parts=tuple(_parts(segments, timescale)),
+        bandwidth=int(each.attrib["bandwidth"]),
+        codec=each.attrib["codecs"],
+        width=int(each.get("width", "0")),
+        height=int(each.get("height", "0")),
+        frame_rate=Fraction(each.get("frameRate", "0")),
+        sample_rate=int(each.get("audioSamplingRate", "0")),
+    )
+
+
+def _parts(segments: ET.Element, timescale: int) -> Iterator[Part]:
+    urls = segments.findall("{*}SegmentURL")
+    durations = list(_durations(segments, len(urls)))
+    for url, ticks in zip(urls, durations, strict=True):
+        first, last = url.attrib["mediaRange"].split("-")
+        yield Part(url.attrib["media"], int(first), int(last) - int(first) + 1, Fraction(ticks, timescale))
+
+
+def _durations(segments: ET.Element, most: int) -> Iterator[int]:
+    total = 0
+    for entry in segments.iterfind("{*}SegmentTimeline/{*}S"):
+        count = int(entry.get("r", "0")) + 1
+        total += count
+        if not 0 < count <= most or total > most:
+            raise MalformedManifest(f"its timeline has more segments than the {most} that are listed")
+        yield from [int(entry.attrib["d"])] * count
+
+
+def _parsed_seconds(text: str) -> Fraction:
+    match = re.fullmatch(r"PT(\d{1,9}\.\d{6})S", text, re.ASCII)
+    if not match:
+        raise MalformedManifest(f"a duration of {text!r}")
+    return Fraction(match[1])
