@@ -12,18 +12,26 @@ ReelstateError
 ├── WaitTimeout               the job did not come to rest in time
 ├── WorkerRefused             the worker may not take work: its name is disabled
 │   └── WorkerUnknown         it is not registered, or was pruned
-└── StoreError                the database
-    ├── StoreUnavailable      it can't be reached, or went away and stayed away
-    ├── StoreFull             no room left on its disk
-    ├── StoreReadOnly         it can't be written to
-    ├── SchemaMismatch        its schema is older or newer than this code
-    ├── GuardRefused          a guard inside the database refused a change
-    └── CorruptState          stored state breaks an invariant, so writing is refused
+├── StoreError                the database
+│   ├── StoreUnavailable      it can't be reached, or went away and stayed away
+│   ├── StoreFull             no room left on its disk
+│   ├── StoreReadOnly         it can't be written to
+│   ├── SchemaMismatch        its schema is older or newer than this code
+│   ├── GuardRefused          a guard inside the database refused a change
+│   └── CorruptState          stored state breaks an invariant, so writing is refused
+└── StorageError              the folder or bucket that keeps sources and streams
+    ├── StorageUnavailable    it can't be reached, or does not answer as it should
+    ├── StorageDenied         credentials are missing or refused, or the folder may not be written to
+    ├── StorageFull           no room left on the disk
+    ├── StorageMissing        there is no such object, or no such bucket
+    ├── StorageDamaged        the bytes are not those that were written
+    └── StorageConflict       other bytes are already kept under that key
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 
 class ReelstateError(Exception):
@@ -176,3 +184,38 @@ class GuardRefused(StoreError):
 
 class CorruptState(StoreError):
     """Stored state breaks an invariant, so what would make it worse is refused."""
+
+
+class StorageError(ReelstateError):
+    """What keeps the bytes refused or could not do something."""
+
+    retryable: ClassVar[bool] = True
+    """Whether it may go better later, or on another worker."""
+
+
+class StorageUnavailable(StorageError):
+    """The storage can't be reached."""
+
+
+class StorageDenied(StorageError):
+    """The storage does not let this process do that; another one may have better credentials."""
+
+
+class StorageFull(StorageError):
+    """The disk has no room left."""
+
+
+class StorageMissing(StorageError):
+    """There is no such object, or no such bucket."""
+
+    retryable = False
+
+
+class StorageDamaged(StorageError):
+    """The bytes that came are not those that were written."""
+
+
+class StorageConflict(StorageError):
+    """Other bytes are already kept under a key that never changes."""
+
+    retryable = False

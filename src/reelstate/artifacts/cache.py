@@ -1,0 +1,156 @@
+"""Sources at hand on this machine, by their content. Any number of processes share one folder.
+
+Each source has a lock file: whoever reads the source holds it shared, whoever fetches or removes it holds it alone.
+A process that dies lets go of its locks, so nothing of it stays behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from reelstate.artifacts.faults import folder_faults
+from reelstate.artifacts.keys import source
+from reelstate.artifacts.storage import Storage
+
+LOCK: Final = ".lock"
+PART: Final = ".part"
+SHORTEST_WAIT: Final = 0.01
+LONGEST_WAIT: Final = 0.5
+
+
+class SourceCache:
+    """Keeps up to `limit` bytes of sources in a folder; the one used longest ago goes first."""
+
+    def __init__(self, storage: Storage, folder: Path, limit: int) -> None:
+        self._storage = storage
+        self._folder = folder
+        self._limit = limit
+
+    def held(self, sha256: str) -> AbstractAsyncContextManager[Path]:
+        """The source as a file that stays while the context lasts: `async with cache.held(sha256) as path`."""
+        stored = self._storage.local_path(source(sha256))
+        return self._held(sha256) if stored is None else _as_it_is(stored)
+
+    @asynccontextmanager
+    async def _held(self, sha256: str) -> AsyncIterator[Path]:
+        path = self._folder / sha256
+        with folder_faults(str(self._folder)):
+            await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+        try:
+            async with self._settled(path):
+                yield path
+        finally:
+            await asyncio.to_thread(self._trim, 0)
+
+    @asynccontextmanager
+    async def _settled(self, path: Path) -> AsyncIterator[None]:
+        """The file, with its lock held shared. A lock is let go before another is taken: meanwhile anything may be."""
+        while True:
+            async with _locked(path, fcntl.LOCK_SH) as current:
+                if current and await asyncio.to_thread(_used, path):
+                    yield
+                    return
+            async with _locked(path, fcntl.LOCK_EX) as current:
+                if current and not await asyncio.to_thread(path.exists):
+                    await self._fetch(path)
+
+    async def _fetch(self, path: Path) -> None:
+        key = source(path.name)
+        await asyncio.to_thread(self._trim, await self._storage.size(key) or 0)
+        await self._storage.download(key, path, sha256=path.name)
+
+    def _trim(self, wanted: int) -> None:
+        """Remove what was used longest ago and is not in use, until there is room. Work comes before the limit."""
+        with folder_faults(str(self._folder)):
+            entries = _entries(self._folder)
+            excess = sum(size for _, size, _ in entries) + wanted - self._limit
+            for _, size, path in sorted(entries):
+                if excess <= 0:
+                    return
+                if _removed(path):
+                    excess -= size
+
+
+@asynccontextmanager
+async def _as_it_is(path: Path) -> AsyncIterator[Path]:
+    yield path
+
+
+@asynccontextmanager
+async def _locked(path: Path, kind: int) -> AsyncIterator[bool]:
+    """The lock of a source, and whether it is still the one that counts."""
+    with _opened(path) as descriptor:
+        await _flock(descriptor, kind)
+        yield _current(path, descriptor)
+
+
+async def _flock(descriptor: int, kind: int) -> None:
+    """Wait for a lock without holding a thread: a task that is stopped meanwhile leaves nothing behind."""
+    wait = SHORTEST_WAIT
+    while not _flocked(descriptor, kind):
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _flocked(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(f"{path}{LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _current(path: Path, descriptor: int) -> bool:
+    """Whether the lock file is still the one by that name: its last holder may have removed it."""
+    try:
+        return os.path.samestat(os.stat(f"{path}{LOCK}"), os.fstat(descriptor))  # noqa: PTH116 - beside fstat
+    except FileNotFoundError:
+        return False
+
+
+def _used(path: Path) -> bool:
+    """Whether the file is there; if so, note that it is used now."""
+    try:
+        os.utime(path, (time.time(), path.stat().st_mtime))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _entries(folder: Path) -> list[tuple[float, int, Path]]:
+    """When each file was last used, its size, and where it is; a part that nobody fetches any more is one of them."""
+    found = []
+    for path in folder.iterdir():
+        if path.suffix != LOCK:
+            with suppress(FileNotFoundError):
+                state = path.stat()
+                found.append((state.st_atime, state.st_size, path))
+    return found
+
+
+def _removed(path: Path) -> bool:
+    """Remove a source that nobody holds, with its lock file."""
+    entry = path.with_suffix("") if path.suffix == PART else path
+    with _opened(entry) as descriptor:
+        if not _flocked(descriptor, fcntl.LOCK_EX) or not _current(entry, descriptor):
+            return False
+        path.unlink(missing_ok=True)
+        if not entry.exists():
+            Path(f"{entry}{LOCK}").unlink(missing_ok=True)
+    return True

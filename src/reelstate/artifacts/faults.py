@@ -1,0 +1,91 @@
+"""What goes wrong in a folder or a bucket, as errors of ours. What is quoted never holds a credential."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+from reelstate.core.errors import (
+    StorageDenied,
+    StorageError,
+    StorageFull,
+    StorageMissing,
+    StorageUnavailable,
+)
+
+LONGEST_CAUSE: Final = 200
+FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DENIED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NO_CREDENTIALS: Final = re.compile(
+    r"169\.254\.|metadata|/latest/api/token|token request|credential|could not load", re.IGNORECASE
+)
+_DENIED: Final = re.compile(r"\b40[13]\b|SignatureDoesNotMatch|AccessDenied|InvalidAccessKeyId")
+_NO_BUCKET: Final = re.compile(r"NoSuchBucket|bucket does not exist|container.{0,40}not.{0,10}exist", re.IGNORECASE)
+_SECRET: Final = re.compile(r"(://)[^/\s@]*@|([?&][^=\s]*(?:sig|token|key|credential)[^=\s]*=)[^&\s]+", re.IGNORECASE)
+
+
+@contextmanager
+def folder_faults(place: str) -> Iterator[None]:
+    """Turn what the file system says into an error that tells what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise folder_fault(place, error) from error
+
+
+def folder_fault(place: str, error: OSError) -> StorageError:
+    said = error.strerror or str(error)
+    if error.errno in FULL:
+        return StorageFull(f"{place}: {said}", hint="make room on the disk; the task is tried again")
+    if error.errno in DENIED:
+        return StorageDenied(f"{place}: {said}", hint="let the user of this process read and write the folder")
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return StorageMissing(f"{place}: there is no such file", hint="it was never written, or has been deleted")
+    return StorageUnavailable(f"{place}: {said}", hint="see that the disk or share is there and well")
+
+
+@contextmanager
+def bucket_faults(place: str) -> Iterator[None]:
+    """Turn what the client of a bucket says into an error that tells what to do."""
+    try:
+        yield
+    except (BaseError, FileNotFoundError) as error:
+        raise bucket_fault(place, error) from error
+    except OSError as error:
+        raise folder_fault(place, error) from error
+
+
+def bucket_fault(place: str, error: Exception) -> StorageError:
+    said = str(error)
+    if _NO_BUCKET.search(said):
+        return StorageMissing(f"{place}: there is no such bucket", hint="create it, or correct REEL_STORAGE_URL")
+    if isinstance(error, FileNotFoundError):
+        return StorageMissing(f"{place}: there is no such object", hint="it was never written, or has been deleted")
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError):
+        return _denied(place, "the credentials are refused")
+    if _NO_CREDENTIALS.search(cause(said)):
+        return _denied(place, "there are no credentials")
+    if _DENIED.search(cause(said)):
+        return _denied(place, "the credentials are refused")
+    return StorageUnavailable(
+        f"{place}: {cause(said)}", hint="see that the endpoint is right and answers; the task is tried again"
+    )
+
+
+def _denied(place: str, why: str) -> StorageDenied:
+    return StorageDenied(
+        f"{place}: {why}",
+        hint="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_…, "
+        "with rights to read, write, list and delete",
+    )
+
+
+def cause(said: str) -> str:
+    """The first line of what a client says, short, without secrets."""
+    line = next(iter(said.splitlines()), "")
+    return _SECRET.sub(lambda found: f"{found[1] or found[2]}***", line)[:LONGEST_CAUSE]
