@@ -23,7 +23,10 @@ from tests.postgres import PostgresServer
 from tests.vandal import Vandal
 
 HERE = Path(__file__).parent
-EMPTIED = "jobs stages tasks events logs idempotency workers worker_names pipelines lanes keeper findings"
+EMPTIED = (
+    "jobs stages tasks events logs idempotency workers worker_names pipelines lanes keeper findings"
+    " videos removed_versions"
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS, JobStatus, TaskStatus
+from reelstate.core.machine import ENDED_JOBS, PHASES, RESTING_JOBS, JobStatus, TaskStatus
+from reelstate.core.model import VideoStatus
 
 URGENCY = (
     TaskStatus.ERROR,
@@ -58,6 +59,23 @@ def stage_status(
             return TaskStatus.READY
         case _:
             return TaskStatus.NEW
+
+
+VIDEO_STATUSES = {
+    VideoStatus.PENDING: (JobStatus.PENDING,),
+    VideoStatus.PROCESSING: PHASES,
+    VideoStatus.READY: (),
+    VideoStatus.FAILED: (*RESTING_JOBS, JobStatus.CANCELLED),
+}
+"""What the latest job of a video means for it while no version plays."""
+
+
+def video_status(current: int | None, latest: JobStatus | None) -> VideoStatus:
+    """A video's status: it is ready as soon as a version plays, else it is as its latest job."""
+    if current is not None:
+        return VideoStatus.READY
+    found = [status for status, jobs in VIDEO_STATUSES.items() if latest in jobs]
+    return found[0] if found else VideoStatus.PENDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

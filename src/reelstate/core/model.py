@@ -47,6 +47,15 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewVideo:
+    """A video that is made together with its first version."""
+
+    source: str
+    """Where it comes from; it never changes."""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """One job to be made."""
 
@@ -59,14 +68,17 @@ class Submission:
     run_after: datetime | None = None
     """The instant from which they may run, where a delay does not say it better; it wins over `delay`."""
     idempotency_key: str | None = None
+    video: NewVideo | int | None = None
+    """A video to be made, or one that is there: the job is a version of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The answer to one submission: the job, and whether it was there already."""
+    """The answer to one submission: the job, whether it was there already, and the video that it is a version of."""
 
     job_id: int
     verdict: Verdict
+    video_id: int | None = None
 
     @property
     def id(self) -> int:
@@ -211,6 +223,8 @@ class Job:
     started_at: datetime | None
     changed_at: datetime
     finished_at: datetime | None
+    video_id: int | None
+    """The video that it is a version of."""
 
     @property
     def ended(self) -> bool:
@@ -265,6 +279,55 @@ class Task:
     @property
     def key(self) -> TaskKey:
         return TaskKey(self.job_id, self.stage, self.part)
+
+
+class VideoStatus(StrEnum):
+    """What people are told of a video; it is read from its versions."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video:
+    id: int
+    title: str
+    source: str
+    user_id: str
+    status: VideoStatus
+    pinned: int | None
+    """The version that an operator chose; None for the newest completed one."""
+    current: int | None
+    """The version that plays."""
+    latest: int | None
+    """The version that was submitted last."""
+    version: int
+    actor: str
+    reason: str | None
+    created_at: datetime
+    changed_at: datetime
+    deleted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoVersion:
+    """A job as a version of its video."""
+
+    job: Job
+    outputs: Mapping[str, Json]
+    current: bool
+    removed_at: datetime | None
+    """Since when it can't be played any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoDetail:
+    """A video with its versions, the newest first."""
+
+    video: Video
+    versions: tuple[VideoVersion, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ async def observe_jobs(
     store: Store, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, after: str | None = None
 ) -> Page[Job]:
     """Jobs, the newest first."""
-    before = PAST_EVERY_ID if after is None else _whole(after)
+    before = PAST_EVERY_ID if after is None else cursor_number(after)
     for field in ("pipeline", "user_id"):
         plain_text(field, getattr(wanted, field) or "", FILTER_LIMIT)
     parameters = {
@@ -51,8 +51,8 @@ async def observe_jobs(
         "pipeline": wanted.pipeline,
         "user_id": wanted.user_id,
     }
-    rows = await _read(store, "observe_jobs", before=before, limit=_page(limit), **parameters)
-    return _paged([_job(row) for row in rows], limit, lambda job: str(job.id))
+    rows = await _read(store, "observe_jobs", before=before, limit=page_size(limit), **parameters)
+    return paged([job_of(row) for row in rows], limit, lambda job: str(job.id))
 
 
 async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDetail:
@@ -67,7 +67,7 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDet
         opened = {row[0]: row for row in await transaction.run("observe_stages", job_id=job_id)}
         single = [number for number, stage in enumerate(declared.graph.stages) if stage.each is None]
         results: dict[int, Json] = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
-        return _detail(_job(tuple(row)), declared, opened, results)
+        return _detail(job_of(tuple(row)), declared, opened, results)
 
     return await store.read(flow)
 
@@ -96,11 +96,11 @@ async def observe_tasks(
             after_part=last.part,
             stage=None if stage is None else _stage_number(declared, stage),
             statuses=None if statuses is None else sorted(statuses),
-            limit=_page(limit),
+            limit=page_size(limit),
         )
         return [_task(row, declared) for row in rows]
 
-    return _paged(await store.read(flow), limit, lambda task: str(task.key))
+    return paged(await store.read(flow), limit, lambda task: str(task.key))
 
 
 async def observe_events(store: Store, *, limit: int = 500, after: str | None = None) -> Page[Event]:
@@ -109,7 +109,7 @@ async def observe_events(store: Store, *, limit: int = 500, after: str | None = 
     async def flow(transaction: Transaction) -> Page[Event]:
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
-        rows = await transaction.run("observe_feed", after_xid=xid, after_id=number, limit=_page(limit))
+        rows = await transaction.run("observe_feed", after_xid=xid, after_id=number, limit=page_size(limit))
         events = [_event(row, epoch) for row in rows]
         return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
 
@@ -142,10 +142,10 @@ async def observe_history(
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
         parameters = {"job_id": job_id, "stage": stage, "part": part, "after_xid": xid, "after_id": number}
-        rows = await transaction.run("observe_history", limit=_page(limit), **parameters)
+        rows = await transaction.run("observe_history", limit=page_size(limit), **parameters)
         return [_event(row, epoch) for row in rows]
 
-    return _paged(await store.read(flow), limit, lambda event: event.cursor)
+    return paged(await store.read(flow), limit, lambda event: event.cursor)
 
 
 async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
@@ -154,7 +154,7 @@ async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 5
     async def flow(transaction: Transaction) -> list[Event]:
         epoch = await _epoch(transaction)
         parameters = {"worker_id": worker_id, "after_version": after}
-        rows = await transaction.run("observe_worker_history", limit=_page(limit), **parameters)
+        rows = await transaction.run("observe_worker_history", limit=page_size(limit), **parameters)
         return [_event(row, epoch) for row in rows]
 
     return await store.read(flow)
@@ -165,9 +165,9 @@ async def observe_logs(
 ) -> Page[LogEntry]:
     """Log lines of a job, or of one of its tasks, the oldest first."""
     stage, part = (key.stage, key.part) if key else (None, None)
-    parameters = {"job_id": job_id, "stage": stage, "part": part, "after": _whole(after or "0")}
-    rows = await _read(store, "observe_logs", limit=_page(limit), **parameters)
-    return _paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+    parameters = {"job_id": job_id, "stage": stage, "part": part, "after": cursor_number(after or "0")}
+    rows = await _read(store, "observe_logs", limit=page_size(limit), **parameters)
+    return paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
 
 
 async def observe_workers(store: Store) -> list[Worker]:
@@ -206,19 +206,22 @@ def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
     return pieces[1], int(pieces[2])
 
 
-def _whole(text: str) -> int:
+def cursor_number(text: str) -> int:
+    """A cursor that is the id of a row."""
     if not text.isdecimal():
         raise InvalidRequest("after", f"{text!r} is not a cursor", hint="use the one that the last page gave")
     return int(text)
 
 
-def _page(limit: int) -> int:
+def page_size(limit: int) -> int:
+    """The limit of a listing, if it is one."""
     if not 1 <= limit <= LARGEST_PAGE:
         raise InvalidRequest("limit", f"{limit} is not a page size", hint=f"from 1 to {LARGEST_PAGE}")
     return limit
 
 
-def _paged(items: list[T], limit: int, key: Callable[[T], str]) -> Page[T]:
+def paged(items: list[T], limit: int, key: Callable[[T], str]) -> Page[T]:
+    """Items as a page; a full one names the key of its last item, after which there may be more."""
     return Page(items, key(items[-1]) if len(items) == limit else None)
 
 
@@ -228,9 +231,10 @@ def _stage_number(declared: Declared, name: str) -> int:
     return declared.graph.index[name]
 
 
-def _job(row: Row) -> Job:
+def job_of(row: Row) -> Job:
+    """A row in the order of the record's fields."""
     values = dict(zip(Job.__dataclass_fields__, row, strict=True))
-    return Job(**{**values, "status": _known(JobStatus, values["status"]), "phase": JobStatus(values["phase"])})
+    return Job(**{**values, "status": known_status(JobStatus, values["status"]), "phase": JobStatus(values["phase"])})
 
 
 def _task(row: Row, declared: Declared) -> Task:
@@ -239,7 +243,7 @@ def _task(row: Row, declared: Declared) -> Task:
     return Task(
         **{
             **values,
-            "status": _known(TaskStatus, values["status"]),
+            "status": known_status(TaskStatus, values["status"]),
             "stage_name": declared.graph.stages[row[1]].name,
         }
     )
@@ -252,7 +256,7 @@ def _worker(row: Row) -> Worker:
         **{
             **values,
             **sets,
-            "status": _known(WorkerStatus, values["status"]),
+            "status": known_status(WorkerStatus, values["status"]),
             "enabled": bool(values["enabled"]),
         }
     )
@@ -279,7 +283,15 @@ def _event(row: Row, epoch: str) -> Event:
     )
 
 
-def _known(statuses: Callable[[str], T], word: str) -> T:
+async def outputs_of(transaction: Transaction, catalogue: Catalogue, job_id: int, pipeline_id: int) -> dict[str, Json]:
+    """The results of the stages of a job that nothing waits for."""
+    graph = (await catalogue.known(transaction, [pipeline_id]))[pipeline_id].graph
+    leaves = [number for number in graph.leaves if graph.stages[number].each is None]
+    results = await transaction.run("observe_results", job_id=job_id, stages=leaves)
+    return {graph.stages[number].name: result for number, result in results}
+
+
+def known_status(statuses: Callable[[str], T], word: str) -> T:
     """A status this code knows; a newer one makes the row unreadable for it, which must be said clearly."""
     try:
         return statuses(word)

@@ -8,19 +8,24 @@ from reelstate.core.machine import JobStatus
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import recount
 from reelstate.services.jobs import LockedJob
-from reelstate.services.operate.operation import Operated, Operation, move, operate
+from reelstate.services.operate.operation import Operated, Operation, move, operate_in
 from reelstate.services.orchestrate import stage_counters
 from reelstate.stores.store import Store, Transaction
 
 
 async def cancel(store: Store, catalogue: Catalogue, operation: Operation) -> list[Operated]:
     """End jobs for good; completed work stays on record."""
+    return await store.write(lambda transaction: cancel_in(transaction, catalogue, operation))
+
+
+async def cancel_in(transaction: Transaction, catalogue: Catalogue, operation: Operation) -> list[Operated]:
+    """The same as part of a larger transaction."""
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
         await cancel_tasks(transaction, jobs, operation)
         await move(transaction, jobs, JobStatus.CANCELLED, operation)
 
-    return await operate(store, catalogue, operation, JobStatus.CANCELLED, apply)
+    return await operate_in(transaction, catalogue, operation, JobStatus.CANCELLED, apply)
 
 
 async def cancel_tasks(transaction: Transaction, jobs: Sequence[LockedJob], operation: Operation) -> None:

@@ -68,19 +68,33 @@ async def operate(
     Jobs in a status in `already` (by default the target) are as the verb would have them, so nothing is done. Those
     that the verb itself can't be done to, by its `objections`, are left as they are.
     """
+    return await store.write(
+        lambda transaction: operate_in(
+            transaction, catalogue, operation, target, apply, already=already, objections=objections
+        )
+    )
 
-    async def flow(transaction: Transaction) -> list[Operated]:
-        jobs = await _lock(transaction, catalogue, operation.job_ids)
-        enough = (target,) if already is None else already
-        outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in operation.job_ids]
-        outcomes = _once_each(outcomes)
-        moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
-        refused = await objections(transaction, moving) if objections and moving else {}
-        if len(moving) > len(refused):
-            await apply(transaction, [job for job in moving if job.id not in refused])
-        return [_unless_refused(outcome, refused) for outcome in outcomes]
 
-    return await store.write(flow)
+async def operate_in(
+    transaction: Transaction,
+    catalogue: Catalogue,
+    operation: Operation,
+    target: JobStatus,
+    apply: Apply,
+    *,
+    already: Collection[JobStatus] | None = None,
+    objections: Objections | None = None,
+) -> list[Operated]:
+    """The same as part of a larger transaction."""
+    jobs = await _lock(transaction, catalogue, operation.job_ids)
+    enough = (target,) if already is None else already
+    outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in operation.job_ids]
+    outcomes = _once_each(outcomes)
+    moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
+    refused = await objections(transaction, moving) if objections and moving else {}
+    if len(moving) > len(refused):
+        await apply(transaction, [job for job in moving if job.id not in refused])
+    return [_unless_refused(outcome, refused) for outcome in outcomes]
 
 
 async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation) -> None:

@@ -1,0 +1,234 @@
+"""videos: the library. A version of a video is a job; which one plays is read from them, unless one is pinned.
+
+Submitting a version, pinning, deleting and removing take the video's row before anything else, so that each sees what
+the other did: no version is pinned as it is removed, and none is added to a video as it is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from reelstate.core.aggregate import VIDEO_STATUSES, video_status
+from reelstate.core.document import plain_text, whole
+from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Page, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.observe import (
+    FILTER_LIMIT,
+    PAST_EVERY_ID,
+    cursor_number,
+    job_of,
+    known_status,
+    outputs_of,
+    page_size,
+    paged,
+)
+from reelstate.services.operate.cancel import cancel_in
+from reelstate.services.operate.operation import ACTOR_LIMIT, REASON_LIMIT, Operation
+from reelstate.services.video_rows import current_version, lock_video, playable, version_rows
+from reelstate.stores.store import Batch, Row, Store, Transaction
+
+TRANSCODE = "transcode"
+"""The pipeline that makes versions, unless another is named."""
+MOST_SHOWN = 100
+"""Versions of a video that are shown, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoFilter:
+    """Which videos; what is left out does not matter. Deleted ones are shown only when asked for."""
+
+    statuses: Collection[VideoStatus] | None = None
+    user_id: str | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is done to one video: who asks, and why."""
+
+    video_id: int
+    actor: str
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        whole("video_id", self.video_id)
+        plain_text("actor", self.actor, ACTOR_LIMIT)
+        plain_text("reason", self.reason or "", REASON_LIMIT)
+
+    @property
+    def words(self) -> dict[str, str | None]:
+        return {"actor": self.actor, "reason": self.reason}
+
+
+async def list_videos(store: Store, wanted: VideoFilter, *, limit: int = 50, after: str | None = None) -> Page[Video]:
+    """Videos, the newest first."""
+    last = PAST_EVERY_ID if after is None else cursor_number(after) - 1
+    page_size(limit)
+
+    async def flow(transaction: Transaction) -> list[Video]:
+        return await _found(transaction, wanted, 0, last, limit)
+
+    return paged(await store.read(flow), limit, lambda video: str(video.id))
+
+
+async def show_video(store: Store, catalogue: Catalogue, video_id: int) -> VideoDetail:
+    """A video, deleted or not, with its versions and what they put out."""
+    whole("video_id", video_id)
+
+    async def flow(transaction: Transaction) -> VideoDetail:
+        found = await _found(transaction, VideoFilter(deleted=True), video_id, video_id, 1)
+        if not found:
+            raise NotFound("video", video_id)
+        rows = await transaction.run("videos_versions", video_id=video_id, limit=MOST_SHOWN)
+        versions = [await _version(transaction, catalogue, row, found[0].current) for row in rows]
+        return VideoDetail(video=found[0], versions=tuple(versions))
+
+    return await store.read(flow)
+
+
+async def pin(store: Store, change: Change, job_id: int) -> Verdict:
+    """Have a video play one completed version, whatever comes after it."""
+    whole("job_id", job_id)
+    return await store.write(lambda transaction: _pin(transaction, change, job_id))
+
+
+async def unpin(store: Store, change: Change) -> Verdict:
+    """Have a video play its newest completed version again."""
+    return await store.write(lambda transaction: _pin(transaction, change, None))
+
+
+async def rollback(store: Store, change: Change) -> int:
+    """Pin a video to the version before the one that plays; gives its job."""
+
+    async def flow(transaction: Transaction) -> int:
+        video = await lock_video(transaction, change.video_id)
+        versions = await version_rows(transaction, change.video_id)
+        current = current_version(versions, video.pinned)
+        earlier = [job_id for job_id in playable(versions) if current is not None and job_id < current]
+        if not earlier:
+            raise InvalidRequest(
+                "video",
+                f"video {change.video_id} has no earlier version to go back to",
+                hint="`reel videos show` lists its versions",
+            )
+        await _pin(transaction, change, earlier[0])
+        return earlier[0]
+
+    return await store.write(flow)
+
+
+async def delete_video(store: Store, catalogue: Catalogue, change: Change) -> Verdict:
+    """Take a video out of the library, and end what is unfinished of it. Its versions are removed later."""
+
+    async def flow(transaction: Transaction) -> Verdict:
+        if not await transaction.run("videos_lock", video_ids=[change.video_id]):
+            raise NotFound("video", change.video_id)
+        if not await transaction.run("videos_delete", video_id=change.video_id, **change.words):
+            return Verdict.REPEATED
+        await _cancel_unfinished(transaction, catalogue, change)
+        return Verdict.OK
+
+    return await store.write(flow)
+
+
+async def remove_versions(store: Store, *, keep: float, limit: int = 100) -> list[int]:
+    """Remove what has been superseded for so many seconds; gives the jobs whose bytes are still to be deleted.
+
+    They are given again until `swept` says that their bytes are gone, so that nobody's crash leaves any behind.
+    """
+    page_size(limit)
+
+    async def flow(transaction: Transaction) -> list[int]:
+        terms = {"keep": float(keep), "limit": limit}
+        found = await transaction.run("videos_superseded", video_ids=None, **terms)
+        if found:
+            video_ids = sorted({video_id for video_id, _ in found})
+            await transaction.run("videos_lock", video_ids=video_ids)
+            # Somebody may have pinned one, or built on it, before the lock was ours.
+            still = await transaction.run("videos_superseded", video_ids=video_ids, **terms)
+            await transaction.run("videos_remove", Batch(("video_id", "job_id"), still))
+        return [row[0] for row in await transaction.run("videos_unswept", limit=limit)]
+
+    return await store.write(flow)
+
+
+async def swept(store: Store, job_ids: Collection[int]) -> None:
+    """Note that the bytes of removed versions are gone."""
+
+    async def flow(transaction: Transaction) -> None:
+        await transaction.run("videos_swept", job_ids=sorted(job_ids))
+
+    await store.write(flow)
+
+
+async def _pin(transaction: Transaction, change: Change, job_id: int | None) -> Verdict:
+    video = await lock_video(transaction, change.video_id)
+    if await transaction.run("videos_pin", video_id=change.video_id, job_id=job_id, **change.words):
+        return Verdict.OK
+    if video.pinned == job_id:
+        return Verdict.REPEATED
+    raise InvalidRequest(
+        "job_id",
+        f"job {job_id} is no completed version of video {change.video_id}, or was removed",
+        hint="`reel videos show` lists its versions",
+    )
+
+
+async def _cancel_unfinished(transaction: Transaction, catalogue: Catalogue, change: Change) -> None:
+    job_ids = [row[0] for row in await transaction.run("videos_unfinished", video_id=change.video_id)]
+    reason = f"the video was deleted: {change.reason}" if change.reason else "the video was deleted"
+    operation = Operation(job_ids=job_ids, actor=change.actor, reason=reason[:REASON_LIMIT])
+    for outcome in await cancel_in(transaction, catalogue, operation) if job_ids else ():
+        if outcome.error is not None:
+            raise outcome.error
+
+
+async def _found(transaction: Transaction, wanted: VideoFilter, first: int, last: int, limit: int) -> list[Video]:
+    plain_text("user_id", wanted.user_id or "", FILTER_LIMIT)
+    rows = await transaction.run(
+        "videos_list",
+        first=first,
+        last=last,
+        deleted=wanted.deleted,
+        user_id=wanted.user_id,
+        statuses=None if wanted.statuses is None else _job_statuses(wanted.statuses),
+        ready=VideoStatus.READY in (wanted.statuses or ()),
+        limit=limit,
+    )
+    return [_video(row) for row in rows]
+
+
+def _job_statuses(statuses: Collection[VideoStatus]) -> list[str]:
+    return sorted({str(status) for each in statuses for status in VIDEO_STATUSES[VideoStatus(each)]})
+
+
+def _video(row: Row) -> Video:
+    video_id, title, source, user_id, pinned, current, latest, latest_status, *rest = row
+    version, actor, reason, created_at, changed_at, deleted_at = rest
+    status = None if latest_status is None else known_status(JobStatus, latest_status)
+    return Video(
+        id=video_id,
+        title=title,
+        source=source,
+        user_id=user_id,
+        status=video_status(current, status),
+        pinned=pinned,
+        current=current,
+        latest=latest,
+        version=version,
+        actor=actor,
+        reason=reason,
+        created_at=created_at,
+        changed_at=changed_at,
+        deleted_at=deleted_at,
+    )
+
+
+async def _version(transaction: Transaction, catalogue: Catalogue, row: Row, current: int | None) -> VideoVersion:
+    *columns, pipeline_id, removed_at = row
+    job = job_of(tuple(columns))
+    outputs = await outputs_of(transaction, catalogue, job.id, pipeline_id) if removed_at is None else {}
+    return VideoVersion(job=job, outputs=outputs, current=job.id == current, removed_at=removed_at)

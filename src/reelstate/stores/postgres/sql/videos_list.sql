@@ -1,0 +1,19 @@
+-- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
+SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id), latest.id, latest.status,
+       v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at
+FROM reelstate.videos v
+LEFT JOIN LATERAL (
+    SELECT j.id FROM reelstate.jobs j
+    WHERE j.video_id = v.id AND j.status = 'completed'
+      AND NOT EXISTS (SELECT FROM reelstate.removed_versions r WHERE r.job_id = j.id)
+    ORDER BY j.id DESC LIMIT 1) AS completed ON true
+LEFT JOIN LATERAL (
+    SELECT j.id, j.status FROM reelstate.jobs j
+    WHERE j.video_id = v.id
+    ORDER BY j.id DESC LIMIT 1) AS latest ON true
+WHERE v.id BETWEEN %(first)s AND %(last)s
+  AND (%(deleted)s OR v.deleted_at IS NULL)
+  AND (%(user_id)s::text IS NULL OR v.user_id = %(user_id)s::text)
+  AND (%(statuses)s::text[] IS NULL
+       OR CASE WHEN completed.id IS NOT NULL THEN %(ready)s ELSE latest.status = ANY (%(statuses)s::text[]) END)
+ORDER BY v.id DESC LIMIT %(limit)s

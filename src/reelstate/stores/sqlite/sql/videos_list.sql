@@ -1,0 +1,26 @@
+-- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
+-- Differs from PostgreSQL, which plans for the filters it is given: here each way to the videos is written out (by their
+-- user, from the newest on), and the parameters close one of them.
+WITH wanted AS (
+    SELECT * FROM videos INDEXED BY videos_by_user
+    WHERE :user_id <> '' AND user_id = :user_id AND user_id <> '' AND id BETWEEN :first AND :last
+    UNION ALL
+    SELECT * FROM videos
+    WHERE coalesce(:user_id, '') = '' AND id BETWEEN :first AND :last AND (:user_id IS NULL OR user_id = :user_id)
+    ORDER BY id DESC
+), found AS (
+    SELECT v.*,
+           (SELECT j.id FROM jobs AS j
+            WHERE j.video_id = v.id AND j.status = 'completed'
+              AND NOT EXISTS (SELECT 1 FROM removed_versions AS r WHERE r.job_id = j.id)
+            ORDER BY j.id DESC LIMIT 1) AS completed,
+           (SELECT max(j.id) FROM jobs AS j WHERE j.video_id = v.id) AS latest
+    FROM wanted AS v
+    WHERE :deleted OR v.deleted_at IS NULL
+)
+SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.completed), f.latest, l.status, f.version,
+       f.actor, f.reason, f.created_at, f.changed_at, f.deleted_at
+FROM found AS f LEFT JOIN jobs AS l ON l.id = f.latest
+WHERE :statuses IS NULL
+   OR CASE WHEN f.completed IS NOT NULL THEN :ready ELSE l.status IN (SELECT value FROM json_each(:statuses)) END
+ORDER BY f.id DESC LIMIT :limit
