@@ -1,0 +1,31 @@
+"""What a source may be made of. Everything that opens a source, ours or ffmpeg's, is held to these lists."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PROTOCOLS: Final = ("file",)
+"""Network and nested protocols stay out: a source is fetched by us before ffmpeg sees it."""
+
+DEMUXERS: Final = (
+    *("mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm", "avi", "mpegts", "mpeg", "flv"),
+    *("wav", "mp3", "flac", "ogg", "aac"),
+)
+"""No hls, concat, dash, sdp, image2 or lavfi: these name other files."""
+
+VIDEO_DECODERS: Final = (
+    *("h264", "hevc", "av1", "libdav1d", "vp8", "vp9", "libvpx", "libvpx-vp9"),
+    *("mpeg1video", "mpeg2video", "mpeg4", "h263", "prores", "dnxhd", "mjpeg", "theora", "vc1", "ffv1"),
+)
+AUDIO_DECODERS: Final = (
+    *("aac", "mp3", "mp3float", "mp2", "mp2float", "opus", "libopus", "vorbis", "libvorbis", "ac3", "eac3"),
+    *("flac", "alac", "dca", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_f32le", "pcm_u8"),
+)
+CAPTION_DECODERS: Final = ("subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text")
+DECODERS: Final = VIDEO_DECODERS + AUDIO_DECODERS + CAPTION_DECODERS
+
+MAX_PIXELS: Final = 40_000_000
+"""A picture of 8192 × 4320 and some; a decoder refuses more before it takes the memory."""
+MAX_STREAMS: Final = 64
+MAX_RATE: Final = 300
+"""Frames a second: phones record slow motion at 240."""
