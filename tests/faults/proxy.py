@@ -1,4 +1,5 @@
-"""A proxy in front of PostgreSQL that can cut a connection exactly at a COMMIT: before it gets there, or after."""
+"""A proxy in front of PostgreSQL that can cut a connection exactly at a COMMIT, or at another statement that commits by
+itself: before it gets there, or after."""
 
 import asyncio
 import contextlib
@@ -14,13 +15,14 @@ Cut = Literal["before", "after"]
 class Proxy:
     """Reads the client's messages as they pass. Armed by `cut`, it strikes once, at the next COMMIT.
 
-    With `together` set to more than one, it holds back so many COMMITs and strikes them all at once.
+    `at` is a text by which another statement than COMMIT is known. With `together` set to more than one, it holds back so many COMMITs and strikes them all at once.
     """
 
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port
         self._open: set[asyncio.Task[None]] = set()
         self.cut: Cut | None = None
+        self.at: bytes | None = None
         self.together = 1
         self.cuts = 0
         self.struck = asyncio.Event()
@@ -103,16 +105,19 @@ class _Line:
 
     def _commits_with(self, kind: bytes, body: bytes) -> bool:
         if kind == b"Q":
-            return body.rstrip(b"\0").strip().upper() == b"COMMIT"
+            return self._is_commit(body.rstrip(b"\0"))
         if kind == b"P":
             name, query, *_ = body.split(b"\0")
-            if query.strip().upper() == b"COMMIT":
+            if self._is_commit(query):
                 self._commits.add(name)
             return False
         if kind == b"B":
             _, name, *_ = body.split(b"\0")
             return name in self._commits
         return False
+
+    def _is_commit(self, query: bytes) -> bool:
+        return query.strip().upper() == b"COMMIT" if self._proxy.at is None else self._proxy.at in query
 
     async def _strike(self, message: bytes) -> None:
         cut = self._proxy.cut

@@ -44,6 +44,8 @@ def connection_of(transaction: Transaction) -> psycopg.AsyncConnection[Any]:
     return transaction._connection  # type: ignore[attr-defined]
 
 
+SUBMIT = b"INSERT INTO reelstate.jobs"
+CLAIM = b"taken AS"
 WORKER: dict[str, Any] = {
     "name": "w",
     "hostname": "h",
@@ -89,15 +91,34 @@ async def test_a_connection_cut_at_commit_leaves_one_effect(
     assert any("the connection broke during COMMIT" in record.message for record in caplog.records)
 
 
+@pytest.mark.parametrize("options", [{}, {"idempotency_key": "k"}], ids=["by one statement", "with a key"])
 @pytest.mark.parametrize("cut", ["after", "before"])
-async def test_a_submit_cut_at_commit_makes_one_job(url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut) -> None:
+async def test_a_submit_cut_at_commit_makes_one_job(
+    url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut, options: dict[str, str]
+) -> None:
     async with proxied(url) as (address, proxy), engine_at(address) as engine:
-        proxy.cut = cut
-        submitted = await engine.submit("simple")
+        proxy.at, proxy.cut = None if options else SUBMIT, cut
+        submitted = await engine.submit("simple", **options)
         assert proxy.cuts == 1
         assert submitted.verdict is Verdict.OK
         assert [job.id for job in (await engine.jobs()).items] == [submitted.job_id]
         assert await fetch(onlooker, "SELECT count(*) FROM reelstate.events WHERE entity = 'job'") == 1
+
+
+@pytest.mark.parametrize("earlier", [0, 1])
+@pytest.mark.parametrize("cut", ["after", "before"])
+async def test_a_claim_whose_answer_is_cut_off_gives_the_tasks_it_took(url: str, cut: Cut, earlier: int) -> None:
+    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+        proxy.at = CLAIM
+        await engine.submit("parts", {"parts": 6})
+        worker = await a_worker(engine, slots=6)
+        before = (await engine.claim(worker, earlier)).tasks if earlier else []
+        proxy.cut = cut
+        after = (await engine.claim(worker, 2)).tasks
+        assert proxy.cuts == 1
+        assert [task.key.part for task in (*before, *after)] == list(range(earlier + 2))
+        assert {(task.token, task.attempt, task.spec["parts"]) for task in after} == {(1, 1, 6)}
+        assert (await engine.job(after[0].key.job_id)).stages[0].running == earlier + 2
 
 
 @pytest.mark.parametrize("cut", ["after", "before"])
@@ -123,7 +144,8 @@ async def test_all_connections_cut_at_commit_at_once_leave_one_effect_each(url: 
         open_engine(address, pipelines=[SIMPLE], connections=connections, patience=10.0) as engine,
     ):
         proxy.together, proxy.cut = connections, cut
-        submitted = await asyncio.gather(*(engine.submit("simple") for _ in range(connections)))
+        keys = map(str, range(connections))
+        submitted = await asyncio.gather(*(engine.submit("simple", idempotency_key=key) for key in keys))
         assert proxy.cuts == connections
         assert {answer.verdict for answer in submitted} == {Verdict.OK}
         assert {job.id for job in (await engine.jobs()).items} == {answer.job_id for answer in submitted}

@@ -69,6 +69,14 @@ class Catalogue:
         self._by_name[graph.name] = self._by_id[declared.id] = declared
         return declared
 
+    def loaded(self, pipeline_id: int) -> bool:
+        """Whether this process has met a stored pipeline before."""
+        return pipeline_id in self._by_id
+
+    def graph(self, pipeline_id: int) -> Graph:
+        """The graph of a pipeline that is loaded."""
+        return self._by_id[pipeline_id].graph
+
     async def known(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> dict[int, Declared]:
         """The graphs that these jobs were submitted with."""
         wanted = set(pipeline_ids)

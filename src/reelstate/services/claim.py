@@ -7,16 +7,21 @@ runs that worker gets nothing more, so that a killer takes no innocent neighbour
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from reelstate.core.errors import InvalidRequest, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
-from reelstate.core.model import Claim, ClaimedTask, TaskKey
+from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.release import give_back
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 KEY_COLUMNS = ("job_id", "stage", "part")
+JOB, AT, FIT = 11, 14, 15
+"""Where a row of the statement begins to tell of the job, has the time, and says whether the worker may claim."""
+NEVER = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,35 +42,114 @@ class Claiming:
 
 @dataclass(frozen=True, slots=True)
 class _Claimer:
-    slots: int
     running: int
     runs_suspect: bool
     suspect: TaskKey | None
     """The first task that it could only run alone."""
-    pipelines: list[str]
-    capabilities: list[str]
     draining: bool
 
 
-async def claim(store: Store, catalogue: Catalogue, claiming: Claiming) -> Claim:
-    """Lease up to `limit` tasks to a worker, the most urgent first, then the oldest job's."""
+class Claims:
+    """The claims made through one engine, remembered as far as a lost answer needs it."""
+
+    def __init__(self) -> None:
+        self._answered: dict[int, datetime] = {}
+
+    def since(self, worker_id: int) -> datetime | None:
+        """When the last claim of this worker whose answer came was made; None where nobody here knows."""
+        return self._answered.get(worker_id)
+
+    def answered(self, worker_id: int, at: datetime) -> None:
+        self._answered[worker_id] = at
+
+    def born(self, worker_id: int) -> None:
+        """A worker that has just been registered has claimed nothing yet."""
+        self._answered[worker_id] = NEVER
+
+
+async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Claiming) -> Claim:
+    """Lease up to `limit` tasks to a worker, the most urgent first, then the oldest job's.
+
+    Most often that is one statement. Where its answer is lost, the next look finds what it has leased.
+    """
     if claiming.limit < 1:
         raise InvalidRequest("limit", f"{claiming.limit} is not a number of tasks", hint="claim at least one")
-    return await store.write(lambda transaction: _claim(transaction, catalogue, claiming))
+    unanswered: datetime | None = None
+
+    async def at_once(transaction: Transaction) -> _Taken | None:
+        nonlocal unanswered
+        unanswered = claims.since(claiming.worker_id)
+        return await _at_once(transaction, claiming)
+
+    async def in_turn(transaction: Transaction) -> _Taken:
+        return await _in_turn(transaction, catalogue, claiming, unanswered)
+
+    taken = await store.write_once(at_once, in_turn)
+    if taken is None:
+        taken = await store.write(lambda transaction: _in_turn(transaction, catalogue, claiming, None))
+    if taken.at is not None:
+        claims.answered(claiming.worker_id, taken.at)
+    if not taken.is_told(catalogue):
+        told = taken
+        taken = await store.write(lambda transaction: _told(transaction, catalogue, told))
+    return Claim(_tasks(catalogue, taken), suspects_waiting=taken.suspects_waiting)
 
 
-async def _claim(transaction: Transaction, catalogue: Catalogue, claiming: Claiming) -> Claim:
+class _Job(NamedTuple):
+    pipeline_id: int
+    spec: Json
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """Tasks that are leased, and what is known of their jobs."""
+
+    rows: list[Row]
+    jobs: dict[int, _Job]
+    at: datetime | None
+    suspects_waiting: bool = False
+
+    @classmethod
+    def of(cls, rows: list[Row], *, suspects_waiting: bool = False) -> _Taken:
+        jobs: dict[int, _Job] = {}
+        for row in rows:
+            if row[JOB] is not None and (row[0] not in jobs or row[JOB + 1] is not None):
+                jobs[row[0]] = _Job(*row[JOB : JOB + 3])
+        at = rows[0][AT] if rows else None
+        return cls([row[:JOB] for row in rows if row[0] is not None], jobs, at, suspects_waiting)
+
+    def is_told(self, catalogue: Catalogue) -> bool:
+        """Whether every task can be run from here: its job goes on, and the graph of it is at hand."""
+        return all(
+            (job := self.jobs.get(job_id)) and job.status in ACTIVE_JOBS and catalogue.loaded(job.pipeline_id)
+            for job_id in {row[0] for row in self.rows}
+        )
+
+
+async def _at_once(transaction: Transaction, claiming: Claiming) -> _Taken | None:
+    """One statement that is a transaction of its own; None when the worker must be looked at more closely."""
+    rows = await _lease(transaction, claiming, claiming.hints, looked=False)
+    return _Taken.of(rows) if rows[0][FIT] else None
+
+
+async def _in_turn(
+    transaction: Transaction, catalogue: Catalogue, claiming: Claiming, since: datetime | None
+) -> _Taken:
+    """The same with a close look at the worker, after every other claim of its own."""
     claimer = await _claimer(transaction, claiming)
-    if claimer.draining or claimer.runs_suspect:
-        return Claim([], suspects_waiting=False)
-    suspect = claimer.suspect
     rows: list[Row] = []
-    if suspect and not claimer.running:
-        rows = await _lease(transaction, claiming, claimer, [suspect], suspect=True, alone=True)
-    if not rows:
-        alone = claimer.slots == 1 and claiming.limit == 1 and not claimer.running
-        rows = await _lease(transaction, claiming, claimer, claiming.hints, suspect=False, alone=alone)
-    return Claim(await _claimed(transaction, catalogue, rows), suspects_waiting=bool(suspect and claimer.running))
+    if since is not None:
+        rows = await transaction.run("claim_unanswered", worker_id=claiming.worker_id, since=since)
+    suspect = claimer.suspect
+    if not rows and not claimer.draining and not claimer.runs_suspect:
+        if suspect and not claimer.running:
+            rows = await _lease(transaction, claiming, [suspect], looked=True, suspect=True)
+        if not any(row[0] is not None for row in rows):
+            rows = await _lease(transaction, claiming, claiming.hints, looked=True)
+    waiting = bool(suspect and claimer.running and not claimer.draining and not claimer.runs_suspect)
+    taken = _Taken.of(rows, suspects_waiting=waiting)
+    return taken if taken.is_told(catalogue) else await _told(transaction, catalogue, taken)
 
 
 async def _claimer(transaction: Transaction, claiming: Claiming) -> _Claimer:
@@ -74,14 +158,13 @@ async def _claimer(transaction: Transaction, claiming: Claiming) -> _Claimer:
     found = await transaction.run("claim_worker", worker_id=worker_id, **parameters)
     if not found:
         raise WorkerUnknown(worker_id)
-    status, enabled, slots, running, runs_suspect, pipelines, capabilities, *suspect = found[0]
+    status, enabled, running, runs_suspect, *suspect = found[0]
     if not enabled:
         raise WorkerRefused(f"worker {worker_id} is disabled", hint="an operator disabled its name and may enable it")
     if status == WorkerStatus.OFFLINE:
         await transaction.run("report_worker", worker_id=worker_id)
     first = None if suspect[0] is None else TaskKey(*suspect)
-    draining = status == WorkerStatus.DRAINING
-    return _Claimer(slots, running, bool(runs_suspect), first, pipelines, capabilities, draining=draining)
+    return _Claimer(running, bool(runs_suspect), first, draining=status == WorkerStatus.DRAINING)
 
 
 def _listed(names: Collection[str] | None) -> list[str] | None:
@@ -89,46 +172,42 @@ def _listed(names: Collection[str] | None) -> list[str] | None:
 
 
 async def _lease(
-    transaction: Transaction,
-    claiming: Claiming,
-    claimer: _Claimer,
-    named: Sequence[TaskKey],
-    *,
-    suspect: bool,
-    alone: bool,
+    transaction: Transaction, claiming: Claiming, named: Sequence[TaskKey], *, looked: bool, suspect: bool = False
 ) -> list[Row]:
     return await transaction.run(
         "claim",
         Batch(KEY_COLUMNS, named[: claiming.limit]),
         worker_id=claiming.worker_id,
         limit=0 if named else claiming.limit,
-        pipelines=claimer.pipelines,
-        capabilities=claimer.capabilities,
+        pipelines=_listed(claiming.pipelines),
+        capabilities=_listed(claiming.capabilities),
         grace=claiming.gpu_grace,
         stale=claiming.stale_after,
+        looked=looked,
         suspect=suspect,
-        alone=alone,
+        alone=claiming.limit == 1,
     )
 
 
-async def _claimed(transaction: Transaction, catalogue: Catalogue, rows: list[Row]) -> list[ClaimedTask]:
-    """The leased rows as tasks, in the order they should be run, their jobs moved out of `pending`."""
-    if not rows:
-        return []
-    job_ids = sorted({row[0] for row in rows})
-    jobs = {row[0]: row[1:] for row in await transaction.run("claim_jobs", job_ids=job_ids)}
-    rows = await _without_resting(
-        transaction, rows, {job_id for job_id, job in jobs.items() if job[2] not in ACTIVE_JOBS}
-    )
-    declared = await catalogue.known(transaction, {pipeline_id for pipeline_id, _, _ in jobs.values()})
+async def _told(transaction: Transaction, catalogue: Catalogue, taken: _Taken) -> _Taken:
+    """The same with all that is to be known of the jobs; those of them that are at rest get their tasks back."""
+    job_ids = sorted({row[0] for row in taken.rows})
+    jobs = {row[0]: _Job(*row[1:]) for row in await transaction.run("claim_jobs", job_ids=job_ids)}
+    await catalogue.known(transaction, {job.pipeline_id for job in jobs.values()})
+    resting = {job_id for job_id, job in jobs.items() if job.status not in ACTIVE_JOBS}
+    return replace(taken, jobs=jobs, rows=await _without_resting(transaction, taken.rows, resting))
+
+
+def _tasks(catalogue: Catalogue, taken: _Taken) -> list[ClaimedTask]:
+    """The leased rows as tasks, in the order they should be run."""
     tasks = []
-    rows.sort(key=lambda row: (-row[8], row[0], row[1], row[2]))
-    for job_id, stage, part, token, attempt, max_attempts, lost, lease, _priority, given, checkpoint in rows:
-        pipeline_id, spec, _ = jobs[job_id]
-        graph = declared[pipeline_id].graph
+    graphs = {job_id: catalogue.graph(job.pipeline_id) for job_id, job in taken.jobs.items()}
+    taken.rows.sort(key=lambda row: (-row[8], row[0], row[1], row[2]))
+    for job_id, stage, part, token, attempt, max_attempts, lost, lease, _priority, given, checkpoint in taken.rows:
+        graph = graphs[job_id]
         key = TaskKey(job_id, stage, part)
         declared_stage = graph.stages[stage]
-        rest = (graph.name, declared_stage.name, spec, declared_stage.strict_lease)
+        rest = (graph.name, declared_stage.name, taken.jobs[job_id].spec, declared_stage.strict_lease)
         tasks.append(ClaimedTask(key, token, attempt, max_attempts, lost, lease, given, checkpoint, *rest))
     return tasks
 

@@ -17,7 +17,6 @@ from reelstate.core.model import (
     JobDetail,
     Json,
     LogEntry,
-    NewVideo,
     Page,
     Progress,
     Reclaimed,
@@ -28,16 +27,14 @@ from reelstate.core.model import (
     Task,
     TaskKey,
     Verdict,
-    Video,
-    VideoDetail,
     Worker,
 )
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.dispatch.poll import PollDispatch
-from reelstate.services import keep, observe, videos, workers
+from reelstate.services import keep, observe, workers
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.claim import Claiming, claim
+from reelstate.services.claim import Claiming, Claims, claim
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
@@ -54,7 +51,6 @@ from reelstate.services.release import release
 from reelstate.services.repair import Finding
 from reelstate.services.report import report
 from reelstate.services.submit import submit
-from reelstate.services.videos import Change, VideoFilter
 from reelstate.services.watch import wait, watch
 from reelstate.services.workers import Registration
 from reelstate.stores.store import Store
@@ -74,6 +70,7 @@ class Engine:
         self.dispatch = dispatch or PollDispatch()
         self.limits = limits
         self.catalogue = Catalogue()
+        self._claims = Claims()
 
     async def declare(self, *graphs: Graph) -> None:
         """Make pipelines known to the store; new jobs of their names run these graphs."""
@@ -96,26 +93,14 @@ class Engine:
             self.dispatch.ring(Bell.WORK)
         return answers
 
-    async def submit_video(
-        self, /, source: str, *, title: str = "", pipeline: str = videos.TRANSCODE, spec: Json = None, **options: Any
-    ) -> Submitted:
-        """Make a video and its first version in one transaction; options are those of `Submission`."""
-        video = NewVideo(source=source, title=title)
-        return await self.submit(pipeline, spec, video=video, **options)
-
-    async def retranscode(
-        self, /, video_id: int, *, pipeline: str = videos.TRANSCODE, spec: Json = None, **options: Any
-    ) -> Submitted:
-        """Submit a further version: what the spec leaves out is as in the one before. The old one plays meanwhile."""
-        return await self.submit(pipeline, spec, video=video_id, **options)
-
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make ready what is due, and move on what was missed."""
         return self._rung(await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after))
 
     async def claim(self, /, worker_id: int, limit: int = 1, **options: Any) -> Claim:
         """Lease tasks to a worker; options are those of `Claiming`."""
-        return await claim(self.store, self.catalogue, Claiming(worker_id=worker_id, limit=limit, **options))
+        claiming = Claiming(worker_id=worker_id, limit=limit, **options)
+        return await claim(self.store, self.catalogue, self._claims, claiming)
 
     async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
         """Renew leases and note progress; with no items, only a sign of life."""
@@ -197,40 +182,6 @@ class Engine:
         follows = Bell.WORK if target is JobStatus.PENDING else Bell.REST
         return self._operated(await force(self.store, self.catalogue, operation, target), Bell.STOP, follows)
 
-    async def pin(self, /, video_id: int, job_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
-        """Have a video play one completed version, whatever comes after it."""
-        return await videos.pin(self.store, Change(video_id=video_id, actor=actor, reason=reason), job_id)
-
-    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
-        """Have a video play its newest completed version again."""
-        return await videos.unpin(self.store, Change(video_id=video_id, actor=actor, reason=reason))
-
-    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> int:
-        """Pin a video to the version before the one that plays; gives its job."""
-        return await videos.rollback(self.store, Change(video_id=video_id, actor=actor, reason=reason))
-
-    async def delete_video(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
-        """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
-        change = Change(video_id=video_id, actor=actor, reason=reason)
-        verdict = await videos.delete_video(self.store, self.catalogue, change)
-        return self._rung((verdict, [Bell.STOP, Bell.REST] if verdict is Verdict.OK else []))
-
-    async def remove_versions(self, *, keep: float, limit: int = 100) -> list[int]:
-        """Remove versions superseded for so many seconds; gives the jobs whose bytes are still to be deleted."""
-        return await videos.remove_versions(self.store, keep=keep, limit=limit)
-
-    async def swept_versions(self, job_ids: Collection[int]) -> None:
-        """Note that the bytes of removed versions are gone."""
-        await videos.swept(self.store, job_ids)
-
-    async def video(self, video_id: int) -> VideoDetail:
-        """A video with its versions, the newest first."""
-        return await videos.show_video(self.store, self.catalogue, video_id)
-
-    async def videos(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Video]:
-        """Videos, the newest first; the rest of the options are those of `VideoFilter`."""
-        return await videos.list_videos(self.store, VideoFilter(**wanted), limit=limit, after=after)
-
     async def job(self, job_id: int) -> JobDetail:
         return await observe.observe_job(self.store, self.catalogue, job_id)
 
@@ -285,7 +236,9 @@ class Engine:
     async def register(self, /, name: str, **options: Any) -> int:
         """Make a worker instance known; options are those of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
-        return await workers.register(self.store, Registration(name=name, **options), self.limits)
+        worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
+        self._claims.born(worker_id)
+        return worker_id
 
     async def workers(self) -> list[Worker]:
         return await observe.observe_workers(self.store)

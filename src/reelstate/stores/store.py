@@ -26,7 +26,6 @@ TIMES = frozenset(
         "claimed_at",
         "created_at",
         "declared_at",
-        "deleted_at",
         "finished_at",
         "grace_until",
         "last_heartbeat_at",
@@ -35,7 +34,6 @@ TIMES = frozenset(
         "progress_at",
         "ready_at",
         "registered_at",
-        "removed_at",
         "run_after",
         "seen_at",
         "started_at",
@@ -116,6 +114,14 @@ class Store(Protocol):
 
     async def write(self, flow: Flow[Result]) -> Result:
         """Run a flow in one transaction; whatever it answers has been committed."""
+        ...
+
+    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
+        """Run a flow whose one writing statement is a transaction of its own, which saves two ways to the server.
+
+        Where its answer is lost, or the database asks for it, `again` is run as by `write`: it must know how to find
+        out whether the first try took effect. A store with nothing to save runs `again` at once.
+        """
         ...
 
 

@@ -12,6 +12,7 @@ that may not be written twice (a heartbeat, a declaration), and is simply run ag
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -34,11 +35,15 @@ from reelstate.stores.store import Batch, Clock, Flow, Row
 Result = TypeVar("Result")
 Connection = psycopg.AsyncConnection[Row]
 
+logger = logging.getLogger("reelstate.store")
+
 _decode = json.JSONDecoder().raw_decode
 
 PACKAGE = "reelstate.stores.postgres"
 OLDEST_SERVER = 140000
-BEGIN = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SELECT pg_current_xact_id()::text, clock_timestamp()"
+BEGIN = "BEGIN; SELECT pg_current_xact_id()::text, clock_timestamp()"
+GENERIC_PLANS = "SET plan_cache_mode = force_generic_plan"
+"""A kept plan must not be made anew for each set of values; statements that are not kept carry theirs in the text."""
 OUR_EVENT = "SELECT EXISTS (SELECT FROM reelstate.events WHERE xid = %s::xid8 AND at <= %s)"
 CLOCK_ERROR = timedelta(milliseconds=50)
 """How far the server's clock may run ahead of ours within a transaction; much less than a crash and recovery take."""
@@ -91,8 +96,12 @@ class PostgresTransaction:
             if isinstance(value, list):
                 parameters[name] = array(value)
         parameters["now"] = self._clock() if self._clock else None
-        prepare = self._prepare and statement in HOT
-        cursor = await self._connection.execute(self._statements[statement], parameters, prepare=prepare)
+        text = self._statements[statement]
+        if self._prepare and statement in HOT:
+            cursor = await self._connection.execute(text, parameters, prepare=True)
+        else:
+            # The values stand in the text, so that it is planned for them: a filter that is left out costs nothing.
+            cursor = await psycopg.AsyncClientCursor(self._connection).execute(text, parameters)
         return await cursor.fetchall() if cursor.description else []
 
 
@@ -122,7 +131,7 @@ class PostgresStore:
             kwargs={"autocommit": True, "prepare_threshold": 0 if prepare else None},
             min_size=1,
             max_size=connections,
-            configure=_configure,
+            configure=_configured(prepare),
             open=False,
             reconnect_timeout=min(patience, RECONNECT),
             reconnect_failed=_begin_again,
@@ -173,7 +182,6 @@ class PostgresStore:
 
     async def read(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
-            # A filter that is left out must not be planned for, so what is read is planned each time.
             return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=False))
 
         return await self._persist(attempt)
@@ -188,6 +196,17 @@ class PostgresStore:
 
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._persist(lambda connection: self._transact(connection, flow))
+
+    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
+        try:
+            with translated():
+                async with self._pool.connection(timeout=self._patience) as connection:
+                    return await flow(
+                        PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
+                    )
+        except (Again, Away) as error:
+            logger.info("a statement is run again with a closer look: %s", error)
+        return await self.write(again)
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
         begun = time.monotonic()
@@ -307,8 +326,13 @@ async def _begin_again(pool: AsyncConnectionPool[Connection]) -> None:
         await pool.check()
 
 
-async def _configure(connection: Connection) -> None:
-    set_json_loads(_load, context=connection)
+def _configured(prepare: bool) -> Callable[[Connection], Awaitable[None]]:
+    async def configure(connection: Connection) -> None:
+        set_json_loads(_load, context=connection)
+        if prepare:
+            await connection.execute(GENERIC_PLANS)
+
+    return configure
 
 
 async def _installed(connection: Connection) -> set[str]:

@@ -1,17 +1,35 @@
 -- Either the first tasks of all lanes that this worker serves (one index probe a lane, in the order of the index,
--- merged), or those tasks that a hint has named. Rows that others are taking are passed over. The locked rows are
--- updated where they lie, by their place in the table.
--- What the worker runs is looked at once more: it may have waited in claim_worker for another claim of its own, whose
--- tasks that statement, begun before they were taken, could not see.
+-- merged), or those tasks that a hint has named, with what is to be known of their jobs: all on one way to the server.
+-- Rows that others are taking are passed over. The locked rows are updated where they lie, by their place in the table.
+-- A worker that another claim of its own holds, that may not claim, or for which a suspect waits, gets nothing here and
+-- is told that it is not `fit`: `claim_worker` then looks closely, waits its turn, and asks again (`looked`). What the
+-- worker runs is counted here each time, for what that statement waited for it could not see.
 -- A lane that prefers what this worker lacks is left alone while its tasks are fresh and a better worker is idle.
-WITH clock AS (
+-- A job leaves `pending` with its first claim. One whose row changes at this very moment is left out; `claim_jobs` then
+-- tells of it. Its spec stands in the first of its rows alone.
+WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), held AS MATERIALIZED (
     SELECT count(*) AS running, coalesce(bool_or(t.lost > 0), false) AS runs_suspect
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
+), worker AS MATERIALIZED (
+    SELECT w.slots, w.status = 'active' AND n.enabled AS claims,
+           coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
+           coalesce(%(capabilities)s::text[], w.capabilities) AS capabilities
+    FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
+    WHERE w.id = %(worker_id)s
+    FOR NO KEY UPDATE OF w SKIP LOCKED FOR SHARE OF n SKIP LOCKED
+), fit AS MATERIALIZED (
+    SELECT worker.slots, worker.pipelines, worker.capabilities, held.running
+    FROM worker CROSS JOIN held
+    WHERE worker.claims AND NOT held.runs_suspect AND (held.running = 0 OR NOT %(suspect)s)
+      AND (%(looked)s OR NOT EXISTS (
+          SELECT FROM reelstate.lanes l
+          WHERE l.pipeline = ANY (worker.pipelines) AND l.needs <@ worker.capabilities
+            AND EXISTS (SELECT FROM reelstate.tasks WHERE lane = -l.id AND status = 'ready')))
 ), mine AS MATERIALIZED (
     SELECT l.id,
-           CASE WHEN l.prefers <@ %(capabilities)s::text[] OR NOT EXISTS (
+           CASE WHEN l.prefers <@ fit.capabilities OR NOT EXISTS (
                SELECT FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
                WHERE w.status = 'active' AND n.enabled AND l.pipeline = ANY (w.pipelines)
                  AND l.needs <@ w.capabilities AND l.prefers <@ w.capabilities
@@ -20,9 +38,7 @@ WITH clock AS (
                  AND w.slots > (SELECT count(*) FROM reelstate.tasks r
                                 WHERE r.worker_id = w.id))
            THEN NULL ELSE (SELECT now FROM clock) - make_interval(secs => %(grace)s) END AS ready_before
-    FROM reelstate.lanes l
-    WHERE l.pipeline = ANY (%(pipelines)s::text[]) AND l.needs <@ %(capabilities)s::text[]
-      AND (SELECT NOT runs_suspect AND (running = 0 OR NOT %(suspect)s) FROM held)
+    FROM fit JOIN reelstate.lanes l ON l.pipeline = ANY (fit.pipelines) AND l.needs <@ fit.capabilities
 ), first AS MATERIALIZED (
     SELECT t.place
     FROM mine
@@ -44,14 +60,33 @@ WITH clock AS (
     ) t
     JOIN mine ON mine.id = CASE WHEN %(suspect)s THEN -t.lane ELSE t.lane END
     WHERE mine.ready_before IS NULL OR t.ready_at <= mine.ready_before
+), taken AS (
+    UPDATE reelstate.tasks t
+    SET status = 'running', worker_id = %(worker_id)s, last_worker = %(worker_id)s, token = t.token + 1,
+        attempt = t.attempt + 1, percent = 0,
+        alone = fit.running = 0 AND (%(suspect)s OR (fit.slots = 1 AND %(alone)s)),
+        claimed_at = clock.now, progress_at = clock.now, started_at = coalesce(t.started_at, clock.now),
+        lease_expires_at = clock.now + make_interval(secs => least(t.lease, t.stall_after, t.timeout)),
+        version = t.version + 1, actor = 'worker', reason = NULL, changed_at = clock.now
+    FROM clock CROSS JOIN fit
+    WHERE t.ctid = ANY (ARRAY(SELECT place FROM first UNION ALL SELECT place FROM named))
+    RETURNING t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
+              t.checkpoint
+), begun AS (
+    UPDATE reelstate.jobs j
+    SET status = j.phase, started_at = coalesce(j.started_at, clock.now), version = j.version + 1, actor = 'worker',
+        reason = NULL, changed_at = clock.now
+    FROM clock
+    WHERE j.id = ANY (ARRAY(SELECT job_id FROM taken)) AND j.status = 'pending'
+    RETURNING j.id, j.pipeline_id, j.spec, j.status
+), active AS MATERIALIZED (
+    SELECT id, pipeline_id, spec, status FROM reelstate.jobs
+    WHERE id = ANY (ARRAY(SELECT job_id FROM taken)) AND status <> 'pending'
+    FOR KEY SHARE
 )
-UPDATE reelstate.tasks t
-SET status = 'running', worker_id = %(worker_id)s, last_worker = %(worker_id)s, token = t.token + 1,
-    attempt = t.attempt + 1, alone = %(alone)s AND (SELECT running = 0 FROM held), percent = 0,
-    claimed_at = clock.now, progress_at = clock.now, started_at = coalesce(t.started_at, clock.now),
-    lease_expires_at = clock.now + make_interval(secs => least(t.lease, t.stall_after, t.timeout)),
-    version = t.version + 1, actor = 'worker', reason = NULL, changed_at = clock.now
+SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
+       t.checkpoint, j.pipeline_id, CASE WHEN t.place = 1 THEN j.spec END AS spec, j.status,
+       clock.now, EXISTS (SELECT FROM fit) AS fit
 FROM clock
-WHERE t.ctid = ANY (ARRAY(SELECT place FROM first UNION ALL SELECT place FROM named))
-RETURNING t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
-          t.checkpoint
+LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY job_id) AS place FROM taken) t ON true
+LEFT JOIN (SELECT * FROM begun UNION ALL SELECT * FROM active) j ON j.id = t.job_id

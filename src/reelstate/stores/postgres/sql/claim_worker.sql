@@ -2,7 +2,7 @@
 -- only be run alone. One claim of a worker waits here for another, and a disable for both. What the other took is seen
 -- by the next statement only, so `claim` looks again.
 WITH named AS MATERIALIZED (
-    SELECT w.id, w.status, w.slots, n.enabled, coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
+    SELECT w.status, n.enabled, coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
            coalesce(%(capabilities)s::text[], w.capabilities) AS capabilities
     FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
     WHERE w.id = %(worker_id)s
@@ -20,6 +20,5 @@ WITH named AS MATERIALIZED (
     SELECT count(*) AS running, coalesce(bool_or(t.lost > 0), false) AS runs_suspect
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
 )
-SELECT named.status, named.enabled, named.slots, held.running, held.runs_suspect,
-       named.pipelines, named.capabilities, suspect.job_id, suspect.stage, suspect.part
+SELECT named.status, named.enabled, held.running, held.runs_suspect, suspect.job_id, suspect.stage, suspect.part
 FROM named CROSS JOIN held LEFT JOIN suspect ON true

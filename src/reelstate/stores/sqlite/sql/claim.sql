@@ -2,13 +2,17 @@
 -- merged), or those tasks that a hint has named.
 -- A lane that prefers what this worker lacks is left alone while its tasks are fresh and a better worker is idle.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked
--- or passed over, because a write transaction has the database to itself.
+-- or passed over, because a write transaction has the database to itself. The worker has been looked at, and of the
+-- jobs `claim_jobs` tells, for a statement that gives rows can't be part of another.
 WITH given (job_id, stage, part) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
+), worker AS MATERIALIZED (
+    SELECT slots, coalesce(:pipelines, pipelines) AS pipelines, coalesce(:capabilities, capabilities) AS capabilities
+    FROM workers WHERE id = :worker_id
 ), mine AS MATERIALIZED (
     SELECT l.id,
            CASE WHEN NOT EXISTS (SELECT 1 FROM json_each(l.prefers) AS wanted
-                                 WHERE wanted.value NOT IN (SELECT value FROM json_each(:capabilities)))
+                                 WHERE wanted.value NOT IN (SELECT value FROM json_each(worker.capabilities)))
                   OR NOT EXISTS (
                SELECT 1 FROM workers AS w JOIN worker_names AS n ON n.name = w.name
                WHERE w.status = 'active' AND n.enabled
@@ -20,10 +24,10 @@ WITH given (job_id, stage, part) AS (
                  AND coalesce(w.last_heartbeat_at, w.registered_at) > :now - :stale
                  AND w.slots > (SELECT count(*) FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = w.id))
            THEN NULL ELSE :now - :grace END AS ready_before
-    FROM lanes AS l
-    WHERE l.pipeline IN (SELECT value FROM json_each(:pipelines))
+    FROM worker CROSS JOIN lanes AS l
+    WHERE l.pipeline IN (SELECT value FROM json_each(worker.pipelines))
       AND NOT EXISTS (SELECT 1 FROM json_each(l.needs) AS needed
-                      WHERE needed.value NOT IN (SELECT value FROM json_each(:capabilities)))
+                      WHERE needed.value NOT IN (SELECT value FROM json_each(worker.capabilities)))
 ), first AS (
     SELECT t.rowid AS place
     FROM mine CROSS JOIN tasks AS t
@@ -41,9 +45,11 @@ WITH given (job_id, stage, part) AS (
 )
 UPDATE tasks
 SET status = 'running', worker_id = :worker_id, last_worker = :worker_id, token = token + 1,
-    attempt = attempt + 1, alone = :alone, percent = 0, claimed_at = :now, progress_at = :now,
+    attempt = attempt + 1, alone = :suspect OR (:alone AND (SELECT slots = 1 FROM worker)
+        AND NOT EXISTS (SELECT 1 FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = :worker_id)), percent = 0, claimed_at = :now, progress_at = :now,
     started_at = coalesce(started_at, :now),
     lease_expires_at = :now + min(lease, coalesce(stall_after, lease), coalesce(timeout, lease)),
     version = version + 1, actor = 'worker', reason = NULL, changed_at = :now
 WHERE rowid IN (SELECT place FROM first UNION ALL SELECT place FROM named)
-RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint
+RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
+          NULL AS pipeline_id, NULL AS spec, NULL AS job_status, :now AS at, 1 AS fit

@@ -2,7 +2,7 @@
 -- only be run alone.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated subquery.
 WITH named AS MATERIALIZED (
-    SELECT w.status, w.slots, n.enabled, coalesce(:pipelines, w.pipelines) AS pipelines,
+    SELECT w.status, n.enabled, coalesce(:pipelines, w.pipelines) AS pipelines,
            coalesce(:capabilities, w.capabilities) AS capabilities
     FROM workers AS w JOIN worker_names AS n ON n.name = w.name
     WHERE w.id = :worker_id
@@ -21,6 +21,5 @@ WITH named AS MATERIALIZED (
     SELECT count(*) AS running, coalesce(max(lost > 0), 0) AS runs_suspect
     FROM tasks WHERE status = 'running' AND worker_id = :worker_id
 )
-SELECT named.status, named.enabled, named.slots, held.running, held.runs_suspect,
-       named.pipelines AS pipelines, named.capabilities AS capabilities, suspect.job_id, suspect.stage, suspect.part
+SELECT named.status, named.enabled, held.running, held.runs_suspect, suspect.job_id, suspect.stage, suspect.part
 FROM named CROSS JOIN held LEFT JOIN suspect ON true

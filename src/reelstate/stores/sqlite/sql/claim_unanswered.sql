@@ -1,0 +1,5 @@
+-- What a claim has leased to this worker whose answer never came: all that was claimed since its last answer.
+SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
+       NULL AS pipeline_id, NULL AS spec, NULL AS job_status, NULL AS at, 1 AS fit
+FROM tasks
+WHERE status = 'running' AND worker_id = :worker_id AND claimed_at > :since
