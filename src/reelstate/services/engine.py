@@ -17,22 +17,26 @@ from reelstate.core.model import (
     JobDetail,
     Json,
     LogEntry,
+    NewVideo,
     Page,
     Progress,
     Reclaimed,
     Release,
     Report,
+    StepEntry,
     Submission,
     Submitted,
     Task,
     TaskKey,
     Verdict,
+    Video,
+    VideoDetail,
     Worker,
 )
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.dispatch.poll import PollDispatch
-from reelstate.services import keep, observe, workers
+from reelstate.services import keep, observe, videos, workers
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import Claiming, Claims, claim
 from reelstate.services.complete import complete
@@ -51,6 +55,7 @@ from reelstate.services.release import release
 from reelstate.services.repair import Finding
 from reelstate.services.report import report
 from reelstate.services.submit import submit
+from reelstate.services.videos import Change, VideoFilter
 from reelstate.services.watch import wait, watch
 from reelstate.services.workers import Registration
 from reelstate.stores.store import Store
@@ -92,6 +97,19 @@ class Engine:
         if any(answer.verdict is Verdict.OK and _starts_now(submission) for answer, submission in made):
             self.dispatch.ring(Bell.WORK)
         return answers
+
+    async def submit_video(
+        self, /, source: str, *, title: str = "", pipeline: str = videos.TRANSCODE, spec: Json = None, **options: Any
+    ) -> Submitted:
+        """Make a video and its first version in one transaction; options are those of `Submission`."""
+        video = NewVideo(source=source, title=title)
+        return await self.submit(pipeline, spec, video=video, **options)
+
+    async def retranscode(
+        self, /, video_id: int, *, pipeline: str = videos.TRANSCODE, spec: Json = None, **options: Any
+    ) -> Submitted:
+        """Submit a further version: what the spec leaves out is as in the one before. The old one plays meanwhile."""
+        return await self.submit(pipeline, spec, video=video_id, **options)
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make ready what is due, and move on what was missed."""
@@ -182,6 +200,40 @@ class Engine:
         follows = Bell.WORK if target is JobStatus.PENDING else Bell.REST
         return self._operated(await force(self.store, self.catalogue, operation, target), Bell.STOP, follows)
 
+    async def pin(self, /, video_id: int, job_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
+        """Have a video play one completed version, whatever comes after it."""
+        return await videos.pin(self.store, Change(video_id=video_id, actor=actor, reason=reason), job_id)
+
+    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
+        """Have a video play its newest completed version again."""
+        return await videos.unpin(self.store, Change(video_id=video_id, actor=actor, reason=reason))
+
+    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> int:
+        """Pin a video to the version before the one that plays; gives its job."""
+        return await videos.rollback(self.store, Change(video_id=video_id, actor=actor, reason=reason))
+
+    async def delete_video(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
+        """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
+        change = Change(video_id=video_id, actor=actor, reason=reason)
+        verdict = await videos.delete_video(self.store, self.catalogue, change)
+        return self._rung((verdict, [Bell.STOP, Bell.REST] if verdict is Verdict.OK else []))
+
+    async def remove_versions(self, *, keep: float, limit: int = 100) -> list[int]:
+        """Remove versions superseded for so many seconds; gives the jobs whose bytes are still to be deleted."""
+        return await videos.remove_versions(self.store, keep=keep, limit=limit)
+
+    async def swept_versions(self, job_ids: Collection[int]) -> None:
+        """Note that the bytes of removed versions are gone."""
+        await videos.swept(self.store, job_ids)
+
+    async def video(self, video_id: int) -> VideoDetail:
+        """A video with its versions, the newest first."""
+        return await videos.show_video(self.store, self.catalogue, video_id)
+
+    async def videos(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Video]:
+        """Videos, the newest first; the rest of the options are those of `VideoFilter`."""
+        return await videos.list_videos(self.store, VideoFilter(**wanted), limit=limit, after=after)
+
     async def job(self, job_id: int) -> JobDetail:
         return await observe.observe_job(self.store, self.catalogue, job_id)
 
@@ -232,6 +284,12 @@ class Engine:
         self, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
     ) -> Page[LogEntry]:
         return await observe.observe_logs(self.store, job_id, key=key, limit=limit, after=after)
+
+    async def steps(
+        self, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+    ) -> Page[StepEntry]:
+        """The commands that its runs have started: arguments, exit code, time taken, output."""
+        return await observe.observe_steps(self.store, job_id, key=key, limit=limit, after=after)
 
     async def register(self, /, name: str, **options: Any) -> int:
         """Make a worker instance known; options are those of `Registration`."""

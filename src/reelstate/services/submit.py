@@ -13,16 +13,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reelstate.core.document import LIMITS, Limits, encode, plain_text
+from reelstate.core.document import LIMITS, Limits, encode, plain_text, whole
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest
-from reelstate.core.model import Submission, Submitted, Verdict
+from reelstate.core.model import NewVideo, Submission, Submitted, Verdict
 from reelstate.core.policy import priority_number
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
+from reelstate.services.video_rows import Placed, Placing, place
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 USER_LIMIT = 255
+TITLE_LIMIT = 1000
+SOURCE_LIMIT = 8192
 LONGEST_DELAY = 10 * 365 * 86_400.0
 
 
@@ -33,6 +36,7 @@ class _Alike(NamedTuple):
     user_id: str
     priority: int
     delay: float
+    video_id: int | None = None
 
     def openings(self, job_ids: list[int]) -> list[OpeningStage]:
         """The stages that wait for nothing."""
@@ -48,6 +52,7 @@ class _Alike(NamedTuple):
             "phase": self.declared.graph.first_phase,
             "priority": self.priority,
             "delay": self.delay,
+            "video_id": self.video_id,
         }
 
 
@@ -60,18 +65,25 @@ class _Request:
     delay: float
     run_after: datetime | None
     key: str | None
+    video: NewVideo | int | None = None
 
     @property
     def alike(self) -> _Alike:
-        return _Alike(self.declared, self.user_id, self.priority, self.delay)
+        video_id = self.video if isinstance(self.video, int) else None
+        return _Alike(self.declared, self.user_id, self.priority, self.delay, video_id)
 
     @property
     def digest(self) -> str:
         """Equal for equal requests, so that a key can't stand for two of them. The order of names does not matter."""
         spec = json.dumps(json.loads(self.spec), sort_keys=True)
         when = self.delay if self.run_after is None else self.run_after.timestamp()
-        parts = (self.declared.graph.name, spec, self.priority, when)
+        parts: tuple[object, ...] = (self.declared.graph.name, spec, self.priority, when)
+        if self.video is not None:
+            parts += (self.video.source, self.video.title) if isinstance(self.video, NewVideo) else (self.video,)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    def placed(self, placed: Placed) -> _Request:
+        return replace(self, video=placed.video_id, spec=placed.spec)
 
     def starting(self, now: datetime) -> _Request:
         """The same with its start as seconds from now, by the store's clock."""
@@ -123,11 +135,29 @@ async def _submit(
         if answer.verdict is Verdict.OK
     ]
     if fresh:
-        fresh = await _timed(transaction, fresh)
+        fresh = await _placed(transaction, await _timed(transaction, fresh))
         groups = _grouped(fresh)
         for alike, rows in groups.items():
             await _make(transaction, catalogue, alike, rows)
-    return answers
+    return await _with_videos(transaction, requests, answers)
+
+
+async def _placed(transaction: Transaction, fresh: list[tuple[int, _Request]]) -> list[tuple[int, _Request]]:
+    """The requests for a version of a video, with that video made and their specs complete."""
+    wanted = [
+        Placing(request.video, request.user_id, request.spec) for _, request in fresh if request.video is not None
+    ]
+    if not wanted:
+        return fresh
+    placed = iter(await place(transaction, wanted))
+    return [(job_id, request if request.video is None else request.placed(next(placed))) for job_id, request in fresh]
+
+
+async def _with_videos(transaction: Transaction, requests: list[_Request], answers: list[Submitted]) -> list[Submitted]:
+    if all(request.video is None for request in requests):
+        return answers
+    videos: dict[int, int] = dict(await transaction.run("videos_of", job_ids=[answer.job_id for answer in answers]))
+    return [replace(answer, video_id=videos.get(answer.job_id)) for answer in answers]
 
 
 async def _fresh_ids(transaction: Transaction, count: int) -> list[int]:
@@ -138,7 +168,7 @@ async def _make(transaction: Transaction, catalogue: Catalogue, alike: _Alike, r
     """Make jobs and open what they begin with: in one statement where that is one stage of one part."""
     job_ids = [row[0] for row in rows]
     match alike.openings(job_ids):
-        case [OpeningStage(fans_out=False) as single]:
+        case [OpeningStage(fans_out=False) as single] if alike.video_id is None:
             await _make_single(transaction, alike, single, rows)
         case openings:
             await transaction.run("submit", Batch(("id", "spec"), rows), **alike.parameters())
@@ -196,6 +226,8 @@ def _all_alike(requests: list[_Request]) -> _Alike | None:
     first, *others = {request.alike for request in requests}
     if others or any(request.key is not None or request.run_after is not None for request in requests):
         return None
+    if any(request.video is not None for request in requests):
+        return None
     match first.openings([]):
         case [OpeningStage(fans_out=False)]:
             return first
@@ -230,4 +262,20 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _R
         float(submission.delay),
         submission.run_after,
         None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
+        _checked_video(submission),
+    )
+
+
+def _checked_video(submission: Submission) -> NewVideo | int | None:
+    video = submission.video
+    if video is None:
+        return None
+    if not isinstance(submission.spec, dict):
+        raise InvalidRequest("spec", "the spec of a video's version is an object", hint='for example {"profile": …}')
+    if not isinstance(video, NewVideo):
+        return whole("video", video)
+    if not video.source:
+        raise InvalidRequest("source", "a video comes from somewhere", hint="a path or an address")
+    return NewVideo(
+        source=plain_text("source", video.source, SOURCE_LIMIT), title=plain_text("title", video.title, TITLE_LIMIT)
     )

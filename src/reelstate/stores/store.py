@@ -26,6 +26,7 @@ TIMES = frozenset(
         "claimed_at",
         "created_at",
         "declared_at",
+        "deleted_at",
         "finished_at",
         "grace_until",
         "last_heartbeat_at",
@@ -34,6 +35,7 @@ TIMES = frozenset(
         "progress_at",
         "ready_at",
         "registered_at",
+        "removed_at",
         "run_after",
         "seen_at",
         "started_at",
@@ -42,6 +44,7 @@ TIMES = frozenset(
 )
 DOCUMENTS = frozenset(
     {
+        "argv",
         "capabilities",
         "checkpoint",
         "data",
