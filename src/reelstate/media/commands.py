@@ -250,7 +250,7 @@ def _output(grid: Grid, chunk: Chunk, rung: PlannedRung, path: str, threads: int
     header = "delay_moov" if chunk.number == 0 else "empty_moov"
     return (
         *_encoder(grid, rung, threads),
-        *("-pix_fmt", "yuv420p", "-frames:v", str(chunk.frames), "-fps_mode", "passthrough"),
+        *("-pix_fmt", "yuv420p", "-frames:v", str(chunk.frames), "-fps_mode", "cfr", "-r", str(grid.rate)),
         *ANONYMOUS,
         *("-fflags", "+bitexact", "-video_track_timescale", str(grid.timescale)),
         *("-movflags", f"+frag_keyframe+{header}+default_base_moof+frag_discont"),
