@@ -14,6 +14,7 @@ from reelstate.app import store_at
 from reelstate.services.engine import Engine
 from tests.engines import DIALECTS, FakeClock, engine_at
 from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
+from tests.s3 import S3Server, S3Unavailable, s3_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs the tests in the background has them ignore ctrl-C, and their processes would inherit that.
@@ -44,6 +45,27 @@ def _do_without(error: PostgresUnavailable) -> NoReturn:
     if os.environ.get("REELSTATE_REQUIRE_POSTGRES"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """One S3 server for the whole process; each test takes a bucket of its own."""
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(s3_server(tmp_path_factory.mktemp("s3")))
+        except (S3Unavailable, OSError) as error:
+            pytest.skip(f"S3 IS NOT TESTED, its server can't be started here: {error}")
+        yield server
+
+
+@pytest.fixture
+def bucket_url(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty place in a bucket, the test's own, with its credentials in the environment."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3.new_place()
 
 
 @pytest.fixture

@@ -51,15 +51,23 @@ class SourceCache:
 
     @asynccontextmanager
     async def _settled(self, path: Path) -> AsyncIterator[None]:
-        """The file, with its lock held shared. A lock is let go before another is taken: meanwhile anything may be."""
+        """The file, with its lock held shared.
+
+        No lock is waited for in a thread, which a task that is stopped would leave behind; and whoever waits to fetch
+        looks again each time, because another may have fetched meanwhile and go on holding what it reads.
+        """
+        wait = SHORTEST_WAIT
         while True:
-            async with _locked(path, fcntl.LOCK_SH) as current:
-                if current and await asyncio.to_thread(_used, path):
+            with _locked(path, fcntl.LOCK_SH) as locked:
+                if locked and await asyncio.to_thread(_used, path):
                     yield
                     return
-            async with _locked(path, fcntl.LOCK_EX) as current:
-                if current and not await asyncio.to_thread(path.exists):
+            with _locked(path, fcntl.LOCK_EX) as locked:
+                if locked and not await asyncio.to_thread(path.exists):
                     await self._fetch(path)
+                    continue
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
 
     async def _fetch(self, path: Path) -> None:
         key = source(path.name)
@@ -83,20 +91,14 @@ async def _as_it_is(path: Path) -> AsyncIterator[Path]:
     yield path
 
 
-@asynccontextmanager
-async def _locked(path: Path, kind: int) -> AsyncIterator[bool]:
-    """The lock of a source, and whether it is still the one that counts."""
-    with _opened(path) as descriptor:
-        await _flock(descriptor, kind)
-        yield _current(path, descriptor)
-
-
-async def _flock(descriptor: int, kind: int) -> None:
-    """Wait for a lock without holding a thread: a task that is stopped meanwhile leaves nothing behind."""
-    wait = SHORTEST_WAIT
-    while not _flocked(descriptor, kind):
-        await asyncio.sleep(wait)
-        wait = min(2 * wait, LONGEST_WAIT)
+@contextmanager
+def _locked(path: Path, kind: int) -> Iterator[bool]:
+    """The lock of a source, and whether we have got it; its last holder may have removed the one that we opened."""
+    descriptor = os.open(f"{path}{LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        yield _flocked(descriptor, kind) and _current(path, descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _flocked(descriptor: int, kind: int) -> bool:
@@ -107,17 +109,7 @@ def _flocked(descriptor: int, kind: int) -> bool:
     return True
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(f"{path}{LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
 def _current(path: Path, descriptor: int) -> bool:
-    """Whether the lock file is still the one by that name: its last holder may have removed it."""
     try:
         return os.path.samestat(os.stat(f"{path}{LOCK}"), os.fstat(descriptor))  # noqa: PTH116 - beside fstat
     except FileNotFoundError:
@@ -147,8 +139,8 @@ def _entries(folder: Path) -> list[tuple[float, int, Path]]:
 def _removed(path: Path) -> bool:
     """Remove a source that nobody holds, with its lock file."""
     entry = path.with_suffix("") if path.suffix == PART else path
-    with _opened(entry) as descriptor:
-        if not _flocked(descriptor, fcntl.LOCK_EX) or not _current(entry, descriptor):
+    with _locked(entry, fcntl.LOCK_EX) as locked:
+        if not locked:
             return False
         path.unlink(missing_ok=True)
         if not entry.exists():

@@ -62,14 +62,14 @@ def open_storage(url: str) -> Storage:
     Nothing is touched yet. Credentials of buckets come from where their own tools take them (`AWS_…`, `GOOGLE_…`,
     `AZURE_…`), never from the address.
     """
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, _ = url.partition("://")
     if not separator:
         return Folder(_folder(url))
     if scheme == "file":
         return Folder(_folder(_file_path(url)))
     if scheme not in BUCKETS:
         raise _wrong(f"{scheme[:20]}:// is not known", "a folder, or file://, s3://, gs:// or az:// with a prefix")
-    if not rest.strip("/"):
+    if not urlsplit(url).netloc:
         raise _wrong(f"{url} names no bucket", f"for example {scheme}://bucket/prefix")
     _check_plain(url)
     return Bucket(url.rstrip("/"))
