@@ -223,7 +223,7 @@ async def test_a_version_builds_only_on_a_completed_one_of_the_same_video(engine
 
 async def test_a_further_version_under_its_key_is_the_same_though_the_library_changed(engine: Engine) -> None:
     video_id, _ = await a_library(engine, 1)
-    wanted = {"spec": {"qualities": ["720p"]}, "idempotency_key": "again"}
+    wanted: dict[str, Any] = {"spec": {"qualities": ["720p"]}, "idempotency_key": "again"}
     first = await engine.retranscode(video_id, **wanted)
     await completed(engine, first)
     again = await engine.retranscode(video_id, **wanted)
