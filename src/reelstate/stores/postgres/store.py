@@ -204,8 +204,11 @@ class PostgresStore:
                     return await flow(
                         PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
                     )
-        except (Again, Away) as error:
-            logger.info("a statement is run again with a closer look: %s", error)
+        except Again as error:
+            logger.info("a statement must be run again: %s", error)
+        except Away as error:
+            logger.warning("the database is away, and a statement has got no answer: %s", error)
+            await self._pool.check()
         return await self.write(again)
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
