@@ -33,7 +33,7 @@ from reelstate.stores.sqlite.store import SQLiteStore
 from tests.engines import SIMPLE, a_worker, done, engine_at
 from tests.postgres import PostgresServer
 
-TABLES = ("jobs", "stages", "tasks", "events", "idempotency", "logs", "workers")
+TABLES = ("jobs", "stages", "tasks", "events", "idempotency", "logs", "steps", "workers")
 SECRET = "hunter2-the-secret"
 
 Request = Callable[[Engine], Awaitable[object]]

@@ -9,7 +9,7 @@ from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Completion, Failure, LogLine, Progress, Release, Submission, TaskKey, Verdict
+from reelstate.core.model import Completion, Failure, LogLine, Progress, Release, Step, Submission, TaskKey, Verdict
 from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
@@ -41,6 +41,7 @@ __all__ = [
     "Settings",
     "Skip",
     "StageSpec",
+    "Step",
     "Stopped",
     "Submission",
     "TaskKey",

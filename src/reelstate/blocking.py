@@ -121,6 +121,7 @@ class Connection:
     wait = blocking(Engine.wait)
     worker_history = blocking(Engine.worker_history)
     logs = blocking(Engine.logs)
+    steps = blocking(Engine.steps)
     register = blocking(Engine.register)
     workers = blocking(Engine.workers)
     move_worker = blocking(Engine.move_worker)

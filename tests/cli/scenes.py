@@ -1,6 +1,6 @@
 """Jobs in the states that the commands are about."""
 
-from reelstate.core.model import LogLine, Progress
+from reelstate.core.model import LogLine, Progress, Step
 from reelstate.services.engine import Engine
 from tests.engines import a_worker, done, failed
 
@@ -50,6 +50,10 @@ async def running(engine: Engine) -> int:
             percent=50,
             message=f"frame {number}",
             logs=(LogLine(message=f"line {number} [red]", metadata={"fps": 24}), LogLine(message="oh", level="error")),
+            steps=(
+                Step(number=1, argv=["ffmpeg", "-i", "a film [red].mp4"], exit_code=0, seconds=1.5),
+                Step(number=2, argv=["ffmpeg", "-x"], exit_code=1, seconds=0.1, output="first\n[bold]no such option"),
+            ),
         )
         for number, task in enumerate(tasks)
     ]

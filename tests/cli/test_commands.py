@@ -22,7 +22,7 @@ from tests.vandal import Vandal
 REEL = Path(sys.executable).with_name("reel")
 COMMANDS = (
     *("cancel", "config", "demo", "doctor", "force", "history", "job", "jobs", "logs", "machines", "migrate"),
-    *("quarantine", "retry", "submit", "up", "watch", "worker", "workers"),
+    *("quarantine", "retry", "steps", "submit", "up", "watch", "worker", "workers"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )
 

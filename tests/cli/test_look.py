@@ -62,7 +62,15 @@ def test_a_failed_job_is_told_with_its_error_and_what_to_do(reel: Reel, columns:
 
 def test_json_is_json_whatever_the_terminal(reel: Reel) -> None:
     job_id = reel.engine(scenes.running)
-    for arguments in (["jobs"], ["job", job_id], ["history", job_id], ["logs", job_id], ["workers"], ["config"]):
+    for arguments in (
+        ["jobs"],
+        ["job", job_id],
+        ["history", job_id],
+        ["logs", job_id],
+        ["steps", job_id],
+        ["workers"],
+        ["config"],
+    ):
         answer = reel(*arguments, "--json", COLUMNS="20", NO_COLOR="", FORCE_COLOR="1", TERM="xterm-256color")
         assert answer.json
         assert "\x1b" not in answer.stdout
@@ -116,6 +124,20 @@ def test_logs_are_those_of_a_job_a_stage_or_a_part(reel: Reel) -> None:
     assert messages("--part", 0) == ["line 0 [red]", "oh"]
     assert messages("--stage", "part") == messages()
     assert 'part/1 info line 1 [red] {"fps": 24}' in reel("logs", job_id).stdout
+
+
+def test_steps_are_those_of_a_job_a_stage_or_a_part_or_those_that_failed(reel: Reel) -> None:
+    job_id = reel.engine(scenes.running)
+
+    def told(*options: object) -> list[tuple[int, int]]:
+        return [(step["part"], step["exit_code"]) for step in reel("steps", job_id, "--json", *options).json]
+
+    assert told() == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert told("--stage", "part", "--part", 1) == [(1, 0), (1, 1)]
+    assert told("--failed") == [(0, 1), (1, 1)]
+    page = reel("steps", job_id, "--part", 0).words
+    assert "part/0 exit 0 1.5 s ffmpeg -i 'a film [red].mp4'" in page
+    assert "part/0 exit 1 0.1 s ffmpeg -x first [bold]no such option" in page
 
 
 def test_logs_of_a_resting_job_are_followed_to_their_end(reel: Reel) -> None:

@@ -1,4 +1,4 @@
-"""observe: jobs, tasks, events and logs in pages; the record replays to the rows."""
+"""observe: jobs, tasks, events, logs and steps in pages; the record replays to the rows."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus, TaskStatus
-from reelstate.core.model import Event, LogLine, Page, TaskKey
+from reelstate.core.model import Event, LogLine, Page, Step, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.services.engine import Engine
 from reelstate.services.operate.retry import From
@@ -123,7 +123,12 @@ async def test_a_cursor_that_is_none_is_refused(engine: Engine, after: str) -> N
     with pytest.raises(InvalidRequest):
         await engine.jobs(after=after)
     if after:
-        for read in (engine.tasks(job_id, after=after), engine.events(after=after), engine.logs(job_id, after=after)):
+        for read in (
+            engine.tasks(job_id, after=after),
+            engine.events(after=after),
+            engine.logs(job_id, after=after),
+            engine.steps(job_id, after=after),
+        ):
             with pytest.raises(InvalidRequest):
                 await read
 
@@ -363,3 +368,23 @@ async def test_logs_are_listed_from_the_oldest_in_pages_by_job_or_task(engine: E
     assert messages == ["0a", "0b", "x", "1a", "1b", "x", "2a", "2b", "x"]
     own = (await engine.logs(first.key.job_id, key=second.key)).items
     assert [(entry.part, entry.message) for entry in own] == [(1, "x")] * 3
+
+
+async def test_steps_are_listed_from_the_oldest_in_pages_by_job_or_task(engine: Engine) -> None:
+    first, second = await running_parts(engine, 2)
+    worker = (await task_at(engine, first.key)).worker_id or 0
+    for number in (1, 2):
+        said = [progress(task, steps=(Step(number=number, argv=[f"{task.key.part}"]),)) for task in (first, second)]
+        await engine.report(worker, said)
+
+    def read(**page: Any) -> Awaitable[Page[Any]]:
+        return engine.steps(first.key.job_id, **page)
+
+    pages = await every_page(read, 3)
+    assert [(step.number, step.argv) for page in pages for step in page] == [
+        (1, ["0"]),
+        (1, ["1"]),
+        (2, ["0"]),
+        (2, ["1"]),
+    ]
+    assert [step.number for step in (await read(key=second.key)).items] == [1, 2]

@@ -1,5 +1,6 @@
-"""report: a worker's word renews its leases, notes progress, keeps checkpoints and logs."""
+"""report: a worker's word renews its leases, notes progress, keeps checkpoints, logs and steps."""
 
+import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, TooLarge, WorkerRefused
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import ClaimedTask, LogLine, Progress, Report, TaskKey, Verdict
+from reelstate.core.model import ClaimedTask, LogLine, Progress, Report, Step, TaskKey, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
@@ -242,6 +243,65 @@ async def test_the_logs_of_a_lost_run_are_not_kept(engine: Engine, clock: FakeCl
     await lose(engine, clock)
     await engine.report(worker, [progress(task, logs=(LogLine(message="late"),))])
     assert (await engine.logs(task.key.job_id)).items == []
+
+
+# Steps.
+
+
+async def test_steps_are_kept_in_order_with_their_run(engine: Engine, clock: FakeClock) -> None:
+    first, second = await running_parts(engine, 2)
+    own = (
+        Step(number=1, argv=["ffmpeg", "-i", "a b"], exit_code=0, seconds=1.5, output="all well"),
+        Step(number=2, argv=("ffmpeg",), exit_code=None),
+    )
+    items = [progress(first, steps=own), progress(second, steps=(Step(number=1, argv=["x"], exit_code=137),))]
+    await engine.report(await owner_of(engine, first), items)
+    entries = (await engine.steps(first.key.job_id)).items
+    told = [(step.part, step.token, step.number, step.argv, step.exit_code, step.seconds) for step in entries]
+    assert told == [
+        (0, 1, 1, ["ffmpeg", "-i", "a b"], 0, 1.5),
+        (0, 1, 2, ["ffmpeg"], None, 0.0),
+        (1, 1, 1, ["x"], 137, 0.0),
+    ]
+    assert entries[0].output == "all well"
+    assert {step.at for step in entries} == {clock.now}
+
+
+async def test_a_step_told_twice_is_kept_once_but_every_run_has_its_own(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    step = Step(number=1, argv=["ffmpeg"], exit_code=0)
+    await say(engine, task, steps=(step,))
+    await say(engine, task, steps=(step, Step(number=2, argv=["ffmpeg"], exit_code=1)))
+    worker = await owner_of(engine, task)
+    await lose(engine, clock)
+    again = await take_one(engine, worker)
+    await say(engine, again, steps=(step,))
+    told = [(entry.token, entry.number) for entry in (await engine.steps(task.key.job_id)).items]
+    assert told == [(1, 1), (1, 2), (2, 1)]
+
+
+async def test_the_steps_of_a_lost_run_are_not_kept(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    worker = await owner_of(engine, task)
+    await lose(engine, clock)
+    again = await take_one(engine, worker)
+    late = progress(task, steps=(Step(number=1, argv=["late"]),))
+    await engine.report(worker, [late, progress(again, steps=(Step(number=1, argv=["in time"]),))])
+    assert [entry.argv for entry in (await engine.steps(task.key.job_id)).items] == [["in time"]]
+
+
+async def test_steps_are_stored_without_passwords_and_in_bounds(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    address = "https://user:hunter2@host/film"
+    long = Step(number=1, argv=["ffmpeg", address, *["ü" * 9_000] * 50, "out.mp4"], output=f"{address}\0" * 90_000)
+    await say(engine, task, steps=(long,))
+    (entry,) = (await engine.steps(task.key.job_id)).items
+    assert entry.argv[:2] == ["ffmpeg", "https://user:***@host/film"]
+    assert entry.argv[-1] == "out.mp4"
+    assert "…" in entry.argv
+    assert len(json.dumps(entry.argv, ensure_ascii=False).encode()) <= 16 * 1024
+    assert len(entry.output) <= 64 * 1024
+    assert "hunter2" not in entry.output
 
 
 # Heartbeats.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.core.document import encode, encode_optional, plain_text, shorten
+from reelstate.core.document import encode, encode_optional, plain_text, shorten, shorten_words
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 from tests.core.properties import quickly
@@ -134,3 +134,15 @@ def test_a_plain_text_that_can_not_be_stored_is_refused(value: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         plain_text("name", value, 100)
     assert refused.value.field == "name"
+
+
+@pytest.mark.parametrize("limit", [100, 1000, 16_384])
+@pytest.mark.parametrize(
+    "words", [[], ["a"], ["a", "b" * 50_000, "c"], ['\x01"' * 9_000] * 9, ["ü" * 700] * 90, ["-i"] * 9_000]
+)
+def test_a_list_of_words_is_cut_in_its_middle(words: list[str], limit: int) -> None:
+    short = shorten_words(words, limit)
+    assert len(json.dumps(short, ensure_ascii=False, separators=(",", ":")).encode()) <= limit
+    assert "…" in short or len(short) == len(words)
+    if len(words) == 9_000:
+        assert short.index("…") == len(short) // 2 > 1

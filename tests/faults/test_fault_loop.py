@@ -14,6 +14,7 @@ from reelstate.core.model import (
     LogLine,
     Progress,
     Release,
+    Step,
     Submission,
     TaskKey,
     Verdict,
@@ -33,6 +34,7 @@ GRAPH = Graph.of(
     ],
 )
 MANY = 60
+A_STEP = Step(number=1, argv=["ffmpeg"], exit_code=0)
 
 
 @dataclass
@@ -79,7 +81,10 @@ VERBS: dict[str, Verb] = {
     "claim": lambda engine, scene, _: engine.claim(scene.worker, 3),
     "report": lambda engine, scene, _: engine.report(
         scene.worker,
-        [Progress(key=t.key, token=t.token, percent=1, logs=(LogLine(message="hm"),)) for t in scene.running],
+        [
+            Progress(key=t.key, token=t.token, percent=1, logs=(LogLine(message="hm"),), steps=(A_STEP,))
+            for t in scene.running
+        ],
     ),
     "complete": lambda engine, scene, _: engine.complete(completions(scene.running)),
     "fail": lambda engine, scene, _: engine.fail(failures(scene.running)),
@@ -122,7 +127,7 @@ async def visible(engine: Engine, scene: Scene) -> list[object]:
     jobs = (await engine.jobs(limit=10_000)).items
     tasks = [task for job_id in (scene.job_id, scene.resting) for task in (await engine.tasks(job_id)).items]
     workers = [(worker.id, worker.status, worker.enabled, worker.version) for worker in await engine.workers()]
-    return [jobs, tasks, workers, (await engine.logs(scene.job_id)).items]
+    return [jobs, tasks, workers, (await engine.logs(scene.job_id)).items, (await engine.steps(scene.job_id)).items]
 
 
 async def clear(engine: Engine) -> None:

@@ -26,6 +26,7 @@ def cut(task: rs.BlockingRun) -> dict[str, object]:
     print("a handler may print")  # noqa: T201 - that is the point
     task.progress(50, "half way", checkpoint={"part": task.part})
     task.log("cutting", level="warning", part=task.part)
+    task.step(["cut", f"{task.part}"], exit_code=0, seconds=1)
     return {"part": task.input, "pid": os.getpid(), "plan": task.result(plan)}
 
 

@@ -32,6 +32,18 @@ def _log_too_much(task: rs.BlockingRun) -> None:
     task.log("cut", file="film" * 10_000)
 
 
+def _step_without_a_list(task: rs.BlockingRun) -> None:
+    task.step("ffmpeg -i film.mp4", exit_code=0)
+
+
+def _step_without_end(task: rs.BlockingRun) -> None:
+    task.step(["ffmpeg"], seconds=float("inf"))
+
+
+def _step_with_a_strange_code(task: rs.BlockingRun) -> None:
+    task.step(["ffmpeg"], exit_code=2**40)
+
+
 @pytest.mark.parametrize(
     "mistake, words",
     [
@@ -39,6 +51,9 @@ def _log_too_much(task: rs.BlockingRun) -> None:
         (_retry_soon, "after: 'soon' is not a delay"),
         (_log_a_path, "metadata: is not JSON"),
         (_log_too_much, "metadata: is 40,011 bytes"),
+        (_step_without_a_list, "step.argv: 'ffmpeg -i film.mp4' is not a list"),
+        (_step_without_end, "step.seconds: inf is not a duration"),
+        (_step_with_a_strange_code, "step.exit_code: 1099511627776 is not one"),
     ],
 )
 async def test_a_mistake_of_a_handler_fails_its_task_and_tells_why(database_url: str, mistake: Any, words: str) -> None:
@@ -74,6 +89,8 @@ async def test_words_that_are_no_text_are_told_as_text(database_url: str) -> Non
         "postgresql://reel:secret@db/jobs",
         "postgresql://db/jobs?user=reel&password=secret&sslmode=require",
         "host=db sslpassword=secret user=reel",
+        "https://bucket/film.mp4?X-Amz-Security-Token=secret&X-Amz-Date=2026&X-Amz-Signature=secret",
+        "https://cdn/film.mp4?Expires=1&Signature=secret&Key-Pair-Id=K",
     ],
 )
 def test_passwords_of_addresses_are_blotted_out(address: str) -> None:

@@ -43,13 +43,20 @@ async def test_words_of_a_run_are_stored_before_its_end(database_url: str) -> No
     def cut(task: rs.BlockingRun) -> None:
         task.log("begun", frame=7)
         task.progress(30, "cutting", step="encode", checkpoint={"at": 30})
+        task.step(["ffmpeg", "-i", "film.mp4"], exit_code=0, seconds=2, output="frame=9")
+        task.step(["ffmpeg", "https://user:hunter2@host"], exit_code=1)
         task.log("ended", level="warning")
 
     async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
         job = await engine.submit("film")
         await rested(engine, job.id)
         lines = (await engine.logs(job.id)).items
+        steps = (await engine.steps(job.id)).items
         (task,) = (await engine.tasks(job.id)).items
+    assert [(step.number, step.argv, step.exit_code, step.seconds, step.output) for step in steps] == [
+        (1, ["ffmpeg", "-i", "film.mp4"], 0, 2.0, "frame=9"),
+        (2, ["ffmpeg", "https://user:***@host"], 1, 0.0, ""),
+    ]
     assert [(line.level, line.message, line.metadata) for line in lines] == [
         ("info", "begun", {"frame": 7}),
         ("warning", "ended", None),
@@ -429,7 +436,11 @@ async def test_handlers_in_processes_speak_like_the_others(database_url: str) ->
         detail = await rested(engine, job.id, 60)
         tasks = (await engine.tasks(job.id, stage="cut")).items
         lines = (await engine.logs(job.id)).items
+        steps = (await engine.steps(job.id)).items
     assert detail.outputs == {"pack": [0, 1, 2]}
+    assert sorted((step.part, step.number, step.argv, step.exit_code) for step in steps) == [
+        (part, 1, ["cut", f"{part}"], 0) for part in range(3)
+    ]
     assert {task.checkpoint["part"] for task in tasks} == {0, 1, 2}
     assert len({task.result["pid"] for task in tasks} | {os.getpid()}) == 4
     assert [task.result["plan"] for task in tasks] == [{"parts": 3}] * 3

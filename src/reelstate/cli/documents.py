@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, Task, Worker
+from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Worker
 
 Document = dict[str, Any]
 LEFT_OUT = {"checkpoint", "result", "input"}
@@ -95,6 +95,10 @@ def stage_name(number: int | None, stages: Sequence[str]) -> str | None:
 
 
 def log_document(entry: LogEntry, stages: Sequence[str]) -> Document:
+    return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
+
+
+def step_document(entry: StepEntry, stages: Sequence[str]) -> Document:
     return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
 
 

@@ -16,7 +16,7 @@ from reelstate.cli.page import value
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.model import LogEntry, TaskKey
+from reelstate.core.model import LogEntry, StepEntry, TaskKey
 from reelstate.services.engine import Engine
 
 LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": "bold red"}
@@ -24,7 +24,7 @@ LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which lines: those of a job, of a stage, or of one task."""
+    """Which lines or steps: those of a job, of a stage, or of one task."""
 
     job_id: int
     stages: list[str]
@@ -37,7 +37,7 @@ class Wanted:
             return None
         return TaskKey(self.job_id, self.stage, self.part)
 
-    def has(self, entry: LogEntry) -> bool:
+    def has(self, entry: LogEntry | StepEntry) -> bool:
         return self.stage in {None, entry.stage} and self.part in {None, entry.part}
 
 
@@ -60,7 +60,7 @@ async def _show(
     database: str | None, job_id: int, stage: str | None, part: int | None, *, follow: bool, as_json: bool
 ) -> None:
     async with opened(database, patient=follow) as engine:
-        wanted = await _wanted(engine, job_id, stage, part)
+        wanted = await wanted_of(engine, job_id, stage, part)
         entries = _entries(engine, wanted, follow=follow)
         if as_json and not follow:
             print_json([log_document(entry, wanted.stages) async for entry in entries])
@@ -73,7 +73,7 @@ async def _show(
                 screen.print(_line(entry, wanted.stages), soft_wrap=True)
 
 
-async def _wanted(engine: Engine, job_id: int, stage: str | None, part: int | None) -> Wanted:
+async def wanted_of(engine: Engine, job_id: int, stage: str | None, part: int | None) -> Wanted:
     stages = [found.name for found in (await engine.job(job_id)).stages]
     if stage is not None and stage not in stages:
         raise InvalidRequest("stage", f"there is no stage {stage!r}", hint=f"stages: {', '.join(stages)}")

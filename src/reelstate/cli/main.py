@@ -22,6 +22,7 @@ from reelstate.cli import (
     migrate,
     quarantine,
     retry,
+    steps,
     submit,
     up,
     watch,
@@ -41,7 +42,7 @@ def _add(panel: str, *commands: Callable[..., Any]) -> None:
 
 
 _add(RUN, demo.demo, up.up, worker.worker, submit.submit)
-_add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, history.history)
+_add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, steps.steps, history.history)
 _add(CHANGE, retry.retry, cancel.cancel, quarantine.quarantine, force.force)
 reel.add_typer(workers.workers, name="workers", rich_help_panel=KEEP)
 _add(KEEP, doctor.doctor, migrate.migrate, config.config, machines.machines)

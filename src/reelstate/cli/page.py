@@ -159,7 +159,8 @@ def advice(detail: JobDetail, workers: Sequence[Worker]) -> str:
     """What a person may want to do now."""
     job = detail.job
     if job.status is JobStatus.FAILED:
-        return f"`reel logs {job.id}` shows what its tasks said, `reel retry {job.id}` runs what is unfinished again"
+        look = f"`reel logs {job.id}` shows what its tasks said, `reel steps {job.id} --failed` which commands failed"
+        return f"{look}; `reel retry {job.id}` runs what is unfinished again"
     if job.status is JobStatus.QUARANTINED:
         return f"look at `reel history {job.id}`; then `reel retry {job.id}`, or `reel cancel {job.id}`"
     if job.status in ACTIVE_JOBS:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
@@ -23,6 +25,8 @@ class Limits:
     error: int = 4 * 1024
     message: int = 4 * 1024
     metadata: int = 10 * 1024
+    argv: int = 16 * 1024
+    output: int = 64 * 1024
     idempotency_key: int = 255
 
 
@@ -61,6 +65,23 @@ def shorten(text: str, limit: int) -> str:
         return clean
     half = (limit - 5) // 2
     return f"{clean[:half]} ... {clean[-half:]}"
+
+
+def shorten_words(words: Sequence[str], limit: int) -> list[str]:
+    """A list of texts for people that takes no more than so many bytes of JSON: its middle gives way."""
+    clean = [shorten(word, limit // 4) for word in words]
+    sizes = [len(_ENCODER.encode(word).encode()) + 1 for word in clean]
+    if sum(sizes) < limit:
+        return clean
+    half = (limit - len('["…"],'.encode())) // 2
+    first = _fitting(sizes, half)
+    last = _fitting(sizes[::-1], half)
+    return [*clean[:first], "…", *clean[len(clean) - last :]]
+
+
+def _fitting(sizes: Sequence[int], room: int) -> int:
+    """How many of the first fit into the room."""
+    return sum(1 for taken in accumulate(sizes) if taken <= room)
 
 
 def whole(field: str, number: object, most: int = 2**63 - 1) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -120,6 +120,19 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A command that a run has started, and how it ended."""
+
+    number: int
+    """Which step of its run: the first is 1. A step told twice is kept once."""
+    argv: Sequence[str]
+    exit_code: int | None = None
+    """None for a command that did not come to an end of its own."""
+    seconds: float = 0.0
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """A worker's word on a task that it runs. Every field left out stays as it was."""
 
@@ -130,6 +143,7 @@ class Progress:
     step: str | None = None
     checkpoint: Json = None
     logs: tuple[LogLine, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +403,21 @@ class LogEntry:
     level: str
     message: str
     metadata: Json
+
+
+@dataclass(frozen=True, slots=True)
+class StepEntry:
+    job_id: int
+    id: int
+    stage: int
+    part: int
+    token: int
+    number: int
+    at: datetime
+    argv: list[str]
+    exit_code: int | None
+    seconds: float
+    output: str
 
 
 @dataclass(frozen=True, slots=True)

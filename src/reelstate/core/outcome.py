@@ -13,7 +13,7 @@ from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 TRACE_LINES = 20
 PACKAGE = str(Path(__file__).parents[1])
 _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
-_NAMED_PASSWORD = re.compile(r"(password=)[^&\s]+", re.IGNORECASE)
+_NAMED_PASSWORD = re.compile(r"((?:password|signature|security-token)=)[^&\s]+", re.IGNORECASE)
 
 Ended = Completion | Failure
 """A run that has come to an end of its own, as it is reported."""
@@ -96,5 +96,5 @@ def _from_their_code(trace: TracebackType | None) -> TracebackType | None:
 
 
 def without_passwords(text: str) -> str:
-    """The text with the passwords of addresses in it blotted out."""
+    """The text with the passwords and signatures of addresses in it blotted out."""
     return _NAMED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", text))

@@ -15,7 +15,7 @@ from reelstate.core.aggregate import Counters, StageProgress, percent, stage_sta
 from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, Task, TaskKey, Worker
+from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, StepEntry, Task, TaskKey, Worker
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.stores.store import Row, Store, Transaction
 
@@ -168,6 +168,16 @@ async def observe_logs(
     parameters = {"job_id": job_id, "stage": stage, "part": part, "after": cursor_number(after or "0")}
     rows = await _read(store, "observe_logs", limit=page_size(limit), **parameters)
     return paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+
+
+async def observe_steps(
+    store: Store, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+) -> Page[StepEntry]:
+    """The commands that the runs of a job, or of one of its tasks, have started, the oldest first."""
+    stage, part = (key.stage, key.part) if key else (None, None)
+    parameters = {"job_id": job_id, "stage": stage, "part": part, "after": cursor_number(after or "0")}
+    rows = await _read(store, "observe_steps", limit=page_size(limit), **parameters)
+    return paged([StepEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
 
 
 async def observe_workers(store: Store) -> list[Worker]:

@@ -1,4 +1,5 @@
-"""report: a worker's word on the tasks it runs. It renews their leases, notes progress and keeps checkpoints and logs.
+"""report: a worker's word on the tasks it runs. It renews their leases, notes progress and keeps checkpoints, logs
+and steps.
 
 A heartbeat is the same verb with nothing to say but which tasks it still holds; the answer tells which of them it has
 lost or must stop, and whether the worker should drain.
@@ -8,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reelstate.core.document import LIMITS, Limits, encode_optional, shorten
+from reelstate.core.document import LIMITS, Limits, encode, encode_optional, shorten
 from reelstate.core.errors import InvalidRequest, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
+from reelstate.core.step import kept
 from reelstate.services.verdict import HELD_COLUMNS, held, held_of, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
 LOG_COLUMNS = (*HELD_COLUMNS, "level", "message", "metadata")
+STEP_COLUMNS = (*HELD_COLUMNS, "place", "argv", "exit_code", "seconds", "output")
 WHOLE = 100
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -24,13 +27,15 @@ async def report(store: Store, worker_id: int, items: Sequence[Progress], limits
     """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given."""
     rows = [_row(item, limits) for item in items]
     logs = [_log_rows(item, limits) for item in items]
+    steps = [_step_rows(item, limits) for item in items]
 
     async def flow(transaction: Transaction) -> Report:
         drain = await _heartbeat(transaction, worker_id)
         answers = await _renew(transaction, items, rows)
-        kept = [line for lines, answer in zip(logs, answers, strict=True) if answer is Verdict.OK for line in lines]
-        if kept:
-            await transaction.run("report_logs", Batch(LOG_COLUMNS, kept))
+        if lines := _accepted(logs, answers):
+            await transaction.run("report_logs", Batch(LOG_COLUMNS, lines))
+        if commands := _accepted(steps, answers):
+            await transaction.run("report_steps", Batch(STEP_COLUMNS, commands))
         return Report(answers, drain)
 
     return await store.write(flow)
@@ -49,6 +54,11 @@ async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list
     renewed = {held_of(row) for row in await transaction.run("report", Batch(COLUMNS, rows))}
     answers = await verdicts(transaction, held(items), renewed, lambda _: ())
     return [Verdict.OK if answer is Verdict.REPEATED else answer for answer in answers]
+
+
+def _accepted(rows: list[list[Row]], answers: list[Verdict]) -> list[Row]:
+    """What was said under a token that still holds."""
+    return [row for said, answer in zip(rows, answers, strict=True) if answer is Verdict.OK for row in said]
 
 
 def _row(item: Progress, limits: Limits) -> Row:
@@ -70,4 +80,19 @@ def _log_rows(item: Progress, limits: Limits) -> list[Row]:
             encode_optional("metadata", line.metadata, limits.metadata),
         )
         for line in item.logs
+    ]
+
+
+def _step_rows(item: Progress, limits: Limits) -> list[Row]:
+    return [
+        (
+            *item.key,
+            item.token,
+            step.number,
+            encode("argv", list(step.argv), limits.argv),
+            step.exit_code,
+            step.seconds,
+            step.output,
+        )
+        for step in (kept(said, limits) for said in item.steps)
     ]

@@ -18,9 +18,11 @@ from concurrent.futures import Future
 from itertools import count
 from typing import Any, TextIO
 
+from reelstate.core.document import LIMITS
 from reelstate.core.errors import InvalidRequest, TooLarge
-from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, TaskKey
+from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskKey
 from reelstate.core.outcome import Ended, Fail, done, judged
+from reelstate.core.step import kept
 from reelstate.worker.process import CHILD
 from reelstate.worker.run import LONGEST_LINE, BlockingRun, Results, Run
 
@@ -39,6 +41,9 @@ class PipeDesk:
 
     def log(self, line: LogLine) -> None:
         self.say({"log": dataclasses.asdict(line)})
+
+    def step(self, step: Step) -> None:
+        self.say({"step": dataclasses.asdict(kept(step, LIMITS))})
 
     def save(self, checkpoint: Json) -> Future[None]:
         return self._ask({"save": checkpoint})

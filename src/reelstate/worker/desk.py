@@ -8,8 +8,9 @@ from concurrent.futures import Future
 
 from reelstate.core.document import Limits, encode, encode_optional
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Json, LogLine
+from reelstate.core.model import Json, LogLine, Step
 from reelstate.core.outcome import Stopped
+from reelstate.core.step import kept
 from reelstate.worker.held import Held, refuse
 from reelstate.worker.link import Link
 from reelstate.worker.run import Results
@@ -31,6 +32,9 @@ class LocalDesk:
     def log(self, line: LogLine) -> None:
         encode_optional("metadata", line.metadata, self._limits.metadata)
         self._held.log(line)
+
+    def step(self, step: Step) -> None:
+        self._held.step(kept(step, self._limits))
 
     def save(self, checkpoint: Json) -> Future[None]:
         encode("checkpoint", checkpoint, self._limits.checkpoint)

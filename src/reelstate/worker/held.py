@@ -14,11 +14,11 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, TaskKey
+from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, Step, TaskKey
 from reelstate.core.outcome import Stopped
 
 MOST_LINES = 1000
-"""Log lines kept between two reports; a handler that says more loses the oldest."""
+"""Log lines, and steps, kept between two reports; a handler that says more loses the oldest."""
 WHOLE = 100
 
 Lease = tuple[TaskKey, int]
@@ -40,7 +40,7 @@ class Said(NamedTuple):
 
 
 class Held:
-    __slots__ = ("_lines", "_lock", "_said", "_waiting", "renewed_at", "run", "sending", "stop", "task")
+    __slots__ = ("_lines", "_lock", "_said", "_steps", "_waiting", "renewed_at", "run", "sending", "stop", "task")
 
     def __init__(self, task: ClaimedTask, now: float) -> None:
         self.task = task
@@ -52,6 +52,7 @@ class Held:
         self._lock = threading.Lock()
         self._said: dict[str, Any] = {}
         self._lines: list[LogLine] = []
+        self._steps: list[Step] = []
         self._waiting: list[Future[None]] = []
 
     @property
@@ -65,7 +66,7 @@ class Held:
 
     @property
     def has_said(self) -> bool:
-        return bool(self._said or self._lines or self._waiting)
+        return bool(self._said or self._lines or self._steps or self._waiting)
 
     def note(self, percent: Any, message: str | None, step: str | None) -> None:
         """Remember the newest word on the progress; the next report carries it."""
@@ -80,6 +81,11 @@ class Held:
         with self._lock:
             self._lines.append(line)
             del self._lines[:-MOST_LINES]
+
+    def step(self, step: Step) -> None:
+        with self._lock:
+            self._steps.append(step)
+            del self._steps[:-MOST_LINES]
 
     def save(self, checkpoint: Json) -> Future[None]:
         """Have a checkpoint stored; the future is done when it is."""
@@ -103,8 +109,10 @@ class Held:
             self.sending = self.has_said
             said, self._said = self._said, {}
             lines, self._lines = self._lines, []
+            steps, self._steps = self._steps, []
             waiting, self._waiting = self._waiting, []
-        return Said(Progress(key=key, token=token, logs=tuple(lines), **said), tuple(waiting))
+        progress = Progress(key=key, token=token, logs=tuple(lines), steps=tuple(steps), **said)
+        return Said(progress, tuple(waiting))
 
     def give_up(self) -> None:
         """Nothing more of it will be stored."""

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from reelstate.core.declaration import Handler
-from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine
+from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step
 from reelstate.core.outcome import Ended, described, failure, without_passwords
 from reelstate.worker.run import LONGEST_LINE, Desk
 
@@ -108,6 +108,8 @@ async def _converse(process: Process, task: ClaimedTask, desk: Desk) -> Ended | 
                 desk.note(percent, message, step)
             case {"log": line_said}:
                 desk.log(LogLine(**line_said))
+            case {"step": step_taken}:
+                desk.step(Step(**step_taken))
             case {"save": checkpoint, "number": number}:
                 await _answer(process, number, desk.save(checkpoint))
             case {"results": [stage, after], "number": number}:

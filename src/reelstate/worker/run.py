@@ -7,13 +7,14 @@ speak to a `Desk`, which stands in this process or at the other end of a pipe.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import count
 from typing import NamedTuple, Protocol
 
 from reelstate.core.declaration import StageRef, stage_name
 from reelstate.core.errors import NotFound
-from reelstate.core.model import ClaimedTask, Json, LogLine, TaskKey
+from reelstate.core.model import ClaimedTask, Json, LogLine, Step, TaskKey
 
 LONGEST_LINE = 64 * 1024 * 1024
 """More is not said in one piece through a pipe; what may be stored is far below it."""
@@ -33,6 +34,8 @@ class Desk(Protocol):
 
     def log(self, line: LogLine) -> None: ...
 
+    def step(self, step: Step) -> None: ...
+
     def save(self, checkpoint: Json) -> Future[None]: ...
 
     def results(self, stage: str, after: str | None) -> Future[Results]: ...
@@ -44,6 +47,7 @@ class _Attempt:
     def __init__(self, task: ClaimedTask, desk: Desk) -> None:
         self._task = task
         self._desk = desk
+        self._steps = count(1)
         self.checkpoint: Json = task.checkpoint
         """What the last run of this task saved, or this one; None at first."""
 
@@ -95,6 +99,13 @@ class _Attempt:
     def log(self, message: str, level: str = "info", **metadata: Json) -> None:
         """Keep a line with the job (`reel logs`). It is stored with the next report."""
         self._desk.log(LogLine(message=str(message), level=level, metadata=metadata or None))
+
+    def step(
+        self, argv: Sequence[str], *, exit_code: int | None = None, seconds: float = 0.0, output: str = ""
+    ) -> None:
+        """Keep a command that was run with the job (`reel steps`). It is stored with the next report."""
+        number = next(self._steps)
+        self._desk.step(Step(number=number, argv=argv, exit_code=exit_code, seconds=seconds, output=output))
 
 
 class Run(_Attempt):

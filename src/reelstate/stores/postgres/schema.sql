@@ -319,6 +319,7 @@ CREATE TABLE reelstate.jobs (
     spec jsonb DEFAULT '{}'::jsonb NOT NULL,
     error jsonb,
     degraded jsonb,
+    video_id bigint,
     CONSTRAINT jobs_numbers CHECK (((priority >= 0) AND (priority <= 10) AND (version >= 1) AND (phase = ANY (ARRAY['processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))),
     CONSTRAINT jobs_state CHECK (
 CASE
@@ -418,6 +419,15 @@ ALTER TABLE reelstate.pipelines ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     CACHE 1
 );
 
+-- Name: removed_versions; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.removed_versions (
+    job_id bigint NOT NULL,
+    video_id bigint NOT NULL,
+    removed_at timestamp with time zone NOT NULL,
+    swept_at timestamp with time zone
+);
+
 -- Name: stages; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.stages (
@@ -434,6 +444,33 @@ CREATE TABLE reelstate.stages (
     CONSTRAINT stages_counters CHECK (((total >= 0) AND (done >= 0) AND (skipped >= 0) AND (failed >= 0) AND (((done + skipped) + failed) <= total)))
 )
 WITH (fillfactor='70');
+
+-- Name: steps; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.steps (
+    id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    part integer NOT NULL,
+    token bigint NOT NULL,
+    number integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    argv jsonb NOT NULL,
+    exit_code integer,
+    seconds double precision NOT NULL,
+    output text NOT NULL
+);
+
+-- Name: steps_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.steps ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.steps_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- Name: tasks; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -485,6 +522,22 @@ CASE status
 END)
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
+
+-- Name: videos; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.videos (
+    id bigint NOT NULL,
+    title text NOT NULL,
+    source text NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    pinned bigint,
+    version integer DEFAULT 1 NOT NULL,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    reason text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_at timestamp with time zone
+);
 
 -- Name: worker_names; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -579,15 +632,30 @@ ALTER TABLE ONLY reelstate.pipelines
 ALTER TABLE ONLY reelstate.pipelines
     ADD CONSTRAINT pipelines_pkey PRIMARY KEY (id);
 
+-- Name: removed_versions removed_versions_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.removed_versions
+    ADD CONSTRAINT removed_versions_pkey PRIMARY KEY (job_id);
+
 -- Name: stages stages_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.stages
     ADD CONSTRAINT stages_pkey PRIMARY KEY (job_id, stage);
 
+-- Name: steps steps_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.steps
+    ADD CONSTRAINT steps_pkey PRIMARY KEY (id);
+
 -- Name: tasks tasks_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (job_id, stage, part);
+
+-- Name: videos videos_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.videos
+    ADD CONSTRAINT videos_pkey PRIMARY KEY (id);
 
 -- Name: worker_names worker_names_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -619,9 +687,25 @@ CREATE INDEX jobs_by_status ON reelstate.jobs USING btree (status, id) WHERE (st
 
 CREATE INDEX jobs_by_user ON reelstate.jobs USING btree (user_id, id) WHERE (user_id <> ''::text);
 
+-- Name: jobs_by_video; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_video ON reelstate.jobs USING btree (video_id, id) WHERE (video_id IS NOT NULL);
+
 -- Name: logs_by_job; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX logs_by_job ON reelstate.logs USING btree (job_id, id);
+
+-- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree (job_id) WHERE (swept_at IS NULL);
+
+-- Name: steps_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX steps_by_job ON reelstate.steps USING btree (job_id, id);
+
+-- Name: steps_by_run; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX steps_by_run ON reelstate.steps USING btree (job_id, stage, part, token, number);
 
 -- Name: tasks_due; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -634,6 +718,10 @@ CREATE INDEX tasks_leased ON reelstate.tasks USING btree (worker_id) WHERE (work
 -- Name: tasks_ready; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX tasks_ready ON reelstate.tasks USING btree (lane, priority DESC, job_id, stage, part) WHERE (status = 'ready'::text);
+
+-- Name: videos_by_user; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX videos_by_user ON reelstate.videos USING btree (user_id, id) WHERE (user_id <> ''::text);
 
 -- Name: workers_by_name; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -94,7 +94,7 @@ CREATE TABLE jobs (
     suspect     TEXT,
     spec        TEXT NOT NULL DEFAULT '{}',
     error       TEXT,
-    degraded    TEXT,
+    degraded    TEXT, video_id INTEGER,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
         ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning',
@@ -106,6 +106,8 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_by_status ON jobs (status, id) WHERE status <> 'completed';
 
 CREATE INDEX jobs_by_user ON jobs (user_id, id) WHERE user_id <> '';
+
+CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
 
 CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
 BEGIN
@@ -344,6 +346,15 @@ CREATE TABLE pipelines (
     UNIQUE (name, digest)
 );
 
+CREATE TABLE removed_versions (
+    job_id     INTEGER PRIMARY KEY,
+    video_id   INTEGER NOT NULL,
+    removed_at REAL NOT NULL,
+    swept_at   REAL
+);
+
+CREATE INDEX removed_versions_unswept ON removed_versions (job_id) WHERE swept_at IS NULL;
+
 CREATE TABLE repairing (
     since REAL NOT NULL
 );
@@ -383,6 +394,24 @@ WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairin
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: stages are never deleted by hand; archive moves what is old');
 END;
+
+CREATE TABLE steps (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id    INTEGER NOT NULL,
+    stage     INTEGER NOT NULL,
+    part      INTEGER NOT NULL,
+    token     INTEGER NOT NULL,
+    number    INTEGER NOT NULL,
+    at        REAL NOT NULL,
+    argv      TEXT NOT NULL,
+    exit_code INTEGER,
+    seconds   REAL NOT NULL,
+    output    TEXT NOT NULL
+);
+
+CREATE INDEX steps_by_job ON steps (job_id, id);
+
+CREATE UNIQUE INDEX steps_by_run ON steps (job_id, stage, part, token, number);
 
 CREATE TABLE tasks (
     job_id           INTEGER NOT NULL,
@@ -568,6 +597,22 @@ CREATE TRIGGER guard_tasks_identity AFTER UPDATE OF job_id, stage, part ON tasks
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: task: what it is called by (job_id, stage, part) never changes');
 END;
+
+CREATE TABLE videos (
+    id         INTEGER PRIMARY KEY,
+    title      TEXT NOT NULL,
+    source     TEXT NOT NULL,
+    user_id    TEXT NOT NULL DEFAULT '',
+    pinned     INTEGER,
+    version    INTEGER NOT NULL DEFAULT 1,
+    actor      TEXT NOT NULL DEFAULT 'sql',
+    reason     TEXT,
+    created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    changed_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    deleted_at REAL
+);
+
+CREATE INDEX videos_by_user ON videos (user_id, id) WHERE user_id <> '';
 
 CREATE TABLE worker_names (
     name       TEXT PRIMARY KEY,

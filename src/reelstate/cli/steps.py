@@ -1,0 +1,79 @@
+"""`reel steps`: the commands that the tasks of a job have run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from reelstate.cli.documents import print_json, stage_name, step_document
+from reelstate.cli.logs import Wanted, wanted_of
+from reelstate.cli.options import AsJson, Database, JobId
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console, moment, span
+from reelstate.core.model import StepEntry
+from reelstate.services.engine import Engine
+
+LAST_LINES = 20
+"""Of the output of a command that failed; `--json` has all that is kept."""
+
+
+def steps(
+    job_id: JobId,
+    stage: Annotated[str | None, typer.Option(help="Only this stage.")] = None,
+    part: Annotated[int | None, typer.Option(min=0, help="Only this part; the first is 0.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only commands that failed.")] = False,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the commands that the tasks of a job have run, the oldest first, and what those said that failed.
+
+    Example: `reel steps 244813922304 --stage encode --failed`
+    """
+    run(_show(database, job_id, stage, part, failed=failed, as_json=as_json))
+
+
+async def _show(
+    database: str | None, job_id: int, stage: str | None, part: int | None, *, failed: bool, as_json: bool
+) -> None:
+    async with opened(database) as engine:
+        wanted = await wanted_of(engine, job_id, stage, part)
+        entries = [entry async for entry in _entries(engine, wanted) if not failed or entry.exit_code != 0]
+    if as_json:
+        print_json([step_document(entry, wanted.stages) for entry in entries])
+        return
+    screen = console()
+    for entry in entries:
+        screen.print(_told(entry, wanted.stages), soft_wrap=True)
+
+
+async def _entries(engine: Engine, wanted: Wanted) -> AsyncIterator[StepEntry]:
+    after: str | None = None
+    while True:
+        page = await engine.steps(wanted.job_id, key=wanted.key, after=after)
+        for entry in page.items:
+            if wanted.has(entry):
+                yield entry
+        if (after := page.after) is None:
+            return
+
+
+def _told(entry: StepEntry, stages: list[str]) -> RenderableType:
+    place = f"{stage_name(entry.stage, stages)}/{entry.part}"
+    line = Text.assemble(
+        (f"{moment(entry.at)} ", "dim"), f"{place} ", _ending(entry), f" {span(entry.seconds)} ",
+        (shlex.join(entry.argv), "dim"),
+    )  # fmt: skip
+    last = "\n".join(entry.output.splitlines()[-LAST_LINES:])
+    return line if entry.exit_code == 0 or not last else Group(line, Padding(Text(last), (0, 0, 0, 4)))
+
+
+def _ending(entry: StepEntry) -> Text:
+    if entry.exit_code is None:
+        return Text("ended early", style="yellow")
+    return Text(f"exit {entry.exit_code}", style="green" if entry.exit_code == 0 else "bold red")

@@ -1,0 +1,44 @@
+"""A step as it is kept: a command with its end, checked, without passwords, and cut to what may be stored."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from reelstate.core.document import Limits, shorten, shorten_words, whole
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.model import Step
+from reelstate.core.outcome import without_passwords
+
+LARGEST = 2**31 - 1
+
+
+def kept(step: Step, limits: Limits) -> Step:
+    """The step as it is stored; an error names the field that can't be."""
+    return replace(
+        step,
+        number=whole("step.number", step.number, LARGEST),
+        argv=shorten_words([without_passwords(word) for word in _argv(step)], limits.argv),
+        exit_code=_exit_code(step),
+        seconds=_seconds(step),
+        output=shorten(without_passwords(str(step.output)), limits.output),
+    )
+
+
+def _argv(step: Step) -> list[str]:
+    if isinstance(step.argv, list | tuple):
+        return [str(word) for word in step.argv]
+    raise InvalidRequest("step.argv", f"{step.argv!r:.80} is not a list", hint='for example ["ffmpeg", "-version"]')
+
+
+def _exit_code(step: Step) -> int | None:
+    if step.exit_code is None or (type(step.exit_code) is int and abs(step.exit_code) <= LARGEST):
+        return step.exit_code
+    raise InvalidRequest("step.exit_code", f"{step.exit_code!r} is not one", hint="a whole number, or None")
+
+
+def _seconds(step: Step) -> float:
+    seconds: object = step.seconds
+    if isinstance(seconds, int | float) and 0 <= seconds < math.inf:
+        return float(seconds)
+    raise InvalidRequest("step.seconds", f"{seconds!r} is not a duration", hint="seconds, for example 1.5")

@@ -1,0 +1,4 @@
+SELECT id, stage, part, token, number, at, argv, exit_code, seconds, output
+FROM steps
+WHERE job_id = :job_id AND id > :after AND (:stage IS NULL OR stage = :stage) AND (:part IS NULL OR part = :part)
+ORDER BY id LIMIT :limit
