@@ -27,7 +27,8 @@ _HEADER = struct.Struct(">I4s")
 _KEPT = {"ftyp", "moov", "moof"}
 _INSIDE = {"moov": 0, "trak": 0, "mdia": 0, "minf": 0, "stbl": 0, "stsd": 8}
 _ENTRY_HEADER = {"vide": 78, "soun": 28}
-_LEFT_OUT = {"edts", "btrt"}
+_LEFT_OUT = {"edts", "btrt", "sdtp"}
+"""What no two chunks need to share: edit list, bit rates, and an empty table that only delay_moov writes."""
 _NO_SYNC = 0x10000
 _NEGATIVE = 1 << 63
 

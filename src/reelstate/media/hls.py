@@ -122,7 +122,7 @@ def resolve_uri(playlist: str, uri: str) -> str:
     """The key that a URI in a playlist means; an error when it leads out of the storage."""
     path = unquote(uri)
     key = posixpath.normpath(posixpath.join(posixpath.dirname(playlist), path))
-    if ":" in uri.split("/", 1)[0] or path.startswith("/") or key == ".." or key.startswith("../"):
+    if ":" in uri.split("/", 1)[0] or path.startswith("/") or key in (".", "..") or key.startswith("../"):
         raise MalformedPlaylist(f"{playlist}: {uri!r} leads out of the storage", hint="every URI is relative")
     return key
 
@@ -233,7 +233,8 @@ def _renditions(kind: str, group: str, renditions: Sequence[Rendition]) -> Itera
             attributes.append(("FORCED", _yes(rendition.forced)))
         if rendition.channels:
             attributes.append(("CHANNELS", f'"{rendition.channels}"'))
-        yield f"#EXT-X-MEDIA:{_attributes([*attributes, ('URI', f'"{_quoted(rendition.uri)}"')])}"
+        attributes.append(("URI", f'"{_quoted(rendition.uri)}"'))
+        yield f"#EXT-X-MEDIA:{_attributes(attributes)}"
 
 
 def is_language(tag: str) -> bool:

@@ -1,0 +1,114 @@
+"""Cues for small pictures, and captions of strangers."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reelstate.media import webvtt
+from reelstate.media.webvtt import MalformedCaptions, Sheets
+from tests.core.properties import quickly
+
+SHEETS = Sheets(uris=["s-0.jpg", "s-1.jpg"], count=5, interval=Fraction(2), columns=2, rows=2, width=160, height=90)
+
+
+def test_every_picture_has_its_time_and_place() -> None:
+    assert webvtt.sprite_track(SHEETS, Fraction(19, 2)) == (
+        "WEBVTT\n\n"
+        "00:00:00.000 --> 00:00:02.000\ns-0.jpg#xywh=0,0,160,90\n\n"
+        "00:00:02.000 --> 00:00:04.000\ns-0.jpg#xywh=160,0,160,90\n\n"
+        "00:00:04.000 --> 00:00:06.000\ns-0.jpg#xywh=0,90,160,90\n\n"
+        "00:00:06.000 --> 00:00:08.000\ns-0.jpg#xywh=160,90,160,90\n\n"
+        "00:00:08.000 --> 00:00:09.500\ns-1.jpg#xywh=0,0,160,90\n"
+    )
+
+
+def test_the_last_picture_stays_until_the_end_and_none_comes_after_it() -> None:
+    assert "00:00:08.000 --> 00:00:30.000\n" in webvtt.sprite_track(SHEETS, Fraction(30))
+    assert webvtt.sprite_track(SHEETS, Fraction(4)).count("-->") == 2
+
+
+def test_our_own_track_is_clean() -> None:
+    assert list(webvtt.faults(webvtt.sprite_track(SHEETS, Fraction(9)).encode())) == []
+
+
+@pytest.mark.parametrize(
+    "seconds, text", [("0", "00:00:00.000"), ("3661.0005", "01:01:01.000"), ("359999.9996", "100:00:00.000")]
+)
+def test_times_are_written_in_full(seconds: str, text: str) -> None:
+    assert webvtt.timestamp(Fraction(seconds)) == text
+
+
+def clean(body: str) -> str:
+    return webvtt.clean(f"WEBVTT\n\n{body}".encode()).text.removeprefix("WEBVTT\n\n")
+
+
+CUE = "00:00:01.000 --> 00:00:02.000"
+
+
+@pytest.mark.parametrize(
+    "body, kept",
+    [
+        (f"{CUE}\nHello\n<i>you</i>", f"{CUE}\nHello\n<i>you</i>\n"),
+        (f"intro\n{CUE}\nHello", f"{CUE}\nHello\n"),
+        ("00:01.000 --> 00:02.000\nShort", f"{CUE}\nShort\n"),
+        (
+            f"{CUE} align:start position:10%,line-left onclick:x\nSet",
+            f"{CUE} align:start position:10%,line-left\nSet\n",
+        ),
+        (f"STYLE\n::cue {{}}\n\nNOTE a --> b\n\n{CUE}\nHello", f"{CUE}\nHello\n"),
+        (
+            f"{CUE}\n<script>x</script> 1 < 2 <c.red>a</c>",
+            f"{CUE}\n&lt;script&gt;x&lt;/script&gt; 1 &lt; 2 <c.red>a</c>\n",
+        ),
+        (f"{CUE}\n<v Ann>Hi</v> <00:00:01.500>now", f"{CUE}\n<v Ann>Hi</v> <00:00:01.500>now\n"),
+        (f"{CUE}\r\nA\x00\x07B\r\n", f"{CUE}\nAB\n"),
+    ],
+)
+def test_captions_keep_what_a_player_needs(body: str, kept: str) -> None:
+    assert clean(body) == kept
+
+
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "00:00:02.000 --> 00:00:01.000\nback",
+        "00:00:01,000 --> 00:00:02,000\ncomma",
+        "00:00:61.000 --> 00:00:62.000\nseconds",
+        f"{CUE}",
+        f"{CUE}\na --> b",
+        f"a\nb\n{CUE}\ntwo names",
+        f"{CUE}\n{'long ' * 1000}",
+    ],
+)
+def test_a_cue_that_is_no_cue_is_left_out_and_counted(cue: str) -> None:
+    data = f"WEBVTT\n\n{cue}\n\n{CUE}\ngood".encode()
+    found = webvtt.clean(data)
+    assert (found.cues, found.left_out) == (1, 1)
+    assert found.text == f"WEBVTT\n\n{CUE}\ngood\n"
+    assert list(webvtt.faults(data)) == ["1 of 2 cues are not as WebVTT wants them"]
+
+
+@pytest.mark.parametrize("data", [b"", b"WEBVTTX", b"1\n00:00:01,000 --> 00:00:02,000\nSubRip", b"\x89PNG"])
+def test_what_is_not_webvtt_is_refused(data: bytes) -> None:
+    with pytest.raises(MalformedCaptions, match="does not begin with WEBVTT"):
+        webvtt.clean(data)
+
+
+def test_captions_of_many_megabytes_are_refused() -> None:
+    with pytest.raises(MalformedCaptions, match="bytes of captions"):
+        webvtt.clean(b"WEBVTT" + bytes(webvtt.MOST_BYTES))
+
+
+def test_a_byte_order_mark_does_not_matter() -> None:
+    assert webvtt.clean(b"\xef\xbb\xbfWEBVTT - title\n").text == "WEBVTT\n"
+
+
+@quickly
+@given(st.text(alphabet=st.sampled_from("<>/bi v0123:.\n&-"), max_size=60))
+def test_what_is_clean_stays_as_it_is(words: str) -> None:
+    once = webvtt.clean(f"WEBVTT\n\n{CUE}\n{words}".encode())
+    twice = webvtt.clean(once.text.encode())
+    assert twice.text == once.text
+    assert not twice.left_out
