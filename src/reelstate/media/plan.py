@@ -330,13 +330,16 @@ def _even(number: int) -> int:
 
 
 def _rate(video: VideoFacts, most: int) -> Fraction:
-    """The source's rate, written cleanly; the nearest standard one if it varies; halved until it is low enough."""
-    near = min(STANDARD_RATES, key=lambda rate: abs(rate - video.rate))
-    standard = video.variable_rate or abs(near - video.rate) <= near * SAME_RATE
-    rate = near if standard else _short(video.rate)
+    """The source's rate, or the nearest standard one if it varies; halved until it is low enough."""
+    rate = _nearest(video.rate) if video.variable_rate else video.rate
     while rate > most:
         rate /= 2
-    return rate
+    near = _nearest(rate)
+    return near if abs(near - rate) <= near * SAME_RATE else _short(rate)
+
+
+def _nearest(rate: Fraction) -> Fraction:
+    return min(STANDARD_RATES, key=lambda standard: abs(standard - rate))
 
 
 def _short(rate: Fraction) -> Fraction:
