@@ -276,6 +276,13 @@ def test_odd_boxes_are_refused_with_a_reason(case: str, small: bytes) -> None:
         parse(change(small))
 
 
+def test_a_box_that_ends_inside_the_header_of_another_is_refused(small: bytes) -> None:
+    last = small.index(b"udta") - 4
+    shorter = struct.pack(">I", struct.unpack_from(">I", small, last)[0] - 4)
+    with pytest.raises(MalformedBoxes, match="moov box ends inside the header"):
+        parse(small[:last] + shorter + small[last + 4 :])
+
+
 def test_a_long_edit_list_can_delay_the_start(small: bytes) -> None:
     edits = struct.pack(">IIQqIQqI", 1 << 24, 2, 500, -1, 1 << 16, 0, 777, 1 << 16)
     track = _with_edits(small, edits).track
