@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -37,8 +37,9 @@ RETRIES: Final = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
 
 
 class Bucket:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, check: Callable[[str], str] = checked) -> None:
         self.url = url
+        self._checked = check
         self._made: ObjectStore | None = None
 
     async def put_file(self, key: str, path: Path, *, ours: bool = True) -> Stored:  # noqa: ARG002 - always copied
@@ -48,14 +49,14 @@ class Bucket:
             with folder_faults(str(path)):
                 data = await asyncio.to_thread(path.read_bytes)
             return await self.put_bytes(key, data)
-        if (kept := await self._kept(checked(key))) is not None:
+        if (kept := await self._kept(self._checked(key))) is not None:
             with folder_faults(str(path)), path.open("rb") as file:
                 digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
             return unchanged(Stored(key, size, digest.hexdigest()), kept)
         return await self._send(key, path, size)
 
     async def put_bytes(self, key: str, data: bytes) -> Stored:
-        new = stored(checked(key), data)
+        new = stored(self._checked(key), data)
         # Some servers do not heed the condition of the put, so we look first; the condition decides races elsewhere.
         if (kept := await self._kept(key)) is not None:
             return unchanged(new, kept)
@@ -70,20 +71,22 @@ class Bucket:
 
     async def replace_bytes(self, key: str, data: bytes) -> Stored:
         with bucket_faults(self._place(key)):
-            await obstore.put_async(self._store, checked(key), data, attributes=_attributes(key), use_multipart=False)
+            await obstore.put_async(
+                self._store, self._checked(key), data, attributes=_attributes(key), use_multipart=False
+            )
         return stored(key, data)
 
     async def get_bytes(self, key: str, start: int | None = None, length: int | None = None) -> bytes:
         with bucket_faults(self._place(key)):
             if start is None and length is None:
-                return bytes(await (await obstore.get_async(self._store, checked(key))).bytes_async())
-            return await self._range(checked(key), start or 0, length)
+                return bytes(await (await obstore.get_async(self._store, self._checked(key))).bytes_async())
+            return await self._range(self._checked(key), start or 0, length)
 
     async def download(self, key: str, path: Path, *, sha256: str | None = None) -> Stored:
         part = path.with_name(f"{path.name}.part")
         try:
             with folder_faults(str(part)), part.open("wb") as file:
-                found = await self._hashed(checked(key), file)
+                found = await self._hashed(self._checked(key), file)
                 await asyncio.to_thread(_finish, file)
             verified(found, sha256)
             part.replace(path)
@@ -97,7 +100,7 @@ class Bucket:
     async def size(self, key: str) -> int | None:
         with bucket_faults(self._place(key)):
             try:
-                return (await obstore.head_async(self._store, checked(key)))["size"]
+                return (await obstore.head_async(self._store, self._checked(key)))["size"]
             except FileNotFoundError:
                 return None
 
@@ -106,13 +109,13 @@ class Bucket:
 
     async def list(self, prefix: str) -> AsyncIterator[Listed]:
         with bucket_faults(self._place(prefix)):
-            async for batch in obstore.list(self._store, checked(prefix), chunk_size=BATCH):
+            async for batch in obstore.list(self._store, self._checked(prefix), chunk_size=BATCH):
                 for found in batch:
                     yield Listed(found["path"], found["size"], found["last_modified"])
 
     async def folders(self, prefix: str) -> tuple[str, ...]:
         with bucket_faults(self._place(prefix)):
-            found = await obstore.list_with_delimiter_async(self._store, checked(prefix))
+            found = await obstore.list_with_delimiter_async(self._store, self._checked(prefix))
         return tuple(sorted(name.rstrip("/").rpartition("/")[2] for name in found["common_prefixes"]))
 
     async def delete(self, prefix: str) -> int:

@@ -1,0 +1,148 @@
+"""Addresses of sources: what they name, how people may see them, and what a worker may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import unquote, urlsplit
+
+from reelstate.media.errors import UnusableSource
+
+BUCKETS: Final = ("s3", "gs", "az")
+LONGEST_ADDRESS: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAddress:
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    url: str
+
+    def __str__(self) -> str:
+        """Without the user's name, password and query, any of which may be a secret."""
+        return shown(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketAddress:
+    bucket: str
+    """The address of the bucket, as `open_storage` takes it."""
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.bucket}/{self.key}"
+
+
+Address = LocalAddress | WebAddress | BucketAddress
+
+
+class InputSettings(Protocol):
+    """The settings that say what may be taken."""
+
+    @property
+    def input_limit(self) -> int: ...
+    @property
+    def input_roots(self) -> str: ...
+    @property
+    def input_hosts(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a worker may take, and how long it may take for it. Durations are seconds."""
+
+    roots: tuple[Path, ...] = ()
+    """Folders below which local sources must lie; any when empty."""
+    hosts: frozenset[str] = frozenset()
+    """Hosts, or host:port, that may be on a private address."""
+    limit: int = 200 * 1024**3
+    connect: float = 10.0
+    idle: float = 60.0
+    """How long a server may say nothing."""
+    total: float = 12 * 3600.0
+    attempts: int = 5
+    """How often a broken download is taken up again without a byte gained."""
+    pause: float = 0.5
+    """Before the first such attempt; doubled for each that follows."""
+
+
+def rules_of(settings: InputSettings) -> Rules:
+    return Rules(
+        roots=tuple(Path(word).expanduser() for word in _words(settings.input_roots, ":")),
+        hosts=frozenset(word.lower() for word in _words(settings.input_hosts, ",")),
+        limit=settings.input_limit,
+    )
+
+
+def parse_address(text: str) -> Address:
+    """What an address names: an absolute path, or file://, http://, https://, s3://, gs:// or az://."""
+    if not text or len(text) > LONGEST_ADDRESS or any(ord(sign) < ord(" ") for sign in text):
+        raise _wrong(f"{text[:60]!r} is not an address")
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return _local(text)
+    match scheme.lower():
+        case "file":
+            return _local(_file_path(text))
+        case "http" | "https":
+            return _web(text)
+        case "s3" | "gs" | "az":
+            return _bucket(scheme.lower(), rest)
+        case _:
+            raise _wrong(f"{scheme[:20]}:// can't be read")
+
+
+def shown(url: str) -> str:
+    """A web address as people may see it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{'?…' if parts.query else ''}"
+
+
+def _local(text: str) -> LocalAddress:
+    if not text.startswith("/"):
+        raise UnusableSource(
+            "address",
+            f"{text[:200]!r} is not an absolute path",
+            hint="a worker may stand in another folder: begin with /",
+        )
+    return LocalAddress(Path(text))
+
+
+def _file_path(url: str) -> str:
+    host, slash, path = url.partition("://")[2].partition("/")
+    if host not in ("", "localhost"):
+        raise _wrong(f"file://{host[:60]} is another machine")
+    return unquote(slash + path)
+
+
+def _web(url: str) -> WebAddress:
+    try:
+        host, _ = urlsplit(url).hostname, urlsplit(url).port
+    except ValueError:
+        host = None
+    if not host:
+        raise _wrong(f"{url.partition(':')[0]}:// wants a host and a path")
+    return WebAddress(url)
+
+
+def _bucket(scheme: str, rest: str) -> BucketAddress:
+    bucket, _, key = rest.partition("/")
+    if not bucket or not key or "@" in bucket:
+        raise _wrong(f"{scheme}:// wants a bucket and a key")
+    return BucketAddress(f"{scheme}://{bucket}", key)
+
+
+def _wrong(message: str) -> UnusableSource:
+    return UnusableSource("address", message, hint="an absolute path, or file://, http(s)://, s3:// or gs://")
+
+
+def _words(text: str, separator: str) -> Iterable[str]:
+    return filter(None, (word.strip() for word in text.split(separator)))

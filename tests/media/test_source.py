@@ -1,0 +1,147 @@
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from reelstate.artifacts.bucket import Bucket
+from reelstate.config import Settings
+from reelstate.media.address import BucketAddress, LocalAddress, Rules, WebAddress, parse_address, rules_of
+from reelstate.media.errors import UnusableSource
+from reelstate.media.fetched import Fetched
+from reelstate.media.source import fetch, reading
+
+DATA = os.urandom(1_000_000)
+FETCHED = Fetched(len(DATA), hashlib.sha256(DATA).hexdigest())
+
+
+@pytest.mark.parametrize(
+    "text, address",
+    [
+        ("/a/b.mp4", LocalAddress(Path("/a/b.mp4"))),
+        ("/a/-i", LocalAddress(Path("/a/-i"))),
+        ("file:///a/b%20c.mp4", LocalAddress(Path("/a/b c.mp4"))),
+        ("file://localhost/a", LocalAddress(Path("/a"))),
+        ("https://host/a.mp4?x=1", WebAddress("https://host/a.mp4?x=1")),
+        ("s3://bucket/a b/c.mp4", BucketAddress("s3://bucket", "a b/c.mp4")),
+        ("gs://bucket/c.mp4", BucketAddress("gs://bucket", "c.mp4")),
+    ],
+)
+def test_an_address_says_what_it_names(text: str, address: object) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a.mp4",
+        "-i",
+        "../a.mp4",
+        "ftp://host/a",
+        "concat:/a|/b",
+        "http://",
+        "http://:80/x",
+        "http://host:x/",
+        "http://[::1/x",
+        "s3://b",
+        "s3://bucket/",
+        "file://elsewhere/a",
+        "/a\0b",
+        "/a\nb",
+        "data:text/plain,x",
+        "/" + "x" * 5000,
+    ],
+)
+def test_an_address_that_names_nothing_is_refused_with_a_hint(text: str) -> None:
+    with pytest.raises(UnusableSource) as refused:
+        parse_address(text)
+    assert refused.value.kind == "address"
+    assert refused.value.hint
+
+
+def test_the_settings_become_rules() -> None:
+    rules = rules_of(Settings(input_roots="/a: /b :", input_hosts="NAS, box:8080,", input_limit=5))
+    assert rules == Rules(roots=(Path("/a"), Path("/b")), hosts=frozenset({"nas", "box:8080"}), limit=5)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "outside.mp4").write_bytes(DATA)
+    return tmp_path / "root"
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "-i", "a b'c\"d$(x).mp4", "ü.mp4"])
+async def test_a_file_below_a_root_is_taken_whatever_its_name(root: Path, tmp_path: Path, name: str) -> None:
+    (root / name).write_bytes(DATA)
+    rules, address = Rules(roots=(root,)), parse_address(str(root / name))
+    assert await fetch(address, tmp_path / "copy", rules) == FETCHED
+    assert (tmp_path / "copy").read_bytes() == DATA
+    async with reading(address, rules) as reader:
+        assert reader.size == len(DATA)
+        assert await reader.read(999_990, 100) == DATA[-10:]
+
+
+async def test_a_way_out_of_the_roots_is_refused(root: Path, tmp_path: Path) -> None:
+    (root / "link.mp4").symlink_to(tmp_path / "outside.mp4")
+    (root / "folder").symlink_to(tmp_path)
+    (tmp_path / "rootless").mkdir()
+    (tmp_path / "rootless/a.mp4").write_bytes(DATA)
+    ways = [root / "link.mp4", root / "folder/outside.mp4", root / "../outside.mp4", tmp_path / "rootless/a.mp4"]
+    for way in ways:
+        with pytest.raises(UnusableSource, match="REEL_INPUT_ROOTS") as refused:
+            await fetch(LocalAddress(way), tmp_path / "copy", Rules(roots=(root,)))
+        assert refused.value.kind == "forbidden"
+    assert not (tmp_path / "copy").exists()
+
+
+async def test_a_link_that_stays_below_the_roots_is_followed(root: Path, tmp_path: Path) -> None:
+    (root / "a.mp4").write_bytes(DATA)
+    (root / "link.mp4").symlink_to(root / "a.mp4")
+    (tmp_path / "door").symlink_to(root)
+    assert await fetch(LocalAddress(root / "link.mp4"), tmp_path / "copy", Rules(roots=(root,))) == FETCHED
+    assert await fetch(LocalAddress(root / "a.mp4"), tmp_path / "copy", Rules(roots=(tmp_path / "door",))) == FETCHED
+
+
+async def test_only_a_plain_file_is_taken(root: Path, tmp_path: Path) -> None:
+    os.mkfifo(root / "pipe")
+    for path in (root, root / "pipe", Path("/dev/zero")):
+        with pytest.raises(UnusableSource, match="not a file"):
+            await fetch(LocalAddress(path), tmp_path / "copy", Rules())
+
+
+async def test_a_file_that_is_missing_or_too_large_is_told(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnusableSource, match="there is no file") as missing:
+        await fetch(LocalAddress(root / "none.mp4"), tmp_path / "copy", Rules())
+    assert missing.value.kind == "missing"
+    with pytest.raises(UnusableSource) as large:
+        await fetch(LocalAddress(tmp_path / "outside.mp4"), tmp_path / "copy", Rules(limit=999_999))
+    assert large.value.kind == "too_large"
+
+
+async def test_an_object_is_read_and_fetched(bucket_url: str, tmp_path: Path) -> None:
+    bucket, _, prefix = bucket_url.removeprefix("s3://").partition("/")
+    address = parse_address(f"s3://{bucket}/{prefix}/my film (1).mp4")
+    await Bucket(bucket_url, check=str).put_bytes("my film (1).mp4", DATA)
+    assert await fetch(address, tmp_path / "copy", Rules()) == FETCHED
+    async with reading(address, Rules()) as reader:
+        assert await reader.read(500_000, 10) == DATA[500_000:500_010]
+        assert await reader.read(999_990, 100) == DATA[-10:]
+
+
+async def test_an_object_that_is_missing_refused_or_too_large_is_told(
+    bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = parse_address(f"{bucket_url}/a.mp4")
+    with pytest.raises(UnusableSource) as missing:
+        await fetch(address, tmp_path / "copy", Rules())
+    assert missing.value.kind == "missing"
+    await Bucket(bucket_url).put_bytes("a.mp4", DATA)
+    with pytest.raises(UnusableSource) as large:
+        await fetch(address, tmp_path / "copy", Rules(limit=10))
+    assert large.value.kind == "too_large"
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "anotherwrongsecret")
+    with pytest.raises(UnusableSource) as denied:
+        await fetch(address, tmp_path / "copy", Rules())
+    assert denied.value.kind == "denied"
