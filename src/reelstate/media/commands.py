@@ -205,16 +205,21 @@ def _cut(plan: Plan, chunk: Chunk) -> tuple[str, ...]:
     grid = plan.grid
     anchor = grid.anchor(chunk)
     first = chunk.first_frame - anchor
-    hold = (f"tpad=stop_mode=clone:stop={ceil(LAST_CLONES * grid.rate)}",) if chunk.last else ()
+    again, hold = _tail(grid) if chunk.last else ((), ())
     return (
         *_progressive(plan.picture),
-        "settb=AVTB",
+        *("settb=AVTB", *again),
         f"fps={grid.rate}:start_time={_precise(grid.origin + grid.time(anchor))}",
         *hold,
         f"trim=start_frame={first}:end_frame={first + chunk.frames}",
         "setpts=PTS-STARTPTS",
         *_standard_range(plan.picture),
     )
+
+
+def _tail(grid: Grid) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Before and after `fps`, which drops a last frame that a container gives no time, and ends where it is told to."""
+    return ("tpad=stop_mode=clone:stop=1",), (f"tpad=stop_mode=clone:stop={ceil(LAST_CLONES * grid.rate)}",)
 
 
 def _upright(picture: Picture) -> tuple[str, ...]:
