@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import imageio_ffmpeg  # type: ignore[import-untyped]  # it has no types
 
 FFMPEG, GPU = "ffmpeg", "gpu"
 HARDWARE = {
@@ -21,10 +24,21 @@ _VIDEO_ENCODER = re.compile(r"^ V[.\w]{5} (\w+) ", re.MULTILINE)
 PATIENCE = 10
 
 
-def found() -> frozenset[str]:
-    """Names such as `ffmpeg`, `encoder:libx264`, `gpu`, `gpu:nvidia`."""
+def found(ffmpeg: str = "") -> frozenset[str]:
+    """Names such as `ffmpeg`, `encoder:libx264`, `gpu`, `gpu:nvidia`; the ffmpeg to ask may be given."""
     devices = frozenset(_devices())
-    return devices | ({GPU} if devices else frozenset()) | frozenset(_encoders(devices))
+    return devices | ({GPU} if devices else frozenset()) | frozenset(_encoders(devices, ffmpeg))
+
+
+def programs(wanted: str = "") -> Iterator[tuple[str, str]]:
+    """Where an ffmpeg may be, as origin and path: the wanted one alone, else that on PATH, then that of the wheel."""
+    if wanted:
+        yield "settings", wanted
+        return
+    if path := shutil.which("ffmpeg"):
+        yield "PATH", path
+    with contextlib.suppress(RuntimeError):  # it has none for this machine
+        yield "wheel", imageio_ffmpeg.get_ffmpeg_exe()
 
 
 def adjusted(names: frozenset[str], wish: str) -> frozenset[str]:
@@ -34,25 +48,26 @@ def adjusted(names: frozenset[str], wish: str) -> frozenset[str]:
     return (names | {word for word in words if not word.startswith("-")}) - taken
 
 
-def _encoders(devices: frozenset[str]) -> Iterable[str]:
-    path = shutil.which("ffmpeg")
-    if path is None:
-        return
-    yield FFMPEG
-    for name in _VIDEO_ENCODER.findall(_output([path, "-hide_banner", "-encoders"])):
+def _encoders(devices: frozenset[str], ffmpeg: str) -> Iterable[str]:
+    answers = (output([path, "-hide_banner", "-encoders"]) for _, path in programs(ffmpeg))
+    words = next(filter(None, answers), "")
+    if words:
+        yield FFMPEG
+    for name in _VIDEO_ENCODER.findall(words):
         if HARDWARE.get(name.rpartition("_")[2], GPU) in {*devices, GPU}:
             yield f"encoder:{name}"
 
 
 def _devices() -> Iterable[str]:
     tool = shutil.which("nvidia-smi")
-    if tool and "GPU " in _output([tool, "-L"]):
+    if tool and "GPU " in output([tool, "-L"]):
         yield "gpu:nvidia"
     if any(Path("/dev/dri").glob("renderD*")):
         yield "gpu:vaapi"
 
 
-def _output(command: list[str]) -> str:
+def output(command: list[str]) -> str:
+    """What a program answers; nothing if it can't be run, or takes too long."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):

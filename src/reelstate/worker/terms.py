@@ -42,7 +42,7 @@ def terms_of(settings: Settings) -> Terms:
     return Terms(
         name=settings.worker_name or host_name(),
         concurrency=settings.worker_concurrency,
-        capabilities=capabilities.adjusted(capabilities.found(), settings.worker_capabilities),
+        capabilities=capabilities.adjusted(capabilities.found(settings.ffmpeg), settings.worker_capabilities),
         prefetch=settings.worker_prefetch,
         heartbeat=settings.heartbeat,
         poll=settings.poll,

@@ -1,0 +1,324 @@
+"""A command under limits: what becomes of it, and that nothing of it is left."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reelstate.core.errors import NotFound, ReelstateError
+from reelstate.media import limits as limits_module
+from reelstate.media import sandbox as sandbox_module
+from reelstate.media.advance import Advance
+from reelstate.media.ending import BadInput, Finished, Kind, ToolFailed
+from reelstate.media.limits import Limits, bounds
+from reelstate.media.sandbox import OFF, REQUIRE, Sandbox
+from reelstate.media.tool_run import OUTPUT, Watch, run_tool
+from tests.media.tools import BUILDS, Handles, encoding, names_in, running, shell
+
+SH = Path("/bin/sh")
+WORKS = not sandbox_module._tried(SH)
+CONFINED = pytest.param(REQUIRE, marks=pytest.mark.skipif(not WORKS, reason="bubblewrap does not work here"))
+MODES = [OFF, CONFINED]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "task"
+    made.mkdir()
+    return made
+
+
+async def failing(argv: list[str], folder: Path, limits: Limits | None = None, mode: str = OFF) -> ToolFailed:
+    with pytest.raises(ToolFailed) as raised:
+        await run_tool(argv, folder=folder, limits=limits, sandbox=Sandbox(mode))
+    return raised.value
+
+
+async def told(script: str, folder: Path, sandbox: Sandbox) -> str:
+    """What a script writes to stderr."""
+    return (await run_tool(shell(script), folder=folder, sandbox=sandbox)).output
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ffmpeg", BUILDS)
+async def test_a_command_runs_to_its_end_and_tells_how_far_it_is(ffmpeg: str, mode: str, folder: Path) -> None:
+    seen: list[Advance] = []
+
+    async def see(advance: Advance) -> None:
+        seen.append(advance)
+
+    argv = encoding(ffmpeg, folder / "out.mp4")
+    finished = await run_tool(argv, folder=folder, on_progress=see, sandbox=Sandbox(mode))
+    assert (finished.argv, finished.exit_code, finished.output) == (tuple(argv), 0, "")
+    assert finished.seconds > 0
+    assert 0.01 < finished.cpu_seconds < 10
+    assert (seen[-1].frame, seen[-1].ended) == (50, True)
+    assert (folder / "out.mp4").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ffmpeg", BUILDS)
+async def test_a_file_that_is_no_video_is_a_bad_input(ffmpeg: str, mode: str, folder: Path) -> None:
+    (folder / "in.mp4").write_text("hello")
+    command = [ffmpeg, "-nostdin", "-loglevel", "level+warning", "-i", str(folder / "in.mp4"), str(folder / "out.mp4")]
+    failed = await failing(command, folder, mode=mode)
+    assert isinstance(failed, BadInput)
+    assert (failed.kind, failed.finished.exit_code > 0) == (Kind.BAD_INPUT, True)
+    assert "Invalid data found when processing input" in failed.finished.output
+
+
+LIMITED = {
+    "file size": (Limits(file_size=20_000), {Kind.FILE_TOO_LARGE}),
+    "output": (Limits(output_size=20_000), {Kind.FILE_TOO_LARGE}),
+    "time": (Limits(timeout=0.4), {Kind.TIMEOUT}),
+    "cpu": (Limits(cpu_seconds=1), {Kind.CPU_LIMIT}),
+    "memory": (Limits(memory=300_000_000), {Kind.OUT_OF_MEMORY, Kind.FAILED}),
+}
+"""Short of memory, the encoder of one build does not say why it can't be opened."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ffmpeg", BUILDS)
+@pytest.mark.parametrize("limit", LIMITED)
+async def test_a_limit_ends_a_command(ffmpeg: str, limit: str, mode: str, folder: Path) -> None:
+    limits, kinds = LIMITED[limit]
+    argv = encoding(ffmpeg, folder / "out.mp4", size="1920x1080", seconds=600)
+    failed = await failing(argv, folder, limits, mode)
+    assert failed.kind in kinds, failed.finished
+    assert failed.finished.seconds < 60
+
+
+async def test_memory_is_what_the_kernel_refuses(folder: Path) -> None:
+    script = "import sys; bytearray(2**29); sys.exit(3)"
+    python = [sys.executable, "-I", "-S", "-c", script]
+    assert (await failing(python, folder, Limits(memory=2**31))).finished.exit_code == 3
+    assert "MemoryError" in (await failing(python, folder, Limits(memory=2**29))).finished.output
+
+
+async def test_a_command_that_does_not_advance_is_ended(folder: Path) -> None:
+    script = "echo frame=1; echo progress=continue; exec sleep 60"
+    failed = await failing(shell(script), folder, Limits(stall=0.5))
+    assert failed.kind is Kind.STALLED
+    assert 0.5 < failed.finished.seconds < 20
+
+
+def test_a_stall_is_counted_from_the_last_new_frame(tmp_path: Path) -> None:
+    watch = Watch(Limits(stall=10, timeout=None), tmp_path, 0.0)
+    assert watch.look(None, 9.0) is None
+    assert watch.look(Advance(frame=1), 10.0) is None
+    assert watch.look(Advance(frame=1, speed=2.0), 20.0) is None
+    assert watch.look(Advance(frame=1, total_size=5), 20.0) is None
+    assert watch.look(Advance(frame=1, total_size=5), 30.1) is Kind.STALLED
+
+
+async def test_a_command_ends_by_a_signal_as_in_a_shell(folder: Path) -> None:
+    for number, kind in ((signal.SIGSEGV, Kind.CRASHED), (signal.SIGKILL, Kind.KILLED)):
+        failed = await failing(shell(f"kill -{int(number)} $$"), folder)
+        assert (failed.kind, failed.finished.exit_code) == (kind, 128 + number)
+
+
+async def test_stderr_is_drained_and_its_end_is_kept_without_passwords(folder: Path) -> None:
+    script = "yes https://u:hunter2@host | head -c 3000000 >&2; printf 'the\\377end' >&2"
+    finished = await run_tool(shell(script), folder=folder, sandbox=Sandbox(OFF))
+    assert finished.output.endswith("the\ufffdend")
+    assert OUTPUT // 2 < len(finished.output) <= OUTPUT
+    assert "hunter2" not in finished.output.partition("\n")[2]
+    assert "https://u:***@host" in finished.output
+
+
+async def test_progress_is_told_only_now_and_then(folder: Path) -> None:
+    seen: list[Advance] = []
+
+    async def see(advance: Advance) -> None:
+        seen.append(advance)
+
+    script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo frame=$i; echo progress=continue; done"
+    finished = await run_tool(shell(script), folder=folder, on_progress=see, sandbox=Sandbox(OFF))
+    assert seen[-1].frame == 20_000
+    assert len(seen) <= finished.seconds / 0.25 + 2
+
+
+async def test_an_error_in_the_callback_ends_the_command(folder: Path) -> None:
+    async def see(_: Advance) -> None:
+        raise RuntimeError("enough")
+
+    script = f"echo progress=continue; exec sleep 1000 # {folder}"
+    with pytest.raises(RuntimeError, match="enough"):
+        await run_tool(shell(script), folder=folder, on_progress=see, sandbox=Sandbox(OFF))
+    assert running(str(folder)) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ffmpeg", BUILDS)
+async def test_a_cancelled_command_is_gone_within_a_second(ffmpeg: str, mode: str, folder: Path) -> None:
+    advanced = asyncio.Event()
+
+    async def see(_: Advance) -> None:
+        advanced.set()
+
+    argv = encoding(ffmpeg, folder / "out.mp4", seconds=600, speed="-re")
+    run = asyncio.create_task(run_tool(argv, folder=folder, on_progress=see, sandbox=Sandbox(mode)))
+    await asyncio.wait_for(advanced.wait(), 20)
+    with closing(Handles(running(str(folder)))) as handles:
+        began = time.monotonic()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert handles.gone(1.0)
+    assert time.monotonic() - began < 1.0
+    assert running(str(folder)) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_a_command_leaves_running_ends_with_it(mode: str, folder: Path) -> None:
+    finished = await run_tool(shell("sleep 1000 & exit 0", str(folder)), folder=folder, sandbox=Sandbox(mode))
+    assert finished.exit_code == 0
+    assert running(str(folder)) == []
+
+
+WORKER = """
+import asyncio, sys
+from pathlib import Path
+from reelstate.media import limits
+from reelstate.media.sandbox import Sandbox
+from reelstate.media.tool_run import run_tool
+
+mode, bare, folder, *argv = sys.argv[1:]
+if bare == "bare":
+    limits._util_linux = lambda: (None, None)
+
+async def see(advance):
+    print(advance.frame, flush=True)
+
+asyncio.run(run_tool(argv, folder=Path(folder), on_progress=see, sandbox=Sandbox(mode)))
+"""
+
+
+@pytest.mark.parametrize(
+    "mode, tools",
+    [(OFF, "util-linux"), (OFF, "bare"), pytest.param(REQUIRE, "util-linux", marks=CONFINED.marks)],
+)
+def test_a_worker_that_is_killed_leaves_no_ffmpeg(mode: str, tools: str, folder: Path) -> None:
+    argv = encoding(BUILDS[0], folder / "out.mp4", seconds=600, speed="-re")
+    command = [sys.executable, "-c", WORKER, mode, tools, str(folder), *argv]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline(), "it has begun"
+        children = [pid for pid in running(str(folder)) if pid != worker.pid]
+        assert children
+        with closing(Handles(children)) as handles:
+            worker.send_signal(signal.SIGKILL)
+            assert handles.gone(5.0)
+
+
+async def test_without_util_linux_a_small_program_sets_the_limits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits_module, "_util_linux", lambda: (None, None))
+    script = "ulimit -c >&2; ulimit -n >&2; ulimit -v >&2; exec head -c 5000 /dev/zero > big"
+    failed = await failing(shell(script), folder, Limits(file_size=4096, open_files=99, memory=2**30))
+    assert (failed.finished.exit_code, failed.finished.output.split()) == (153, ["0", "99", str(2**20)])
+    assert (folder / "big").stat().st_size == 4096
+
+
+async def test_limits_reach_the_command(folder: Path) -> None:
+    script = "for o in c n v f; do ulimit -$o >&2; done; ulimit -St >&2; ulimit -Ht >&2; nice >&2"
+    limits = Limits(file_size=51_200, open_files=99, memory=2**30, cpu_seconds=7, niceness=3)
+    finished = await run_tool(shell(script), folder=folder, limits=limits, sandbox=Sandbox(OFF))
+    assert finished.output.split()[:6] == ["0", "99", str(2**20), "100", "7", "12"]
+
+
+def test_no_limit_is_above_that_of_this_process() -> None:
+    assert bounds(Limits(open_files=2**62))["RLIMIT_NOFILE"][1] < 2**62
+    assert "RLIMIT_CPU" not in bounds(Limits())
+
+
+async def test_a_program_that_is_not_there_is_an_error_with_a_hint(folder: Path) -> None:
+    with pytest.raises(NotFound, match="no program nothing-like-it") as raised:
+        await run_tool(["nothing-like-it"], folder=folder)
+    assert raised.value.hint
+
+
+async def test_words_of_a_command_are_never_read_by_a_shell(folder: Path) -> None:
+    words = ["$(touch hacked)", "; touch hacked", "a b", "-i", "--", "\n"]
+    for mode in (OFF, REQUIRE) if WORKS else (OFF,):
+        script = 'for word in "$@"; do printf "%s|" "$word" >&2; done'
+        finished = await run_tool(shell(script, *words), folder=folder, sandbox=Sandbox(mode))
+        assert finished.output == "".join(f"{word}|" for word in words)
+    assert names_in(folder) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_environment_of_the_worker_is_not_that_of_the_command(
+    mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REEL_SECRET", "hunter2")
+    words = await told("env >&2", folder, Sandbox(mode))
+    assert "PATH=" in words
+    assert "hunter2" not in words
+
+
+@pytest.mark.skipif(not WORKS, reason="bubblewrap does not work here")
+async def test_the_sandbox_has_no_network_no_neighbours_and_few_files(folder: Path) -> None:
+    box = Sandbox(REQUIRE)
+    interfaces = (await told("cat /proc/net/dev >&2", folder, box)).splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
+    assert (await told("cat /etc/passwd /etc/shadow 2>/dev/null || echo none >&2", folder, box)).strip() == "none"
+    assert int((await told("ls -d /proc/[0-9]* | wc -l >&2", folder, box)).strip()) < 10
+    assert str(os.getpid()) not in (await told("ls /proc >&2", folder, box)).split()
+    assert "wrote" not in await told("echo x > /usr/x && echo wrote >&2; exit 0", folder, box)
+
+
+@pytest.mark.skipif(not WORKS, reason="bubblewrap does not work here")
+async def test_the_sandbox_reads_what_it_is_given_and_writes_only_its_folder(tmp_path: Path, folder: Path) -> None:
+    given, secret = tmp_path / "source.mp4", tmp_path / "other.mp4"
+    given.write_text("film")
+    secret.write_text("secret")
+    box = Sandbox(REQUIRE).reading(given)
+    assert await told(f"cat {given} >&2", folder, box) == "film"
+    assert "secret" not in await told(f"cat {secret} >&2; exit 0", folder, box)
+    assert "wrote" not in await told(f"echo x > {given} && echo wrote >&2; exit 0", folder, box)
+    assert (await told("echo made > result; echo x > /tmp/x; ls /tmp >&2", folder, box)).split()[-1] == "x"
+    assert (folder / "result").read_text() == "made\n"
+    assert given.read_text() == "film"
+    assert "x" not in names_in(Path("/tmp"))  # noqa: S108 - that of the sandbox is another
+
+
+@pytest.fixture
+def no_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox_module, "_bubblewrap", lambda: None)
+    sandbox_module._trouble.cache_clear()
+
+
+async def test_without_bubblewrap_auto_warns_once_and_goes_on(
+    folder: Path, no_bubblewrap: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        assert isinstance(await run_tool(shell("exit 0"), folder=folder), Finished)
+    assert [record.getMessage() for record in caplog.records] == [
+        "sh runs without a sandbox: bubblewrap (bwrap) is not installed"
+    ]
+    sandbox_module._trouble.cache_clear()
+
+
+async def test_without_bubblewrap_require_refuses_with_a_hint(folder: Path, no_bubblewrap: None) -> None:
+    with pytest.raises(ReelstateError, match="can't be run in a sandbox: bubblewrap") as raised:
+        await run_tool(shell("exit 0"), folder=folder, sandbox=Sandbox(REQUIRE))
+    assert "REEL_SANDBOX" in raised.value.hint
+    sandbox_module._trouble.cache_clear()
+
+
+async def test_a_bubblewrap_that_may_not_make_namespaces_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bwrap"
+    path.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(sandbox_module, "_bubblewrap", lambda: str(path))
+    assert sandbox_module._tried(SH) == "bwrap: No permissions to create new namespace"

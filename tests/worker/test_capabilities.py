@@ -1,0 +1,21 @@
+"""What a machine can do is asked of the ffmpeg that will be used."""
+
+from pathlib import Path
+
+import pytest
+
+from reelstate.worker.capabilities import found
+
+
+def test_the_ffmpeg_of_the_wheel_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert {"ffmpeg", "encoder:libx264", "encoder:libx265"} <= found()
+    assert "encoder:h264_nvenc" not in found()
+
+
+def test_the_wanted_ffmpeg_alone_counts(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_text("#!/bin/sh\necho ' V....D mine                 An encoder (codec h264)'\n")
+    path.chmod(0o755)
+    assert {name for name in found(str(path)) if not name.startswith("gpu")} == {"ffmpeg", "encoder:mine"}
+    assert "ffmpeg" not in found(str(tmp_path / "nothing"))
