@@ -262,6 +262,17 @@ async def test_a_failed_part_of_an_optional_stage_leaves_the_job_degraded(engine
     assert (job.status, job.degraded, job.error) == (JobStatus.COMPLETED, ["extra"], None)
 
 
+@pytest.mark.parametrize("result, told", [({"degraded": ["1080p", 4]}, ["1080p", "4"]), ({"degraded": "no"}, None)])
+async def test_a_last_stage_may_say_what_is_missing(engine: Engine, result: Json, told: list[str] | None) -> None:
+    await declared(engine, "two", *chain(JobStatus.VALIDATING, JobStatus.UPLOADING_OUTPUTS))
+    job_id = await submitted(engine, "two", {})
+    worker = await a_worker(engine)
+    while tasks := (await engine.claim(worker, 10)).tasks:
+        await engine.complete([done(task, result) for task in tasks])
+    job = (await engine.job(job_id)).job
+    assert (job.status, job.degraded) == (JobStatus.COMPLETED, told)
+
+
 async def test_a_job_in_which_all_went_well_is_not_degraded(engine: Engine) -> None:
     await declared(engine, "lenient", *OPTIONAL)
     job_id = await submitted(engine, "lenient", {"parts": 1})

@@ -12,7 +12,7 @@ sees both. The order of locks is tasks, stages, jobs everywhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reelstate.core.aggregate import Counters
 from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
@@ -25,6 +25,8 @@ from reelstate.stores.store import Batch, Store, Transaction
 
 LATELY = 3600.0
 """Seconds in which a task that was missed when its job came to rest is still looked for."""
+LONGEST_NAME, MOST_NAMES = 200, 100
+"""Of what a job says it lacks."""
 
 Opened = dict[int, tuple[bool, Counters]]
 """The stages a job has opened so far: whether each is open, and its counters."""
@@ -138,10 +140,29 @@ async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[i
         await open_stages(transaction, merged(decisions.openings))
     if decisions.quiet:
         await transaction.run("orchestrate_phases", Batch(("id", "phase"), decisions.quiet))
-    await move_jobs(transaction, decisions.moves)
+    await move_jobs(transaction, await _with_words(transaction, decisions.moves))
     failed = [move.job.id for move in decisions.moves if move.status is JobStatus.FAILED]
     await rest(transaction, failed, actor=Actor.ORCHESTRATOR, reason="the job failed")
     return decisions
+
+
+async def _with_words(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
+    """Moves to completed, with what the last stages say is missing: the names under `degraded` in their results."""
+    leaves = [
+        (move.job.id, stage)
+        for move in moves
+        if move.status is JobStatus.COMPLETED
+        for stage in move.job.declared.graph.leaves
+        if move.job.declared.graph.stages[stage].each is None
+    ]
+    if not leaves:
+        return moves
+    said: dict[int, list[str]] = {}
+    for job_id, names in await transaction.run("orchestrate_degraded", Batch(("job_id", "stage"), leaves)):
+        said.setdefault(job_id, []).extend(str(name)[:LONGEST_NAME] for name in names[:MOST_NAMES])
+    return [
+        replace(move, degraded=[*move.degraded, *said[move.job.id]]) if move.job.id in said else move for move in moves
+    ]
 
 
 async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisions: _Decisions) -> None:
