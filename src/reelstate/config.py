@@ -80,6 +80,9 @@ class Settings:
     sandbox: str = setting(
         "auto", "Run ffmpeg in bubblewrap: auto (where it works), require or off.", choices=("auto", "require", "off")
     )
+    encode_threads: int = setting(
+        0, "Threads of one encoder; 0 shares the machine's cores among the tasks that a worker runs.", least=0
+    )
     keep_versions: float = setting(7 * 86_400.0, "How long a superseded version of a video is kept.", least=0)
 
     log_level: str = setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))

@@ -100,6 +100,10 @@ class _Attempt:
         """Keep a line with the job (`reel logs`). It is stored with the next report."""
         self._desk.log(LogLine(message=str(message), level=level, metadata=metadata or None))
 
+    def note(self, percent: float | None = None, message: str | None = None, *, step: str | None = None) -> None:
+        """Say how far it is, without waiting for anything: fit for callbacks of other libraries."""
+        self._desk.note(percent, message, step)
+
     def step(
         self, argv: Sequence[str], *, exit_code: int | None = None, seconds: float = 0.0, output: str = ""
     ) -> None:

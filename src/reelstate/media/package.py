@@ -1,0 +1,338 @@
+"""The stream of a version: playlists, manifests and headers over the chunks that tasks have made. Pure, and small.
+
+Nothing of a chunk is touched: playlists name spans of its file. A rung of which a chunk is missing is left out if it
+is optional, and the package says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from reelstate.artifacts.stored import stored
+from reelstate.core.errors import ReelstateError
+from reelstate.media import boxes, dash, hls, webvtt
+from reelstate.media.plan import Plan
+from reelstate.media.verify import AudioEntry, CaptionsEntry, ChunkEntry, FileEntry, Manifest, RungEntry
+
+MASTER, DASH, MANIFEST = "master.m3u8", "manifest.mpd", "manifest.json"
+
+Json = Any
+Place = Callable[[str], str]
+"""The key of a file of the package."""
+
+
+class IncompleteRung(ReelstateError):
+    """A rung that must be there lacks a chunk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Film:
+    """What the tasks of a job have made: the results of the stages that the package is made of."""
+
+    plan: Plan
+    chunks: Sequence[Json]
+    audio: Sequence[Json] = ()
+    captions: Sequence[Json] = ()
+    pictures: Json = None
+    reused: Manifest | None = None
+    """The manifest of an earlier version, whose rungs stand in for those that were not asked for."""
+    headers: Mapping[str, bytes] = field(default_factory=dict)
+    """The files that `wanted_headers` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    manifest: Manifest
+    files: Mapping[str, bytes]
+    """What is to be written, the manifest itself with it."""
+    degraded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """A rung or a sound track with everything that playlists say of it."""
+
+    name: str
+    init: str
+    playlist: str
+    key_frames: str | None
+    chunks: list[ChunkEntry]
+    track: boxes.Track
+
+    @property
+    def parts(self) -> list[hls.Part]:
+        """Its segments, named by their keys."""
+        return [
+            part
+            for chunk in self.chunks
+            for part in hls.parts_of(chunk["key"], chunk["segments"], self.track.timescale)
+        ]
+
+    def parts_in(self, playlist: str) -> list[hls.Part]:
+        return [replace(part, uri=hls.relative_uri(playlist, part.uri)) for part in self.parts]
+
+
+def wanted_headers(film: Film) -> list[str]:
+    """The keys of the headers of all tracks: what a decoder needs before their first segment."""
+    firsts = film.chunks[0]["rungs"].values() if film.chunks else ()
+    return [each["init"]["key"] for each in (*firsts, *film.audio)] + [rung["init"] for rung in _reused(film)]
+
+
+def package(film: Film, place: Place) -> Package:
+    """Everything that a player needs beside the chunks themselves."""
+    degraded = tuple(_left_out(film))
+    files: dict[str, bytes] = {}
+    kept: dict[str, FileEntry] = {}
+    rungs = _by_size([*_made_rungs(film, place, degraded, kept), *_reused_rungs(film, place, kept)])
+    sound = list(_sound(film, place, kept))
+    text = list(_text(film, place, files, kept))
+    _pictures(film, place, files, kept)
+    for track in (*rungs, *sound):
+        init = hls.relative_uri(track.playlist, track.init)
+        files[track.playlist] = hls.media_playlist(track.parts_in(track.playlist), init).encode()
+        if track.key_frames:
+            init = hls.relative_uri(track.key_frames, track.init)
+            files[track.key_frames] = hls.key_frame_playlist(track.parts_in(track.key_frames), init).encode()
+    files[place(MASTER)] = _master(film, place(MASTER), rungs, sound, text).encode()
+    files[place(DASH)] = _dash(film, place(DASH), rungs, sound, text).encode()
+    for key, data in files.items():
+        made = stored(key, data)
+        kept[key] = FileEntry(size=made.size, sha256=made.sha256)
+    manifest = _manifest(film, place, rungs, sound, text, kept)
+    return Package(manifest, {**files, place(MANIFEST): written(manifest)}, degraded)
+
+
+def growing(film: Film, place: Place) -> dict[str, bytes]:
+    """The stream as far as it is made: `film.chunks` are the first ones, without a gap. Its playlists will grow."""
+    kept: dict[str, FileEntry] = {}
+    rungs = _by_size(_made_rungs(film, place, tuple(_left_out(film)), kept))
+    sound = list(_sound(film, place, kept))
+    target = ceil(film.plan.grid.time(film.plan.grid.segment_frames))
+    files = {}
+    for track in (*rungs, *sound):
+        init = hls.relative_uri(track.playlist, track.init)
+        parts = track.parts_in(track.playlist)
+        longest = max(target, hls.target_duration(part.duration for part in parts))
+        whole = track in sound
+        text = hls.media_playlist(parts, init, kind="EVENT", ended=whole, target=longest)
+        files[track.playlist] = text.encode()
+    plain = [replace(rung, key_frames=None) for rung in rungs]
+    return {**files, place(MASTER): _master(film, place(MASTER), plain, sound, ()).encode()}
+
+
+def _by_size(rungs: Iterable[_Track]) -> list[_Track]:
+    return sorted(rungs, key=lambda rung: -rung.track.width * rung.track.height)
+
+
+def written(manifest: Manifest) -> bytes:
+    """The manifest as it stands in the storage."""
+    return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _left_out(film: Film) -> Iterator[str]:
+    """Optional rungs of which a chunk failed; one that is required makes the package impossible."""
+    for rung in film.plan.rungs:
+        lacking = next((chunk for chunk in film.chunks if rung.name not in chunk["rungs"]), None)
+        if lacking is None:
+            continue
+        reason = lacking["failed"].get(rung.name, "it was not made")
+        if rung.required:
+            raise IncompleteRung(
+                f"{rung.name}: chunk {lacking['chunk']} is missing: {reason}", hint="`reel retry JOB --from encode`"
+            )
+        yield rung.name
+
+
+def _made_rungs(film: Film, place: Place, degraded: Sequence[str], kept: dict[str, FileEntry]) -> Iterator[_Track]:
+    for rung in film.plan.rungs:
+        if rung.name not in degraded:
+            made = [chunk["rungs"][rung.name] for chunk in film.chunks]
+            yield _track(rung.name, f"video/{rung.name}", made, film, place, kept)
+
+
+def _sound(film: Film, place: Place, kept: dict[str, FileEntry]) -> Iterator[_Track]:
+    for made in film.audio:
+        track = _track(str(made["number"]), f"audio/{made['number']}", [made], film, place, kept)
+        yield replace(track, key_frames=None)
+
+
+def _track(name: str, path: str, made: Sequence[Json], film: Film, place: Place, kept: dict[str, FileEntry]) -> _Track:
+    init = made[0]["init"]
+    kept.update(map(_entry, (init, *made)))
+    return _Track(
+        name=name,
+        init=init["key"],
+        playlist=place(f"{path}.m3u8"),
+        key_frames=place(f"{path}-key-frames.m3u8"),
+        chunks=[ChunkEntry(key=each["key"], segments=each["segments"]) for each in made],
+        track=boxes.parse(film.headers[init["key"]]).track,
+    )
+
+
+def _reused(film: Film) -> list[RungEntry]:
+    """Rungs of the earlier version that this one neither makes nor has tried to make."""
+    own = {rung.name for rung in film.plan.rungs}
+    return [] if film.reused is None else [rung for rung in film.reused["rungs"] if rung["name"] not in own]
+
+
+def _reused_rungs(film: Film, place: Place, kept: dict[str, FileEntry]) -> Iterator[_Track]:
+    for rung in _reused(film):
+        assert film.reused is not None  # noqa: S101 - else there would be none
+        for key in (rung["init"], *(chunk["key"] for chunk in rung["chunks"])):
+            kept[key] = film.reused["files"][key]
+        yield _Track(
+            name=rung["name"],
+            init=rung["init"],
+            playlist=place(f"video/{rung['name']}.m3u8"),
+            key_frames=place(f"video/{rung['name']}-key-frames.m3u8"),
+            chunks=rung["chunks"],
+            track=boxes.parse(film.headers[rung["init"]]).track,
+        )
+
+
+def _entry(made: Json) -> tuple[str, FileEntry]:
+    return made["key"], FileEntry(size=made["size"], sha256=made["sha256"])
+
+
+def _text(
+    film: Film, place: Place, files: dict[str, bytes], kept: dict[str, FileEntry]
+) -> Iterator[tuple[CaptionsEntry, Json]]:
+    for track in film.captions:
+        playlist = place(f"captions/{track['number']}.m3u8")
+        kept.update([_entry(track)])
+        uri = hls.relative_uri(playlist, track["key"])
+        files[playlist] = hls.captions_playlist(uri, film.plan.grid.duration).encode()
+        yield CaptionsEntry(name=f"captions-{track['number']}", playlist=playlist, file=track["key"]), track
+
+
+def _pictures(film: Film, place: Place, files: dict[str, bytes], kept: dict[str, FileEntry]) -> None:
+    """The poster and the sheets of small pictures count as files; a WebVTT track says which picture is where."""
+    if not film.pictures:
+        return
+    sprites = film.pictures.get("sprites")
+    for made in (film.pictures.get("poster"), *(sprites["sheets"] if sprites else ())):
+        if made:
+            kept.update([_entry(made)])
+    if sprites:
+        key = place("sprites.vtt")
+        files[key] = webvtt.sprite_track(_sheets(sprites, key), film.plan.grid.duration).encode()
+
+
+def _sheets(sprites: Json, key: str) -> webvtt.Sheets:
+    return webvtt.Sheets(
+        uris=[hls.relative_uri(key, sheet["key"]) for sheet in sprites["sheets"]],
+        count=sprites["count"],
+        interval=Fraction(sprites["every"]),
+        **{name: sprites[name] for name in ("columns", "rows", "width", "height")},
+    )
+
+
+def _master(
+    film: Film, key: str, rungs: Sequence[_Track], sound: Sequence[_Track], text: Sequence[tuple[CaptionsEntry, Json]]
+) -> str:
+    variants = [
+        hls.Variant(
+            uri=hls.relative_uri(key, rung.playlist),
+            codec=rung.track.codec,
+            width=rung.track.width,
+            height=rung.track.height,
+            frame_rate=film.plan.grid.rate,
+            rates=hls.rates(rung.parts),
+            key_frames_uri=hls.relative_uri(key, rung.key_frames) if rung.key_frames else "",
+            key_frames=hls.rates(hls.key_frame_parts(rung.parts)),
+        )
+        for rung in rungs
+    ]
+    return hls.master_playlist(variants, list(_renditions(film, key, sound)), list(_subtitles(key, text)))
+
+
+def _renditions(film: Film, key: str, sound: Sequence[_Track]) -> Iterator[hls.Rendition]:
+    default = next((number for number, each in enumerate(film.audio) if each["default"]), 0)
+    for number, (track, made) in enumerate(zip(sound, film.audio, strict=True)):
+        yield hls.Rendition(
+            uri=hls.relative_uri(key, track.playlist),
+            name=made["title"] or made["language"] or f"Audio {number + 1}",
+            language=made["language"],
+            default=number == default,
+            codec=track.track.codec,
+            channels=track.track.channels,
+            rates=hls.rates(track.parts),
+        )
+
+
+def _subtitles(key: str, text: Sequence[tuple[CaptionsEntry, Json]]) -> Iterator[hls.Rendition]:
+    for entry, made in text:
+        yield hls.Rendition(
+            uri=hls.relative_uri(key, entry["playlist"]),
+            name=made["title"] or made["language"] or f"Captions {made['number'] + 1}",
+            language=made["language"],
+            default=made["default"],
+            forced=made["forced"],
+        )
+
+
+def _dash(
+    film: Film, key: str, rungs: Sequence[_Track], sound: Sequence[_Track], text: Sequence[tuple[CaptionsEntry, Json]]
+) -> str:
+    video = [_representation(film, key, rung) for rung in rungs]
+    languages = [made["language"] for made in film.audio]
+    audio = [
+        replace(_representation(film, key, track), language=language)
+        for track, language in zip(sound, languages, strict=True)
+    ]
+    captions = [
+        dash.Captions(name=entry["name"], uri=hls.relative_uri(key, entry["file"]), language=made["language"])
+        for entry, made in text
+    ]
+    return dash.manifest(film.plan.grid.duration, video, audio, captions)
+
+
+def _representation(film: Film, key: str, each: _Track) -> dash.Representation:
+    track = each.track
+    return dash.Representation(
+        name=each.name,
+        init_uri=hls.relative_uri(key, each.init),
+        timescale=track.timescale,
+        parts=each.parts_in(key),
+        bandwidth=hls.rates(each.parts).peak,
+        codec=track.codec,
+        width=track.width,
+        height=track.height,
+        frame_rate=film.plan.grid.rate if track.kind == "video" else Fraction(0),
+        channels=track.channels,
+        sample_rate=track.sample_rate,
+    )
+
+
+def _manifest(
+    film: Film,
+    place: Place,
+    rungs: Iterable[_Track],
+    sound: Iterable[_Track],
+    text: Iterable[tuple[CaptionsEntry, Json]],
+    kept: dict[str, FileEntry],
+) -> Manifest:
+    return Manifest(
+        rate=str(film.plan.grid.rate),
+        frames=film.plan.grid.frames,
+        duration=str(film.plan.grid.duration),
+        files=kept,
+        master=place(MASTER),
+        dash=place(DASH),
+        rungs=[
+            RungEntry(
+                name=rung.name, init=rung.init, playlist=rung.playlist, key_frames=rung.key_frames, chunks=rung.chunks
+            )
+            for rung in rungs
+        ],
+        audio=[
+            AudioEntry(name=track.name, init=track.init, playlist=track.playlist, duration=None, chunks=track.chunks)
+            for track in sound
+        ],
+        captions=[entry for entry, _ in text],
+    )

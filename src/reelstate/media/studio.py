@@ -1,0 +1,117 @@
+"""What the stages work with on this machine: storage, sources at hand, the ffmpeg, and a folder for each task."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from reelstate.artifacts import keys
+from reelstate.artifacts.cache import SourceCache
+from reelstate.artifacts.storage import Storage, open_storage
+from reelstate.artifacts.stored import Stored
+from reelstate.media.address import InputSettings, Rules, rules_of
+from reelstate.media.ending import Finished, ToolFailed
+from reelstate.media.ffmpeg import Build, find_ffmpeg
+from reelstate.media.limits import Limits
+from reelstate.media.sandbox import Sandbox
+from reelstate.media.tool_run import OnProgress, run_tool
+from reelstate.worker.run import Run
+
+
+class StudioSettings(InputSettings, Protocol):
+    """The settings that a studio is made of."""
+
+    @property
+    def storage_url(self) -> str: ...
+    @property
+    def scratch(self) -> str: ...
+    @property
+    def source_cache(self) -> int: ...
+    @property
+    def ffmpeg(self) -> str: ...
+    @property
+    def sandbox(self) -> str: ...
+    @property
+    def encode_threads(self) -> int: ...
+    @property
+    def worker_concurrency(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    storage: Storage
+    cache: SourceCache
+    rules: Rules
+    sandbox: Sandbox
+    scratch: Path
+    ffmpeg: str = ""
+    threads: int = 1
+    """Threads that one encoder may use."""
+
+    async def build(self) -> Build:
+        return await find_ffmpeg(self.ffmpeg)
+
+    def source(self, sha256: str) -> AbstractAsyncContextManager[Path]:
+        """A source as a file that stays while the context lasts."""
+        return self.cache.held(sha256)
+
+    @asynccontextmanager
+    async def folder(self, task: Run) -> AsyncIterator[Path]:
+        """A folder that only this run of a task uses, and that goes with it."""
+        name = f"reel-{task.job_id}-{task.stage}-{task.part}-{task.token}-"
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=name, dir=self.scratch))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def run(
+        self,
+        task: Run,
+        argv: Sequence[str],
+        folder: Path,
+        *,
+        limits: Limits,
+        on_progress: OnProgress | None = None,
+        reads: Sequence[Path] = (),
+    ) -> Finished:
+        """Run a command for a task, and keep a record of it whatever it comes to."""
+        try:
+            finished = await run_tool(
+                argv, folder=folder, limits=limits, on_progress=on_progress, sandbox=self.sandbox.reading(*reads)
+            )
+        except ToolFailed as failed:
+            _record(task, failed.finished)
+            raise
+        _record(task, finished)
+        return finished
+
+    async def keep(self, task: Run, path: Path, file: str) -> Stored:
+        """Put a file that a task made where only this run of it writes."""
+        return await self.storage.put_file(keys.made(task.job_id, task.stage, task.part, task.token, file), path)
+
+
+def studio_of(settings: StudioSettings) -> Studio:
+    storage = open_storage(settings.storage_url)
+    scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Studio(
+        storage=storage,
+        cache=SourceCache(storage, scratch / "reelstate-sources", settings.source_cache),
+        rules=rules_of(settings),
+        sandbox=Sandbox(settings.sandbox),
+        scratch=scratch,
+        ffmpeg=settings.ffmpeg,
+        threads=settings.encode_threads or max(1, cores // settings.worker_concurrency),
+    )
+
+
+def _record(task: Run, finished: Finished) -> None:
+    task.step(finished.argv, exit_code=finished.exit_code, seconds=finished.seconds, output=finished.output)
