@@ -9,7 +9,19 @@ from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Completion, Failure, LogLine, Progress, Release, Step, Submission, TaskKey, Verdict
+from reelstate.core.model import (
+    Completion,
+    Failure,
+    LogLine,
+    NewVideo,
+    Progress,
+    Release,
+    Step,
+    Submission,
+    TaskKey,
+    Verdict,
+    VideoStatus,
+)
 from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
@@ -31,6 +43,7 @@ __all__ = [
     "JobStatus",
     "Limits",
     "LogLine",
+    "NewVideo",
     "Operation",
     "Pipeline",
     "Progress",
@@ -47,6 +60,7 @@ __all__ = [
     "TaskKey",
     "TaskStatus",
     "Verdict",
+    "VideoStatus",
     "WorkerStatus",
     "__version__",
     "connect",

@@ -21,8 +21,9 @@ from tests.vandal import Vandal
 
 REEL = Path(sys.executable).with_name("reel")
 COMMANDS = (
-    *("cancel", "config", "demo", "doctor", "force", "history", "job", "jobs", "logs", "machines", "migrate"),
-    *("quarantine", "retry", "steps", "submit", "up", "watch", "worker", "workers"),
+    *("cancel", "config", "demo", "doctor", "force", "history", "ingest", "job", "jobs", "logs"),
+    *("machines", "migrate", "quarantine", "retry", "steps", "submit", "up", "videos", "watch", "worker", "workers"),
+    *("videos list", "videos show", "videos retranscode", "videos rollback", "videos unpin", "videos delete"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )
 

@@ -11,7 +11,8 @@ from typing import Any
 import typer
 
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Worker
+from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Video, VideoVersion, Worker
+from reelstate.media.quality import Quality
 
 Document = dict[str, Any]
 LEFT_OUT = {"checkpoint", "result", "input"}
@@ -105,6 +106,19 @@ def step_document(entry: StepEntry, stages: Sequence[str]) -> Document:
 def worker_document(worker: Worker) -> Document:
     """A worker, its state in the one word that people read."""
     return {**_fields(worker), "lifecycle": worker.status, "status": worker.shown}
+
+
+def video_document(video: Video) -> Document:
+    return _fields(video)
+
+
+def version_document(version: VideoVersion) -> Document:
+    """A version: its job, and what it is to its video."""
+    return {**_fields(version.job), **_fields(version), "job": version.job.id}
+
+
+def quality_document(quality: Quality) -> Document:
+    return {**_fields(quality), "progress_percent": round(quality.progress_percent, 2)}
 
 
 def _fields(record: Any) -> Document:

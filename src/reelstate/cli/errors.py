@@ -21,6 +21,8 @@ def hint_for(error: ReelstateError) -> str:
     """The error's own hint, or a better one that only a command line can give."""
     if isinstance(error, NotFound) and error.entity == "job":
         return "`reel jobs` lists those that there are"
+    if isinstance(error, NotFound) and error.entity == "video":
+        return "`reel videos` lists those that there are"
     if isinstance(error, InvalidTransition) and error.entity == "job" and error.origin in ENDED_JOBS:
         return f"a {error.origin} job never changes again; submit a new one"
     return error.hint

@@ -15,6 +15,7 @@ from reelstate.cli import (
     errors,
     force,
     history,
+    ingest,
     job,
     jobs,
     logs,
@@ -25,6 +26,7 @@ from reelstate.cli import (
     steps,
     submit,
     up,
+    videos,
     watch,
     worker,
     workers,
@@ -41,9 +43,10 @@ def _add(panel: str, *commands: Callable[..., Any]) -> None:
         reel.command(rich_help_panel=panel)(command)
 
 
-_add(RUN, demo.demo, up.up, worker.worker, submit.submit)
+_add(RUN, demo.demo, up.up, worker.worker, submit.submit, ingest.ingest)
 _add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, steps.steps, history.history)
 _add(CHANGE, retry.retry, cancel.cancel, quarantine.quarantine, force.force)
+reel.add_typer(videos.videos, name="videos", rich_help_panel=LOOK)
 reel.add_typer(workers.workers, name="workers", rich_help_panel=KEEP)
 _add(KEEP, doctor.doctor, migrate.migrate, config.config, machines.machines)
 

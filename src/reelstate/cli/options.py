@@ -9,7 +9,9 @@ import typer
 
 from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.policy import priority_number
+from reelstate.core.model import Json
+from reelstate.core.policy import PRIORITIES, priority_number
+from reelstate.media.profile import load, names
 
 DEFAULT_DATABASE: str = DEFAULTS.database_url
 LARGEST_ID = 2**63 - 1
@@ -21,6 +23,21 @@ def job_number(text: str | int) -> int:
     if str(text).isascii() and str(text).isdecimal() and int(text) <= LARGEST_ID:
         return int(text)
     raise typer.BadParameter(f"{text!r} is not a job id: it is a whole number, and `reel jobs` lists them")
+
+
+def video_number(text: str | int) -> int:
+    """A video's id as people type it."""
+    if str(text).isascii() and str(text).isdecimal() and int(text) <= LARGEST_ID:
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is not a video id: it is a whole number, and `reel videos` lists them")
+
+
+def profile_document(text: str | None) -> Json:
+    """A profile as a spec names it: by its name, or whole where it is the user's own file."""
+    if text is None:
+        return None
+    profile = load(text)
+    return text if text in names() else profile.to_json()
 
 
 def priority(text: str | int) -> int:
@@ -62,6 +79,21 @@ App = Annotated[
 Capabilities = Annotated[
     str | None, typer.Option(help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
 ]
+Priority = Annotated[
+    int,
+    typer.Option(
+        "--priority",
+        "-p",
+        metavar="0-10|NAME",
+        parser=priority,
+        help=f"10 is most urgent; or {', '.join(PRIORITIES)}.",
+    ),
+]
+ProfileName = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME|FILE", help=f"What is made: {', '.join(names())}, or a file of yours."),
+]
+Wait = Annotated[bool, typer.Option("--wait", "-w", help="Show it until it ends; exits with 1 if it fails.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JobId = Annotated[int, typer.Argument(metavar="JOB", parser=job_number, help="The job's id.")]
 JobIds = Annotated[list[int], typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs.")]

@@ -202,19 +202,21 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
             str(job.priority),
             *([cut(job.user_id)] if users else []),
             rough((now() - job.created_at).total_seconds()),
-            _took(job),
-            cut(_what(job)),
+            took(job),
+            cut(what(job)),
         )
     return made
 
 
-def _took(job: Job) -> str:
+def took(job: Job) -> str:
+    """How long it has been at work."""
     if job.started_at is None:
         return ""
     return rough(((job.finished_at or now()) - job.started_at).total_seconds())
 
 
-def _what(job: Job) -> str:
+def what(job: Job) -> str:
+    """What there is to say of how it ended."""
     if job.status is JobStatus.COMPLETED:
         return "degraded" if job.degraded else ""
     if job.status in ACTIVE_JOBS:

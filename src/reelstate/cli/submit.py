@@ -12,12 +12,12 @@ import typer
 
 from reelstate.cli.documents import Document, detail_document, print_json
 from reelstate.cli.live import follow
-from reelstate.cli.options import App, AsJson, Database, priority
+from reelstate.cli.options import App, AsJson, Database, Priority, Wait
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Submission, Submitted, Verdict
-from reelstate.core.policy import PRIORITIES
+from reelstate.services.engine import Engine
 
 QUOTED = """write it as --spec '{"file": "a.mp4"}', --spec @file.json, or --spec - for standard input"""
 
@@ -46,22 +46,11 @@ def _read(text: str) -> str:
 def submit(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="The pipeline's name.")],
     spec: Annotated[str, typer.Option(help="What the job is about: JSON, @FILE, or - for standard input.")] = "{}",
-    urgency: Annotated[
-        int,
-        typer.Option(
-            "--priority",
-            "-p",
-            metavar="0-10|NAME",
-            parser=priority,
-            help=f"10 is most urgent; or {', '.join(PRIORITIES)}.",
-        ),
-    ] = 5,
+    urgency: Priority = 5,
     key: Annotated[str | None, typer.Option(help="Submitting again under the same key makes no second job.")] = None,
     user: Annotated[str, typer.Option(help="Who it is for.")] = "",
     delay: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Start no sooner than in so many.")] = 0.0,
-    wait: Annotated[
-        bool, typer.Option("--wait", "-w", help="Show it until it ends; exits with 1 if it fails.")
-    ] = False,
+    wait: Wait = False,
     app: App = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -83,28 +72,29 @@ def submit(
 async def _submit(submission: Submission, app: str | None, database: str | None, *, wait: bool, as_json: bool) -> int:
     async with opened(database, app=app, patient=True) as engine:
         (answer,) = await engine.submit_many([submission])
-        if not as_json:
-            typer.echo(_words(answer, submission))
-        if not wait:
-            if as_json:
-                print_json(_document(answer, submission))
-            return 0
-        shown = console(stderr=as_json)
-        try:
-            detail = await follow(engine, answer.job_id, shown)
-        except asyncio.CancelledError:
-            typer.echo(f"job {answer.job_id} goes on; `reel watch {answer.job_id}` shows it", err=True)
-            raise
-        if as_json:
-            print_json({**detail_document(detail), "verdict": answer.verdict})
-        return 0 if detail.job.status is JobStatus.COMPLETED else 1
+        document = {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}
+        return await finish(engine, answer, _words(answer, submission), document if as_json else None, wait=wait)
+
+
+async def finish(engine: Engine, answer: Submitted, words: str, document: Document | None, *, wait: bool) -> int:
+    """Tell of a job that was submitted (by a document, where there is one), and show it until it ends if told to."""
+    if document is None:
+        typer.echo(words)
+    if not wait:
+        if document is not None:
+            print_json(document)
+        return 0
+    try:
+        detail = await follow(engine, answer.job_id, console(stderr=document is not None))
+    except asyncio.CancelledError:
+        typer.echo(f"job {answer.job_id} goes on; `reel watch {answer.job_id}` shows it", err=True)
+        raise
+    if document is not None:
+        print_json({**detail_document(detail), "verdict": answer.verdict})
+    return 0 if detail.job.status is JobStatus.COMPLETED else 1
 
 
 def _words(answer: Submitted, submission: Submission) -> str:
     if answer.verdict is Verdict.REPEATED:
         return f"job {answer.job_id} was submitted before under this key"
     return f"submitted job {answer.job_id} to {submission.pipeline}"
-
-
-def _document(answer: Submitted, submission: Submission) -> Document:
-    return {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}

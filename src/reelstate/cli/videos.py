@@ -1,0 +1,260 @@
+"""`reel videos`: list and show them; retranscode, roll back, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal
+
+import typer
+from rich.text import Text
+
+from reelstate.artifacts import keys
+from reelstate.cli.documents import Document, print_json, quality_document, version_document, video_document
+from reelstate.cli.options import (
+    AsJson,
+    Database,
+    Priority,
+    ProfileName,
+    Reason,
+    Wait,
+    job_number,
+    profile_document,
+    video_number,
+)
+from reelstate.cli.paging import every
+from reelstate.cli.session import opened, operator, run, settings_for
+from reelstate.cli.submit import finish
+from reelstate.cli.terminal import console
+from reelstate.cli.video_page import telling_version, video_page, videos_table
+from reelstate.core.model import Json, Page, Submitted, Task, Verdict, Video, VideoDetail, VideoStatus
+from reelstate.media.quality import ENCODE, Quality, ladder_of, qualities
+from reelstate.services.engine import Engine
+from reelstate.services.observe import LARGEST_PAGE
+
+videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
+MASTER = "master.m3u8"
+VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
+Statuses = Annotated[list[VideoStatus] | None, typer.Option("--status", help="Only these; may be given several times.")]
+User = Annotated[str | None, typer.Option(help="Only videos of this user.")]
+Deleted = Annotated[bool, typer.Option("--deleted", help="Also those that were deleted.")]
+Limit = Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="How many at most.")]
+After = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on after this video of an earlier list.")]
+
+
+@videos.callback(invoke_without_command=True)
+def everything(
+    context: typer.Context,
+    statuses: Statuses = None,
+    user: User = None,
+    deleted: Deleted = False,
+    limit: Limit = 50,
+    after: After = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """List videos; or show, retranscode, roll back or delete one.
+
+    Example: `reel videos --status ready --json`
+    """
+    if context.invoked_subcommand is None:
+        listing(statuses, user, deleted, limit, after, database, as_json)
+
+
+@videos.command("list")
+def listing(
+    statuses: Statuses = None,
+    user: User = None,
+    deleted: Deleted = False,
+    limit: Limit = 50,
+    after: After = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """List videos, the newest first. The id of the last one is the cursor for the next page.
+
+    Example: `reel videos list --status failed --user ada`
+    """
+    wanted: dict[str, object] = {"statuses": statuses or None, "user_id": user, "deleted": deleted}
+    page = run(_read(database, limit, after, wanted))
+    if as_json:
+        print_json([video_document(video) for video in page.items])
+    else:
+        _show(page)
+
+
+@videos.command()
+def show(video_id: VideoId, database: Database = None, as_json: AsJson = False) -> None:
+    """Show a video: where it plays, how far its qualities are, and its versions.
+
+    Example: `reel videos show 244813922304`
+    """
+    detail, found = run(_detail(database, video_id))
+    place = plays_at(settings_for(database).storage_url, video_id)
+    if as_json:
+        print_json(_document(detail, found, place))
+    else:
+        console().print(video_page(detail, found, place))
+
+
+@videos.command()
+def retranscode(
+    video_id: VideoId,
+    quality: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this one, such as 1080p; may be given several times. The others are reused."),
+    ] = None,
+    captions: Annotated[
+        Literal["keep", "drop"] | None, typer.Option(help="Whether the new version has captions; else as before.")
+    ] = None,
+    profile: ProfileName = None,
+    urgency: Priority = 5,
+    key: Annotated[str | None, typer.Option(help="Doing it again under the same key makes no second version.")] = None,
+    wait: Wait = False,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a new version of a video. The old one plays until the new one is complete, and stays for a rollback.
+
+    Example: `reel videos retranscode 244813922304 --quality 1080p --wait`
+    """
+    spec = {"qualities": quality or None, "captions": captions, "profile": profile_document(profile)}
+    said = {name: value for name, value in spec.items() if value is not None}
+    raise typer.Exit(run(_retranscode(database, video_id, said, urgency, key, wait=wait, as_json=as_json)))
+
+
+@videos.command()
+def rollback(
+    video_id: VideoId,
+    to: Annotated[
+        int | None,
+        typer.Option(metavar="JOB", parser=job_number, help="This version; else the one before that which plays."),
+    ] = None,
+    reason: Reason = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have a video play an earlier version, and keep to it until it is unpinned.
+
+    Example: `reel videos rollback 244813922304 --reason "green faces"`
+    """
+
+    async def change(engine: Engine) -> tuple[str, Document]:
+        if to is None:
+            job_id, verdict = await engine.rollback(video_id, actor=operator(), reason=reason), Verdict.OK
+        else:
+            job_id, verdict = to, await engine.pin(video_id, to, actor=operator(), reason=reason)
+        told = "plays" if verdict is Verdict.OK else "was pinned already to"
+        return f"{told} version {job_id}", {"job": job_id, "verdict": verdict}
+
+    _change(database, video_id, change, as_json=as_json)
+
+
+@videos.command()
+def unpin(video_id: VideoId, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
+    """Have a video play its newest version again, after a rollback.
+
+    Example: `reel videos unpin 244813922304`
+    """
+
+    async def change(engine: Engine) -> tuple[str, Document]:
+        verdict = await engine.unpin(video_id, actor=operator(), reason=reason)
+        job_id = (await engine.video(video_id)).video.current
+        told = f"plays version {job_id}" if verdict is Verdict.OK else "is not pinned"
+        return told, {"job": job_id, "verdict": verdict}
+
+    _change(database, video_id, change, as_json=as_json)
+
+
+@videos.command()
+def delete(video_id: VideoId, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
+    """Take a video out of the library and end its jobs. Its files are kept as long as superseded versions are.
+
+    Example: `reel videos delete 244813922304 --reason "rights ended"`
+    """
+
+    async def change(engine: Engine) -> tuple[str, Document]:
+        verdict = await engine.delete_video(video_id, actor=operator(), reason=reason)
+        return "deleted" if verdict is Verdict.OK else "was deleted before", {"verdict": verdict}
+
+    _change(database, video_id, change, as_json=as_json)
+
+
+def plays_at(storage_url: str, video_id: int) -> str:
+    """The address of the playlist that always leads to the current version."""
+    return f"{storage_url.rstrip('/')}/{keys.video(video_id, MASTER)}"
+
+
+Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
+"""Does something to a video; gives what people are told of it, and what programs are."""
+
+
+def _change(database: str | None, video_id: int, change: Change, *, as_json: bool) -> None:
+    words, document = run(_changed(database, change))
+    if as_json:
+        print_json({"id": video_id, **document})
+    else:
+        console().print(Text(f"video {video_id}: {words}"), soft_wrap=True)
+
+
+async def _changed(database: str | None, change: Change) -> tuple[str, Document]:
+    async with opened(database, patient=True) as engine:
+        return await change(engine)
+
+
+async def _read(database: str | None, limit: int, after: str | None, wanted: dict[str, object]) -> Page[Video]:
+    async with opened(database) as engine:
+        return await engine.videos(limit=limit, after=after, **wanted)
+
+
+async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, list[Quality]]:
+    async with opened(database) as engine:
+        detail = await engine.video(video_id)
+        version = telling_version(detail)
+        return detail, await _qualities(engine, version.job.id) if version else []
+
+
+async def _qualities(engine: Engine, job_id: int) -> list[Quality]:
+    job = await engine.job(job_id)
+    ladder = ladder_of(job.plan)
+    if ladder is None:
+        return []
+    encodes = any(stage.name == ENCODE for stage in job.stages)
+    tasks: list[Task] = []
+    if encodes:
+        tasks = [task async for task in every(lambda after: engine.tasks(job_id, stage=ENCODE, after=after))]
+    return qualities(ladder, tasks)
+
+
+async def _retranscode(
+    database: str | None, video_id: int, spec: Json, urgency: int, key: str | None, *, wait: bool, as_json: bool
+) -> int:
+    async with opened(database, patient=True) as engine:
+        answer = await engine.retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
+        document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
+        return await finish(engine, answer, _words(answer), document if as_json else None, wait=wait)
+
+
+def _words(answer: Submitted) -> str:
+    if answer.verdict is Verdict.REPEATED:
+        return f"video {answer.video_id}: version {answer.job_id} was submitted before under this key"
+    return f"video {answer.video_id}: submitted version {answer.job_id}; `reel watch {answer.job_id}` shows it"
+
+
+def _show(page: Page[Video]) -> None:
+    screen = console()
+    if not page.items:
+        screen.print("no such video; `reel ingest` makes videos of the files in a folder")
+        return
+    screen.print(videos_table(page.items))
+    if page.after is not None:
+        screen.print(f"more: add --after {page.after}", style="dim")
+
+
+def _document(detail: VideoDetail, found: list[Quality], place: str) -> Document:
+    playable = detail.video.current is not None and detail.video.deleted_at is None
+    return {
+        **video_document(detail.video),
+        "plays": place if playable else None,
+        "qualities": [quality_document(quality) for quality in found],
+        "versions": [version_document(version) for version in detail.versions],
+    }
