@@ -14,7 +14,7 @@ from reelstate.media.profile import Profile, Rung
 from tests.media.streams import builds
 
 NTSC = Fraction(30000, 1001)
-FRAMES = 61
+FRAMES = 57
 SIZE = (160, 90)
 PICTURE = f"testsrc2=size={SIZE[0]}x{SIZE[1]}:rate={NTSC}"
 X264 = "-c:v libx264 -preset fast -bf 3 -g 47 -pix_fmt yuv420p"
@@ -25,10 +25,13 @@ LOSSLESS = Profile(
         Rung(name="90p", height=90, crf=0, max_bitrate=50_000_000, preset="ultrafast"),
         Rung(name="64p", height=64, crf=0, max_bitrate=50_000_000, preset="ultrafast"),
     ),
-    segment_seconds=1,
-    chunk_seconds=1,
+    segment_seconds=0.95,
+    chunk_seconds=0.95,
 )
-"""A quality of 0 is lossless, which no profile from outside may ask for; it lets frames be compared bit by bit."""
+"""A quality of 0 is lossless, which no profile from outside may ask for; it lets frames be compared bit by bit.
+
+Chunks of 28 frames: their times are no whole microseconds, and the last of 57 frames is a segment of its own.
+"""
 
 
 @dataclass(frozen=True)

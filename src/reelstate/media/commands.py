@@ -272,15 +272,8 @@ def _encoder(grid: Grid, rung: PlannedRung, threads: int | None) -> tuple[str, .
     own: tuple[str, ...]
     match rung.codec:
         case "h264":
-            own = (
-                "-keyint_min",
-                gop,
-                "-sc_threshold",
-                "0",
-                "-flags",
-                "+cgop+bitexact",
-                *_limit("-threads", "", threads),
-            )
+            grid_alone = ("-keyint_min", gop, "-sc_threshold", "0", "-flags", "+cgop+bitexact")
+            own = (*grid_alone, *_limit("-threads", "", threads))
         case "hevc":
             own = ("-x265-params", _x265(gop, threads), "-flags", "+bitexact", "-tag:v", "hvc1")
         case _:
