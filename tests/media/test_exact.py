@@ -169,17 +169,18 @@ def test_chunks_of_a_filtered_source_are_those_of_the_whole(kind: str, build: st
     source = tmp_path / "source"
     if kind == "interlaced":
         fields = f"testsrc2=size=160x96:rate={2 * NTSC}"
-        make(build, source, f"-vf interlace=lowpass=0 {X264} -g 28 -flags +ildct+ilme -f mp4", picture=fields)
+        make(build, source, f"-vf interlace=lowpass=0 {X264} -g 30 -flags +ildct+ilme -f mp4", picture=fields)
         facts = facts_of(build, source, interlaced=True, height=96)
     else:
         tags = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc"
         make(build, source, f"{X264} -pix_fmt yuv420p10le {tags} -f mp4")
         facts = facts_of(build, source, transfer="smpte2084", primaries="bt2020", matrix="bt2020nc", bits=10)
-    plan = settle(make_plan(facts, LOSSLESS), facts)
+    chunked_at_key_frames = replace(LOSSLESS, segment_seconds=1)
+    plan = settle(make_plan(facts, chunked_at_key_frames), facts)
     chunks = encoded(build, plan, source)
     whole = encoded(build, in_one_piece(plan), source)[0]
     found = shown(build, tmp_path, joined([chunk["90p"] for chunk in chunks]))
-    assert len(chunks) >= 3
+    assert len(chunks) == 2
     assert len(found) == plan.grid.frames
     assert found == shown(build, tmp_path, whole["90p"])
     rung = plan.rungs[0]
@@ -189,7 +190,7 @@ def test_chunks_of_a_filtered_source_are_those_of_the_whole(kind: str, build: st
 
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize(
-    "codec, preset", [("h264", "ultrafast"), ("h264", "fast"), ("hevc", "ultrafast"), ("av1", "12")]
+    "codec, preset", [("h264", "ultrafast"), ("h264", "fast"), ("hevc", "veryfast"), ("av1", "12")]
 )
 def test_segments_are_equal_in_every_rung_and_follow_each_other_without_a_gap(
     codec: str, preset: str, build: str, tmp_path: Path
