@@ -8,6 +8,7 @@ page is written by people and left alone. The pictures are written whole. A test
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -22,6 +23,7 @@ from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import Limits
 from reelstate.core.machine import MACHINES, Machine
+from reelstate.media.profile import SCHEMA
 from reelstate.services.doctor import CHECKS, Check
 
 DOCS: Final = Path(__file__).parent
@@ -32,6 +34,7 @@ PAGES: Final = (
     "reference/cli.md",
     "reference/configuration.md",
     "reference/errors.md",
+    "reference/profiles.md",
 )
 _BLOCK: Final = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -48,7 +51,8 @@ def blocks() -> dict[str, str]:
     """The generated parts by name."""
     machines = {name: _machine(machine) for name, machine in MACHINES.items()}
     reference = {"commands": _commands(), "settings": _settings()}
-    return machines | reference | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
+    profile = {"profile": _profile(), "profile-schema": f"```json\n{json.dumps(SCHEMA, indent=2)}\n```\n"}
+    return machines | reference | profile | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
 
 
 def _filled(page: str, parts: Mapping[str, str]) -> str:
@@ -100,6 +104,34 @@ def _at_open(check: Check) -> str:
 def _limits() -> str:
     rows = [(f"`{field.name}`", f"{getattr(Limits(), field.name):,}") for field in fields(Limits)]
     return _table(("field of `Limits`", "default"), rows)
+
+
+def _profile() -> str:
+    """Every field of a profile, those of its rungs and of its sound below their own."""
+    properties = SCHEMA["properties"]
+    inner = {"rungs": properties["rungs"]["items"]["properties"], "audio": properties["audio"]["properties"]}
+    fields = {
+        name: field
+        for outer, schema in properties.items()
+        for name, field in {
+            outer: schema,
+            **{f"{outer}.{each}": rest for each, rest in inner.get(outer, {}).items()},
+        }.items()
+    }
+    rows = [(f"`{name}`", _allowed(field), _default(field), field["description"]) for name, field in fields.items()]
+    return _table(("field", "values", "default", "meaning"), rows)
+
+
+def _allowed(field: Mapping[str, Any]) -> str:
+    if "enum" in field:
+        return ", ".join(f"`{word}`" for word in field["enum"])
+    if "minimum" in field:
+        return f"{field['minimum']:,} to {field['maximum']:,}"
+    return {"boolean": "`true`, `false`", "array": f"1 to {field.get('maxItems')}"}.get(str(field["type"]), "")
+
+
+def _default(field: Mapping[str, Any]) -> str:
+    return f"`{json.dumps(field['default'])}`" if "default" in field else ""
 
 
 def _settings() -> str:

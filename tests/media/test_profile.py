@@ -82,6 +82,15 @@ def test_json_and_yaml_files_say_the_same(tmp_path: Path) -> None:
     assert load(str(tmp_path / "a.json")) == load(tmp_path / "b.yaml") == parse(GOOD)
 
 
+def test_the_example_of_the_reference_is_a_profile(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs/reference/profiles.md"
+    (tmp_path / "example.yaml").write_text(page.read_text().split("```yaml")[1].split("```")[0])
+    assert [rung.name for rung in load(tmp_path / "example.yaml").rungs] == ["1080p", "480p"]
+    with pytest.raises(InvalidRequest) as caught:
+        load(changed("rungs.1.crf", 70))
+    assert f"`{caught.value}`" in page.read_text()
+
+
 def test_a_profile_survives_the_way_through_json() -> None:
     profile = load("hevc")
     assert Profile.from_json(json.loads(json.dumps(profile.to_json()))) == profile
