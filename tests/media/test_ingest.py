@@ -306,7 +306,7 @@ async def test_a_file_that_grows_is_taken_when_it_has_stopped(engine: Engine, fo
     (folder / "a.mp4").write_bytes(b"film")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "identity_of", growing)
-        (one,) = await taken(engine, folder)
+        (one,) = await taken(engine, folder, poll=3600.0)
     assert (grown[:3], one.verdict) == ([5, 6, 7], Verdict.OK)
     assert [each.verdict for each in await taken(engine, folder)] == [Verdict.REPEATED]
 
