@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
@@ -20,6 +21,9 @@ from reelstate.dispatch.notify import NotifyDispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.keeper import Keeper
+from reelstate.media.librarian import Librarian
+from reelstate.media.pipeline import transcode_pipeline
+from reelstate.media.studio import studio_of
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
@@ -108,6 +112,17 @@ async def open_engine(
             await store.close()
 
 
+def built_in(settings: Settings) -> list[Pipeline]:
+    """The pipelines that every worker has."""
+    return [transcode_pipeline(studio_of(settings))]
+
+
+def keeper_for(engine: Engine, settings: Settings) -> Keeper:
+    """The keeper of the house, with what the library adds to its duties."""
+    librarian = Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
+    return Keeper(engine, settings, librarian.duties())
+
+
 def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> Worker:
     """A worker on this engine; its heartbeat has a link of its own."""
 
@@ -132,7 +147,7 @@ async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings
     worker = worker_for(engine, pipelines, settings)
     running = asyncio.create_task(worker.run())
     running.add_done_callback(_tell_of_end)
-    keeping = asyncio.create_task(Keeper(engine, settings).run())
+    keeping = asyncio.create_task(keeper_for(engine, settings).run())
     try:
         yield
     finally:

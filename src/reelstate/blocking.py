@@ -103,6 +103,8 @@ class Connection:
     force_many = blocking(Engine.force_many)
     submit_video = blocking(Engine.submit_video)
     retranscode = blocking(Engine.retranscode)
+    unpublished = blocking(Engine.unpublished)
+    published = blocking(Engine.published)
     videos = blocking(Engine.videos)
     video = blocking(Engine.video)
     pin = blocking(Engine.pin)

@@ -5,6 +5,7 @@
     orchestrate  leader    makes ready what is due
     check        leader    runs the quick invariants, tells what they find
     prune        leader    forgets instances that have been offline for long
+    …            leader    what others add: the library's duties are in `media/librarian.py`
 
 What a keeper does is right whoever does it and however often: each change is guarded by the row it changes.
 """
@@ -19,7 +20,7 @@ import random
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from reelstate.config import Settings
@@ -62,7 +63,7 @@ def _told_to_stop() -> bool:
 
 
 class Keeper:
-    def __init__(self, engine: Engine, settings: Settings) -> None:
+    def __init__(self, engine: Engine, settings: Settings, more: Iterable[Duty] = ()) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._engine = engine
         self._settings = settings
@@ -78,6 +79,7 @@ class Keeper:
             Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
             Duty("check", settings.check_every, engine.check),
             Duty("prune", PRUNE_EVERY, self._prune),
+            *more,
         )
 
     @property

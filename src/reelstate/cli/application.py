@@ -10,11 +10,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from reelstate.app import built_in
+from reelstate.config import Settings
 from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import InvalidRequest, ReelstateError
 
 EXAMPLE = "write --app module:name, for example --app pipelines:thumbs"
 NOT_THEIRS = (Path(__file__).parents[1], Path(sysconfig.get_path("stdlib")))
+
+
+def pipelines_of(settings: Settings) -> list[Pipeline]:
+    """What a worker runs: the pipelines that are built in, and the user's own; of one name, theirs."""
+    own = load(settings.app) if settings.app else []
+    taken = {pipeline.name for pipeline in own}
+    return [*(pipeline for pipeline in built_in(settings) if pipeline.name not in taken), *own]
 
 
 def load(app: str) -> list[Pipeline]:

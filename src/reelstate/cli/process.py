@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 from reelstate.config import Settings
-from reelstate.core.errors import InvalidRequest
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 
@@ -27,16 +26,6 @@ def waiting_for(url: str) -> dict[str, Any]:
 
 def say(text: str) -> None:
     typer.echo(text, err=True)
-
-
-def require_app(settings: Settings) -> str:
-    if not settings.app:
-        raise InvalidRequest(
-            "app",
-            "a worker needs the code of your pipelines",
-            hint="name it: --app module:name, for example --app pipelines:thumbs, or set REEL_APP",
-        )
-    return settings.app
 
 
 def stopping_signals() -> list[signal.Signals]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePath
 from typing import Annotated
 
 import typer
 
 from reelstate.cli.documents import Document, detail_document, print_json
 from reelstate.cli.live import follow
-from reelstate.cli.options import App, AsJson, Database, Priority, Wait
+from reelstate.cli.options import App, AsJson, Database, Priority, ProfileName, Wait, profile_document
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Json, Submission, Submitted, Verdict
+from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
+from reelstate.media.address import parse_address
+from reelstate.media.order import Order
 from reelstate.services.engine import Engine
+from reelstate.services.videos import TRANSCODE
 
 QUOTED = """write it as --spec '{"file": "a.mp4"}', --spec @file.json, or --spec - for standard input"""
 
@@ -45,7 +49,16 @@ def _read(text: str) -> str:
 
 def submit(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="The pipeline's name.")],
+    film: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILM]", help="For transcode: a file, or an address (https://, s3://, gs://)."),
+    ] = None,
     spec: Annotated[str, typer.Option(help="What the job is about: JSON, @FILE, or - for standard input.")] = "{}",
+    profile: ProfileName = None,
+    quality: Annotated[
+        list[str] | None, typer.Option(help="Of a film, only this quality, such as 1080p; may be given several times.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What the video is called; else as its file.")] = None,
     urgency: Priority = 5,
     key: Annotated[str | None, typer.Option(help="Submitting again under the same key makes no second job.")] = None,
     user: Annotated[str, typer.Option(help="Who it is for.")] = "",
@@ -57,6 +70,10 @@ def submit(
 ) -> None:
     """Make a job. The pipeline's code is not needed here: what a worker declared last under this name is used.
 
+    A film that is submitted to transcode becomes a video of the library, see `reel videos`.
+
+    Example: `reel submit transcode movie.mp4 --wait`
+
     Example: `reel submit thumbs --spec '{"video": "a.mp4"}' --priority high --wait`
     """
     try:
@@ -66,13 +83,43 @@ def submit(
     submission = Submission(
         pipeline=pipeline, spec=document, priority=urgency, idempotency_key=key, user_id=user, delay=delay
     )
+    given = {"profile": profile_document(profile), "qualities": quality or None}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if film is not None:
+        submission = of_film(submission, film, title, wanted)
+    elif wanted or title or pipeline == TRANSCODE:
+        raise typer.BadParameter("no film is named: reel submit transcode movie.mp4", param_hint="FILM")
     raise typer.Exit(run(_submit(submission, app, database, wait=wait, as_json=as_json)))
+
+
+def of_film(submission: Submission, film: str, title: str | None, wanted: dict[str, Json]) -> Submission:
+    """A submission that makes a video of a film."""
+    if submission.pipeline != TRANSCODE:
+        raise typer.BadParameter(f"only {TRANSCODE} takes one; others are told by --spec", param_hint="FILM")
+    place = source_address(film)
+    video = NewVideo(source=place, title=title or PurePath(film).name)
+    spec = {**submission.spec, **wanted}
+    Order.of({"source": place, **spec})
+    return replace(submission, spec=spec, video=video)
+
+
+def source_address(film: str) -> str:
+    """A film as a worker finds it: an address as it is, a file by its whole path."""
+    if "://" in film:
+        parse_address(film)
+        return film
+    path = Path(film).absolute()
+    if not path.is_file():
+        raise typer.BadParameter(f"there is no file {path}", param_hint="FILM")
+    return str(path)
 
 
 async def _submit(submission: Submission, app: str | None, database: str | None, *, wait: bool, as_json: bool) -> int:
     async with opened(database, app=app, patient=True) as engine:
         (answer,) = await engine.submit_many([submission])
         document = {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}
+        if answer.video_id is not None:
+            document["video"] = answer.video_id
         return await finish(engine, answer, _words(answer, submission), document if as_json else None, wait=wait)
 
 
@@ -97,4 +144,5 @@ async def finish(engine: Engine, answer: Submitted, words: str, document: Docume
 def _words(answer: Submitted, submission: Submission) -> str:
     if answer.verdict is Verdict.REPEATED:
         return f"job {answer.job_id} was submitted before under this key"
-    return f"submitted job {answer.job_id} to {submission.pipeline}"
+    video = "" if answer.video_id is None else f", which makes video {answer.video_id}"
+    return f"submitted job {answer.job_id} to {submission.pipeline}{video}"

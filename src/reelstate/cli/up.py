@@ -13,15 +13,15 @@ from typing import Annotated
 
 import typer
 
-from reelstate.app import open_engine
-from reelstate.cli.application import load
+from reelstate.app import keeper_for, open_engine
+from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
-from reelstate.cli.process import require_app, say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.process import say, set_up_logging, stopping_signals, waiting_for
 from reelstate.cli.worker import HURRY, STOP, SUPERVISED
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import without_passwords
-from reelstate.keeper import Keeper
+from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import how_it_ended
 from reelstate.worker.terms import host_name
 
@@ -44,6 +44,8 @@ def up(
 ) -> None:
     """Run the keeper and workers on this machine; a worker that dies is started again.
 
+    They run the pipeline `transcode`, and yours if you name them.
+
     Ctrl-C or SIGTERM: finish what runs within the grace; twice: give it back at once.
 
     Example: `reel up --app pipelines:thumbs --workers 2`
@@ -57,7 +59,7 @@ def up(
         worker_capabilities=capabilities,
     )
     set_up_logging(settings)
-    load(require_app(settings))  # a mistake in it is told here, once, and not by every worker
+    pipelines_of(settings)  # a mistake in it is told here, once, and not by every worker
     asyncio.run(_Supervisor(settings, workers).run())
 
 
@@ -69,11 +71,11 @@ class _Supervisor:
         self._processes: set[Process] = set()
 
     async def run(self) -> None:
-        pipelines = load(self._settings.app)
+        pipelines = pipelines_of(self._settings)
         url = self._settings.database_url
         async with open_engine(url, pipelines=pipelines, settings=self._settings, **waiting_for(url)) as engine:
             self._heed_signals()
-            keeper = Keeper(engine, self._settings)
+            keeper = keeper_for(engine, self._settings)
             keeping = asyncio.create_task(keeper.run())
             self._announce(pipelines)
             try:
@@ -92,7 +94,8 @@ class _Supervisor:
     def _announce(self, pipelines: Sequence[Pipeline]) -> None:
         place = without_passwords(self._settings.database_url)
         say(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {place}")
-        say(f"submit with: reel submit {pipelines[0].name} --database {place}")
+        last = pipelines[-1].name
+        say(f"submit with: reel submit {f'{last} FILM' if last == TRANSCODE else last} --database {place}")
 
     def _stop(self) -> None:
         word = HURRY if self._stopping.is_set() else STOP

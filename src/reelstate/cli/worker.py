@@ -15,13 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from reelstate.app import open_engine, worker_for
-from reelstate.cli.application import load
+from reelstate.app import keeper_for, open_engine, worker_for
+from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
-from reelstate.cli.process import require_app, say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.process import say, set_up_logging, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment
 from reelstate.core.declaration import Pipeline
-from reelstate.keeper import Keeper
 from reelstate.worker.loop import Worker
 
 SUPERVISED = "REEL_SUPERVISED"
@@ -42,6 +41,8 @@ def worker(
 ) -> None:
     """Claim tasks and run them until stopped. Ctrl-C or SIGTERM: finish within the grace; twice: give them back.
 
+    It runs the pipeline `transcode`, and yours if you name them.
+
     Example: `reel worker --app pipelines:thumbs --concurrency 8`
     """
     settings = from_environment(
@@ -53,7 +54,7 @@ def worker(
         worker_capabilities=capabilities,
     )
     set_up_logging(settings)
-    pipelines = load(require_app(settings))
+    pipelines = pipelines_of(settings)
     try:
         asyncio.run(_worked(settings, pipelines, keeper=keeper))
     except asyncio.CancelledError:
@@ -76,7 +77,7 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
     async with open_engine(url, pipelines=pipelines, settings=settings, **waiting_for(url)) as engine:
         found = worker_for(engine, pipelines, settings)
         _heed_signals(found)
-        keeping = asyncio.create_task(Keeper(engine, settings).run()) if keeper else None
+        keeping = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
         say(f"worker {found.terms.name}: {', '.join(p.name for p in pipelines)}; {found.terms.concurrency} at once")
         try:
             await found.run()

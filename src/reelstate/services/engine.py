@@ -226,6 +226,16 @@ class Engine:
         """Note that the bytes of removed versions are gone."""
         await videos.swept(self.store, job_ids)
 
+    async def unpublished(
+        self, since: datetime | None = None, *, limit: int = 100
+    ) -> tuple[datetime, list[videos.Unpublished]]:
+        """Videos whose public place is out of date, of those changed since then, and the time to ask with again."""
+        return await videos.unpublished(self.store, since, limit=limit)
+
+    async def published(self, shown: videos.Unpublished) -> bool:
+        """Note that the public place of a video has been brought up to date."""
+        return await videos.published(self.store, shown)
+
     async def video(self, video_id: int) -> VideoDetail:
         """A video with its versions, the newest first."""
         return await videos.show_video(self.store, self.catalogue, video_id)

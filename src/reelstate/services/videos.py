@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from reelstate.core.aggregate import VIDEO_STATUSES, video_status
 from reelstate.core.document import plain_text, whole
@@ -32,8 +34,19 @@ from reelstate.stores.store import Batch, Row, Store, Transaction
 
 TRANSCODE = "transcode"
 """The pipeline that makes versions, unless another is named."""
+EVER = datetime.fromtimestamp(0, UTC)
+OVERLAP = timedelta(minutes=2)
+"""Seconds that a transaction may take to be seen after the time that it wrote."""
 MOST_SHOWN = 100
 """Versions of a video that are shown, the newest first."""
+
+
+class Unpublished(NamedTuple):
+    """A video whose public place shows `before`, and should show `current`; None is nothing."""
+
+    video_id: int
+    before: int | None
+    current: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +164,34 @@ async def remove_versions(store: Store, *, keep: float, limit: int = 100) -> lis
             still = await transaction.run("videos_superseded", video_ids=video_ids, **terms)
             await transaction.run("videos_remove", Batch(("video_id", "job_id"), still))
         return [row[0] for row in await transaction.run("videos_unswept", limit=limit)]
+
+    return await store.write(flow)
+
+
+async def unpublished(store: Store, since: datetime | None, *, limit: int = 100) -> tuple[datetime, list[Unpublished]]:
+    """Videos whose public place does not show the version that plays, of those changed since then; and what time it is.
+
+    Without a time all are looked at. Whoever asks again with the time of the last answer misses none.
+    """
+    page_size(limit)
+
+    async def flow(transaction: Transaction) -> tuple[datetime, list[Unpublished]]:
+        ((now,),) = await transaction.run("submit_now")
+        begin = EVER if since is None else since - OVERLAP
+        rows = await transaction.run("videos_unpublished", since=begin, limit=limit)
+        return now, [Unpublished(*row) for row in rows]
+
+    return await store.read(flow)
+
+
+async def published(store: Store, shown: Unpublished) -> bool:
+    """Note that the public place of a video shows this version now; false when somebody else has written there."""
+
+    async def flow(transaction: Transaction) -> bool:
+        found = await transaction.run(
+            "videos_published", video_id=shown.video_id, before=shown.before, job_id=shown.current
+        )
+        return bool(found)
 
     return await store.write(flow)
 

@@ -536,7 +536,8 @@ CREATE TABLE reelstate.videos (
     reason text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    deleted_at timestamp with time zone
+    deleted_at timestamp with time zone,
+    published bigint
 );
 
 -- Name: worker_names; Type: TABLE; Schema: reelstate; Owner: -
@@ -691,6 +692,10 @@ CREATE INDEX jobs_by_user ON reelstate.jobs USING btree (user_id, id) WHERE (use
 
 CREATE INDEX jobs_by_video ON reelstate.jobs USING btree (video_id, id) WHERE (video_id IS NOT NULL);
 
+-- Name: jobs_by_video_finish; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_video_finish ON reelstate.jobs USING btree (finished_at) WHERE (video_id IS NOT NULL);
+
 -- Name: logs_by_job; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX logs_by_job ON reelstate.logs USING btree (job_id, id);
@@ -718,6 +723,10 @@ CREATE INDEX tasks_leased ON reelstate.tasks USING btree (worker_id) WHERE (work
 -- Name: tasks_ready; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX tasks_ready ON reelstate.tasks USING btree (lane, priority DESC, job_id, stage, part) WHERE (status = 'ready'::text);
+
+-- Name: videos_by_change; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX videos_by_change ON reelstate.videos USING btree (changed_at);
 
 -- Name: videos_by_user; Type: INDEX; Schema: reelstate; Owner: -
 

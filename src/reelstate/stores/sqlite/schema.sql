@@ -109,6 +109,8 @@ CREATE INDEX jobs_by_user ON jobs (user_id, id) WHERE user_id <> '';
 
 CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
 
+CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NULL;
+
 CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
 BEGIN
     SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'pending'
@@ -610,7 +612,9 @@ CREATE TABLE videos (
     created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     changed_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     deleted_at REAL
-);
+, published INTEGER);
+
+CREATE INDEX videos_by_change ON videos (changed_at);
 
 CREATE INDEX videos_by_user ON videos (user_id, id) WHERE user_id <> '';
 
