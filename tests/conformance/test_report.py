@@ -293,14 +293,17 @@ async def test_the_steps_of_a_lost_run_are_not_kept(engine: Engine, clock: FakeC
 async def test_steps_are_stored_without_passwords_and_in_bounds(engine: Engine) -> None:
     task = await a_running_task(engine)
     address = "https://user:hunter2@host/film"
-    long = Step(number=1, argv=["ffmpeg", address, *["ü" * 9_000] * 50, "out.mp4"], output=f"{address}\0" * 90_000)
+    long = Step(
+        number=1, argv=["ffmpeg", address, *["ü" * 9_000] * 50, "out.mp4"], output=f"\0{address} " * 9_000 + "end"
+    )
     await say(engine, task, steps=(long,))
     (entry,) = (await engine.steps(task.key.job_id)).items
     assert entry.argv[:2] == ["ffmpeg", "https://user:***@host/film"]
     assert entry.argv[-1] == "out.mp4"
     assert "…" in entry.argv
     assert len(json.dumps(entry.argv, ensure_ascii=False).encode()) <= 16 * 1024
-    assert len(entry.output) <= 64 * 1024
+    assert 64_000 < len(entry.output) <= 64 * 1024
+    assert entry.output.endswith(" end")
     assert "hunter2" not in entry.output
 
 

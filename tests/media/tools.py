@@ -1,8 +1,10 @@
 """Commands for the tests of the runner: real ones of ffmpeg, and small ones of the shell."""
 
+import contextlib
 import os
 import select
 import shutil
+import signal
 from pathlib import Path
 
 import imageio_ffmpeg  # type: ignore[import-untyped]  # it has no types
@@ -45,7 +47,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 class Handles:
-    """Processes by handles that are never another's; to see them end."""
+    """Processes by handles that are never another's: to see them end, and to end those that did not."""
 
     def __init__(self, pids: list[int]) -> None:
         self._open = {os.pidfd_open(pid): pid for pid in pids}
@@ -62,4 +64,6 @@ class Handles:
 
     def close(self) -> None:
         for handle in self._open:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
             os.close(handle)

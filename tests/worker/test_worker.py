@@ -64,6 +64,20 @@ async def test_words_of_a_run_are_stored_before_its_end(database_url: str) -> No
     assert (task.message, task.step, task.checkpoint) == ("cutting", "encode", {"at": 30})
 
 
+async def test_a_step_is_stored_though_nothing_else_is_said_and_the_run_fails(database_url: str) -> None:
+    film = rs.Pipeline("film")
+
+    @film.stage(attempts=1)
+    async def cut(task: rs.Run) -> None:
+        task.step(["ffmpeg"], exit_code=1, output="no such film")
+        raise rs.Fail("no")
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+        job = await engine.submit("film")
+        assert (await rested(engine, job.id)).job.status is JobStatus.FAILED
+        assert [step.output for step in (await engine.steps(job.id)).items] == ["no such film"]
+
+
 async def test_the_next_attempt_begins_where_the_last_one_saved(database_url: str) -> None:
     film = rs.Pipeline("film")
     seen = []
