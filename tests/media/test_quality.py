@@ -21,7 +21,7 @@ def a_task(part: int, status: TaskStatus, **fields: Any) -> Task:
 
 
 def done(part: int, *made: str, failed: Json = None, at: int = 0) -> Task:
-    result = {"chunk": part, "rungs": {name: {"segments": []} for name in made}, "failed": failed or {}}
+    result: Json = {"chunk": part, "rungs": {name: {"segments": []} for name in made}, "failed": failed or {}}
     times = {"started_at": NOW + timedelta(seconds=part), "finished_at": NOW + timedelta(seconds=at)}
     return a_task(part, TaskStatus.DONE, result=result, **times)
 
