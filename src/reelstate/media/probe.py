@@ -115,9 +115,14 @@ async def _look(what: str, source: Reader, limits: ProbeLimits) -> Look:
                 raise _died(await _ended(child))
             return _judged(answer)
     except TimeoutError:
-        raise UnusableSource(
-            "bomb", f"it was not looked through in {limits.wall_seconds:g} s", hint=HINTS["bomb"]
-        ) from None
+        raise _too_slow(source, limits) from None
+
+
+def _too_slow(source: Reader, limits: ProbeLimits) -> SourceError:
+    said = f"it was not looked through in {limits.wall_seconds:g} s"
+    if isinstance(source, FileReader):
+        return UnusableSource("bomb", said, hint=HINTS["bomb"])
+    return SourceUnavailable(said, hint="see that what serves it is fast enough; it is tried again")
 
 
 def _order(what: str, source: Reader, limits: ProbeLimits) -> dict[str, Any]:

@@ -66,6 +66,8 @@ MATRICES: Final = (
     *("smpte2085", "chroma-derived-nc", "chroma-derived-c", "ictcp"),
 )
 """The names that ffmpeg gives to the numbers of its enumerations."""
+ROUNDED: Final = Fraction(1, 10_000)
+"""How far off a stated rate may be; rates that differ by 1001/1000 are ten times as far apart."""
 FULL_RANGE: Final = 2
 PROGRESSIVE: Final = 1
 TEXT_SUBTITLES: Final = frozenset({"subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text"})
@@ -575,7 +577,10 @@ def _text(value: Fraction | None) -> str | None:
 
 
 def _candidates(video: VideoStream) -> list[Fraction]:
-    return [rate for rate in (video.guessed_rate, video.average_rate, video.base_rate) if rate]
+    """What the container and the decoder say; a rate that was rounded on its way is taken for what it was."""
+    said = [rate for rate in (video.guessed_rate, video.average_rate, video.base_rate) if rate]
+    meant = [standard for rate in said for standard in STANDARD_RATES if abs(standard - rate) <= rate * ROUNDED]
+    return [*meant, *said]
 
 
 def settled_rate(stamps: Sequence[int], base: Fraction, candidates: Iterable[Fraction]) -> tuple[Fraction, bool]:

@@ -1,0 +1,525 @@
+import asyncio
+import hashlib
+import os
+import signal
+import struct
+import sys
+import zlib
+from collections.abc import Awaitable, Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reelstate.artifacts.bucket import Bucket
+from reelstate.media import plan
+from reelstate.media.address import LocalAddress, Rules, parse_address
+from reelstate.media.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
+from reelstate.media.facts import SourceFacts, VideoFacts
+from reelstate.media.probe import ProbeLimits, count, look, probe
+from reelstate.media.probing import is_steady, longest_gop, segment_end, settled_rate
+from reelstate.media.profile import Profile, Rung
+from reelstate.media.reader import BLOCK
+from reelstate.media.source import FileReader, opened, reading
+from reelstate.media.web import HEAD
+from tests.media.clips import FRAMES, NTSC, X264, done, ffmpeg, make, turned
+from tests.media.streams import builds
+from tests.media.web_server import WebServer, file, plain
+
+BUILD = next(iter(builds()))
+SINE = ("-f", "lavfi", "-i", "sine=sample_rate=48000", "-shortest")
+LITTLE = ProbeLimits(memory=400 * 1024**2)
+"""Memory in which the look at any honest file has room, and a bomb has not."""
+PROFILE = Profile(name="one", rungs=(Rung(name="90p", height=90, crf=24, max_bitrate=500_000, preset="fast"),))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sources")
+
+
+@pytest.fixture(scope="module")
+def clip(folder: Path) -> Path:
+    """An mp4 with sound whose index stands at its end."""
+    return make(BUILD, folder / "clip.mp4", f"{X264} -c:a aac -map 0 -map 1", inputs=SINE)
+
+
+@pytest.fixture(scope="module")
+def data(clip: Path) -> bytes:
+    return clip.read_bytes()
+
+
+def copy(source: Path, target: Path, *options: str) -> Path:
+    ffmpeg(BUILD, "-i", str(source), "-map", "0", "-c", "copy", *options, str(target))
+    return target
+
+
+async def video_of(path: Path) -> VideoFacts:
+    video = (await probe(path)).video
+    assert video is not None
+    return video
+
+
+async def test_an_mp4_tells_everything_from_its_index(clip: Path, data: bytes) -> None:
+    facts = await probe(clip)
+    assert facts.container.startswith("mov")
+    assert (facts.size, facts.indexed, facts.streams, facts.warnings) == (len(data), True, 2, ())
+    assert facts.video == VideoFacts(
+        index=0,
+        codec="h264",
+        width=160,
+        height=90,
+        rate=NTSC,
+        frames=FRAMES,
+        duration=FRAMES / NTSC,
+        longest_gop=47 / NTSC,
+    )
+    assert [(track.codec, track.channels, track.sample_rate) for track in facts.audio] == [("aac", 1, 48000)]
+    assert SourceFacts.from_json(facts.to_json()) == facts
+
+
+@pytest.mark.parametrize(
+    "name, indexed", [("a.mkv", True), ("a.mov", True), ("a.ts", False), ("a.avi", False), ("a.flv", False)]
+)
+async def test_every_container_tells_the_same_of_the_same_stream(
+    clip: Path, folder: Path, name: str, indexed: bool
+) -> None:
+    facts = await probe(copy(clip, folder / name))
+    assert facts.video is not None
+    assert (facts.video.rate, facts.video.frames, facts.video.variable_rate) == (NTSC, FRAMES, False)
+    assert abs(facts.duration - FRAMES / NTSC) < Fraction(1, 5)
+    assert facts.indexed == indexed
+    assert len(facts.audio) == 1
+
+
+@pytest.mark.parametrize("options", ["-movflags +frag_keyframe+empty_moov", "-movflags +frag_keyframe+delay_moov"])
+async def test_an_mp4_in_fragments_has_no_index(clip: Path, folder: Path, options: str) -> None:
+    facts = await probe(copy(clip, folder / "fragments.mp4", *options.split()))
+    assert not facts.indexed
+    assert facts.video is not None
+    assert (facts.video.rate, facts.video.frames) == (NTSC, FRAMES)
+
+
+async def test_a_matroska_file_of_a_live_stream_has_no_index_and_no_length(clip: Path, folder: Path) -> None:
+    facts = await probe(copy(clip, folder / "live.mkv", "-live", "1"))
+    assert not facts.indexed
+    assert abs(facts.duration - FRAMES / NTSC) < Fraction(1, 100)
+
+
+@pytest.mark.parametrize("rate", ["24000/1001", "24", "25", "30", "50", "60000/1001", "60", "12.5", "7"])
+@pytest.mark.parametrize("name", ["rate.mp4", "rate.mkv"])
+async def test_the_rate_is_exact(folder: Path, rate: str, name: str) -> None:
+    path = make(BUILD, folder / name, X264, picture=f"testsrc2=size=160x90:rate={rate}")
+    video = await video_of(path)
+    assert (video.rate, video.variable_rate) == (Fraction(rate), False)
+
+
+@pytest.mark.parametrize("name", ["vary.mp4", "vary.mkv"])
+async def test_a_rate_that_varies_is_noticed(folder: Path, name: str) -> None:
+    picture = "testsrc2=size=160x90:rate=30,select='not(mod(n\\,3))+lt(n\\,20)'"
+    video = await video_of(make(BUILD, folder / name, f"-vsync vfr {X264}", picture=picture))
+    assert video.variable_rate
+    assert video.frames == FRAMES
+    assert Fraction(10) < video.rate < Fraction(20)
+
+
+async def test_a_rate_that_varies_late_is_noticed_in_the_index(folder: Path) -> None:
+    picture = "testsrc2=size=160x90:rate=30,select='lt(n\\,50)+not(mod(n\\,3))'"
+    path = make(BUILD, folder / "late.mp4", f"-vsync vfr {X264}", picture=picture)
+    facts = SourceFacts.from_json((await look("probe", path, ProbeLimits(packets=20))).facts)
+    assert facts.video is not None
+    assert facts.video.variable_rate
+
+
+def corner(pixels: bytes, width: int) -> str:
+    """Where the white corner of a picture is."""
+    height = len(pixels) // width
+    places = {"top left": (8, 8), "top right": (width - 9, 8), "bottom left": (8, height - 9)}
+    places["bottom right"] = (width - 9, height - 9)
+    return next(name for name, (x, y) in places.items() if pixels[y * width + x] > 128)
+
+
+async def test_a_turned_picture_is_told_as_ffmpeg_turns_it(folder: Path) -> None:
+    picture = "color=black:s=128x64:r=25,drawbox=x=0:y=0:w=16:h=16:c=white:t=fill"
+    path = turned(make(BUILD, folder / "turned.mp4", X264, picture=picture))
+    facts = await probe(path)
+    gray = ("-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "gray", "-")
+    upright = ffmpeg(BUILD, "-i", str(path), *gray)
+    assert facts.video is not None
+    clockwise = {90: "top right", 180: "bottom right", 270: "bottom left"}
+    assert clockwise[facts.video.rotation] == corner(upright, 64)
+    assert (facts.video.width, facts.video.height, facts.display_size) == (128, 64, (64, 128))
+
+
+async def test_pixels_that_are_not_square_are_told(folder: Path) -> None:
+    path = make(BUILD, folder / "wide.mp4", f"-vf setsar=4/3 {X264}")
+    facts = await probe(path)
+    assert facts.video is not None
+    assert facts.video.sample_aspect == Fraction(4, 3)
+    assert facts.display_size == (213, 90)
+
+
+async def test_ten_bits_and_a_high_dynamic_range_are_told(folder: Path) -> None:
+    colours = "-color_trc smpte2084 -color_primaries bt2020 -colorspace bt2020nc"
+    facts = await probe(make(BUILD, folder / "hdr.mp4", f"-c:v libx264 -pix_fmt yuv420p10le {colours}"))
+    assert facts.video is not None
+    assert (facts.video.bits, facts.video.pixel_format) == (10, "yuv420p10le")
+    assert (facts.video.transfer, facts.video.primaries, facts.video.matrix) == ("smpte2084", "bt2020", "bt2020nc")
+    assert facts.hdr
+
+
+async def test_interlaced_video_is_told(folder: Path) -> None:
+    path = make(BUILD, folder / "interlaced.mp4", "-vf scale=160:96 -c:v libx264 -flags +ildct+ilme -x264-params tff=1")
+    assert (await video_of(path)).interlaced
+
+
+async def test_full_range_is_told(folder: Path) -> None:
+    assert (await video_of(make(BUILD, folder / "full.mp4", "-c:v libx264 -pix_fmt yuvj420p"))).full_range
+
+
+async def test_a_cover_is_no_video(clip: Path, folder: Path) -> None:
+    cover = folder / "cover.jpg"
+    ffmpeg(BUILD, "-f", "lavfi", "-i", "testsrc2=size=64x64", "-frames:v", "1", str(cover))
+    with_cover = folder / "cover.mp4"
+    ffmpeg(
+        *(BUILD, "-i", str(cover), "-i", str(clip), "-map", "0", "-map", "1", "-c", "copy"),
+        *("-disposition:v:0", "attached_pic", str(with_cover)),
+    )
+    facts = await probe(with_cover)
+    assert facts.video is not None
+    assert (facts.video.width, facts.streams) == (160, 3)
+    ffmpeg(
+        *(BUILD, "-i", str(cover), "-i", str(clip), "-map", "0", "-map", "1:a", "-c", "copy"),
+        *("-disposition:v:0", "attached_pic", str(folder / "song.mp4")),
+    )
+    song = await probe(folder / "song.mp4")
+    assert (song.video, len(song.audio)) == (None, 1)
+
+
+async def test_tracks_are_told_with_their_labels(clip: Path, folder: Path) -> None:
+    (folder / "words.srt").write_text("1\n00:00:00,100 --> 00:00:01,000\nHello\n")
+    labels = ("-metadata:s:a", "language=deu", "-metadata:s:a", "title=Ton", "-metadata:s:s", "language=fra")
+    ffmpeg(
+        *(BUILD, "-i", str(clip), "-i", str(folder / "words.srt"), "-map", "0", "-map", "1"),
+        *("-c", "copy", "-c:s", "srt", *labels, "-disposition:s:0", "forced", str(folder / "tracks.mkv")),
+    )
+    facts = await probe(folder / "tracks.mkv")
+    assert [(track.language, track.title) for track in facts.audio] == [("deu", "Ton")]
+    assert [(track.codec, track.text, track.language, track.forced) for track in facts.subtitles] == [
+        ("subrip", True, "fra", True)
+    ]
+
+
+async def test_a_silent_video_has_no_audio(folder: Path) -> None:
+    assert (await probe(make(BUILD, folder / "silent.mp4", X264))).audio == ()
+
+
+async def test_a_file_with_an_odd_name_is_a_file(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "-i").write_bytes(data)
+    assert (await probe(tmp_path / "-i")).video is not None
+
+
+async def test_a_count_reads_to_the_end(clip: Path, folder: Path) -> None:
+    for path in (clip, copy(clip, folder / "counted.mkv")):
+        counted = await count(path)
+        assert (counted.frames, counted.rate, counted.variable_rate) == (FRAMES, NTSC, False)
+        assert abs(counted.duration - FRAMES / NTSC) <= Fraction(1, 1000)
+        assert counted.longest_gop is not None
+        assert abs(counted.longest_gop - 47 / NTSC) <= Fraction(1, 500)
+
+
+async def test_a_source_on_the_web_is_looked_at_in_parts(clip: Path, data: bytes) -> None:
+    padding = (8 * BLOCK).to_bytes(4, "big") + b"free" + bytes(8 * BLOCK - 8)
+    padded = data + padding + padding
+    expected = (await probe(clip)).video
+    async with WebServer.running() as server:
+        server.scripts["/a.mp4"] = file(padded)
+        async with reading(parse_address(server.url("/a.mp4")), Rules(hosts=frozenset({"127.0.0.1"}))) as reader:
+            facts = await probe(reader)
+    assert (facts.video, facts.size) == (expected, len(padded))
+    assert len(server.requests) <= 4
+
+
+async def test_a_source_in_a_bucket_is_looked_at_in_parts(clip: Path, bucket_url: str) -> None:
+    await Bucket(bucket_url).put_file("film.mp4", clip)
+    async with reading(parse_address(f"{bucket_url}/film.mp4"), Rules()) as reader:
+        assert await probe(reader) == await probe(clip)
+
+
+async def test_a_server_without_parts_serves_what_stands_in_front_and_else_must_be_fetched(
+    clip: Path, data: bytes
+) -> None:
+    rules = Rules(hosts=frozenset({"127.0.0.1"}))
+    filler = (HEAD + 8).to_bytes(4, "big") + b"free" + bytes(HEAD)
+    async with WebServer.running() as server:
+        server.scripts["/small.mp4"] = plain(data)
+        server.scripts["/large.mp4"] = plain(filler + data)
+        async with reading(parse_address(server.url("/small.mp4")), rules) as reader:
+            assert (await probe(reader)).video == (await probe(clip)).video
+        async with reading(parse_address(server.url("/large.mp4")), rules) as reader:
+            with pytest.raises(SourceUnseekable, match="fetch it"):
+                await probe(reader)
+
+
+def hls(canary: str) -> bytes:
+    return f"#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n{canary}\n#EXT-X-ENDLIST\n".encode()
+
+
+def concat(canary: str) -> bytes:
+    return f"ffconcat version 1.0\nfile '{canary}'\n".encode()
+
+
+def dash(canary: str) -> bytes:
+    return (
+        '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"><Period><AdaptationSet>'
+        f'<Representation id="1"><BaseURL>{canary}</BaseURL></Representation></AdaptationSet></Period></MPD>'
+    ).encode()
+
+
+def sdp(canary: str) -> bytes:
+    return b"v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\n"
+
+
+@pytest.mark.parametrize("hostile", [hls, concat, dash, sdp])
+@pytest.mark.parametrize("where", ["file", "beside", "web"])
+async def test_a_list_of_other_files_is_refused_and_none_of_them_is_read(
+    data: bytes, tmp_path: Path, hostile: Callable[[str], bytes], where: str
+) -> None:
+    (tmp_path / "canary.mp4").write_bytes(data)
+    async with WebServer.running() as server:
+        server.scripts["/canary.mp4"] = file(data)
+        canary = {
+            "file": str(tmp_path / "canary.mp4"),
+            "beside": "canary.mp4",
+            "web": server.url("/canary.mp4"),
+        }[where]
+        (tmp_path / "film.mp4").write_bytes(hostile(canary))
+        with pytest.raises(UnusableSource) as refused:
+            await probe(tmp_path / "film.mp4", LITTLE)
+        assert server.requests == []
+    assert refused.value.kind == "format"
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "kind, data",
+    [
+        ("empty", b""),
+        ("not_a_video", b"Dear diary, today nothing happened.\n" * 300),
+        ("not_a_video", bytes(100_000)),
+        ("not_a_video", hashlib.sha512(b"noise").digest() * 1000),
+    ],
+)
+async def test_what_is_no_video_is_refused(tmp_path: Path, kind: str, data: bytes) -> None:
+    (tmp_path / "film.mp4").write_bytes(data)
+    with pytest.raises(UnusableSource) as refused:
+        await probe(tmp_path / "film.mp4", LITTLE)
+    assert refused.value.kind == kind
+
+
+@pytest.mark.parametrize("name, options", [("a.mp4", ""), ("b.mp4", "-movflags +faststart"), ("c.mkv", "")])
+async def test_a_file_that_breaks_off_is_refused(clip: Path, tmp_path: Path, name: str, options: str) -> None:
+    copy(clip, tmp_path / name, *options.split())
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / "film.mp4").write_bytes(whole[: len(whole) * 2 // 3])
+    with pytest.raises(UnusableSource, match="breaks off") as refused:
+        await probe(tmp_path / "film.mp4", LITTLE)
+    assert refused.value.kind == "truncated"
+
+
+def giant_png(side: int) -> bytes:
+    """A gray picture, which takes a byte a pixel once it is unpacked."""
+    packer, row = zlib.compressobj(1), bytes(side + 1)
+    packed = b"".join(packer.compress(row) for _ in range(side)) + packer.flush()
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)), (b"IDAT", packed), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in parts
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+async def test_a_picture_of_giants_takes_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(giant_png(16_000))
+    with pytest.raises(UnusableSource, match="png") as picture:
+        await probe(tmp_path / "film.mp4", LITTLE)
+    assert picture.value.kind == "format"
+    giant = ("-f", "lavfi", "-i", "color=s=8000x8000:r=25", "-frames:v", "1", "-c:v", "mjpeg", "-f", "matroska")
+    ffmpeg(BUILD, *giant, str(tmp_path / "film.mp4"))
+    with pytest.raises(UnusableSource, match="40,000,000 pixels"):
+        await probe(tmp_path / "film.mp4", LITTLE)
+
+
+async def test_a_codec_that_is_not_on_the_list_is_refused(tmp_path: Path) -> None:
+    make(BUILD, tmp_path / "film.mkv", "-c:v magicyuv -pix_fmt gbrp")
+    with pytest.raises(UnusableSource, match="magicyuv") as refused:
+        await probe(tmp_path / "film.mkv", LITTLE)
+    assert refused.value.kind == "codec"
+
+
+async def test_two_frames_ten_hours_apart_are_seen_through_and_not_planned(tmp_path: Path) -> None:
+    picture = ("-f", "lavfi", "-i", "color=s=64x64:r=1/36000", "-frames:v", "2")
+    ffmpeg(BUILD, *picture, "-c:v", "libx264", "-f", "matroska", str(tmp_path / "film.mp4"))
+    found = await look("probe", tmp_path / "film.mp4", LITTLE)
+    facts = SourceFacts.from_json(found.facts)
+    assert facts.video is not None
+    assert (facts.video.rate, facts.video.frames) == (Fraction(1, 36000), 2)
+    assert found.memory < 150 * 1024**2
+    with pytest.raises(plan.SourceRefused):
+        plan.make_plan(facts, PROFILE)
+
+
+async def test_a_file_of_very_many_streams_is_refused(tmp_path: Path) -> None:
+    maps = ["-map", "0"] * 70
+    sound = ("-f", "lavfi", "-i", "sine=sample_rate=8000", "-t", "0.1")
+    ffmpeg(BUILD, *sound, *maps, "-c:a", "pcm_u8", "-f", "matroska", str(tmp_path / "film.mp4"))
+    with pytest.raises(UnusableSource, match="70 streams") as refused:
+        await probe(tmp_path / "film.mp4", LITTLE)
+    assert refused.value.kind == "too_many_streams"
+
+
+class Watched:
+    """A source that does something at each read."""
+
+    def __init__(self, data: bytes, act: Callable[[], Awaitable[None]]) -> None:
+        self.size = len(data)
+        self._data = data
+        self._act = act
+
+    async def read(self, offset: int, length: int) -> bytes:
+        await self._act()
+        return self._data[offset : offset + length]
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+def children() -> list[int]:
+    """The processes that look at a source for this one."""
+    return [int(place.name) for place in Path("/proc").glob("[0-9]*") if looks_for_us(place)]
+
+
+def looks_for_us(place: Path) -> bool:
+    try:
+        parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+        return parent == os.getpid() and b"probing.py" in (place / "cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def told_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/environ").read_text() + Path(f"/proc/{pid}/limits").read_text()
+
+
+@pytest.mark.parametrize(
+    "number, error, words", [(signal.SIGKILL, SourceUnavailable, "killed"), (signal.SIGSEGV, UnusableSource, "died")]
+)
+async def test_a_look_that_is_killed_is_tried_again_and_one_that_crashes_is_not(
+    data: bytes, number: signal.Signals, error: type[SourceError], words: str
+) -> None:
+    async def strike() -> None:
+        for pid in children():
+            os.kill(pid, number)
+
+    with pytest.raises(error, match=words):
+        await probe(Watched(data, strike))
+
+
+async def test_a_look_has_no_secrets_no_files_and_little_memory(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    seen: list[str] = []
+
+    async def watch() -> None:
+        (pid,) = children()
+        seen.append(told_of(pid))
+
+    await probe(Watched(data, watch))
+    assert seen
+    assert "s3cret" not in seen[-1]
+    limits = {" ".join(line.split()[:4]) for line in seen[-1].splitlines()}
+    assert {"Max file size 0", f"Max address space {ProbeLimits().memory}"} <= limits
+
+
+async def test_a_source_that_is_never_read_through_is_not_waited_for(data: bytes) -> None:
+    with pytest.raises(SourceUnavailable, match="not looked through") as late:
+        await probe(Watched(data, for_ever), ProbeLimits(wall_seconds=0.5))
+    assert late.value.retryable
+    assert children() == []
+
+
+async def test_a_stopped_look_leaves_no_process(data: bytes) -> None:
+    started = asyncio.Event()
+
+    async def start() -> None:
+        started.set()
+        await for_ever()
+
+    task = asyncio.create_task(probe(Watched(data, start)))
+    await started.wait()
+    assert len(children()) == 1
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert children() == []
+
+
+async def test_a_source_that_can_not_be_read_any_more_says_why(data: bytes) -> None:
+    async def broken() -> None:
+        raise SourceUnavailable("the line is dead")
+
+    with pytest.raises(SourceUnavailable, match="the line is dead"):
+        await probe(Watched(data, broken))
+
+
+async def test_what_was_opened_is_looked_at_whatever_its_name_stands_for_now(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(data)
+    with opened(LocalAddress(tmp_path / "film.mp4"), Rules()) as source:
+        (tmp_path / "film.mp4").unlink()
+        (tmp_path / "film.mp4").write_bytes(b"something else")
+        assert (await probe(FileReader(source))).size == len(data)
+
+
+def test_a_worker_never_loads_the_decoders() -> None:
+    done([sys.executable, "-c", "import sys, reelstate.media.probe; assert 'av' not in sys.modules"])
+
+
+RATES = st.sampled_from([Fraction(24000, 1001), Fraction(25), NTSC, Fraction(30), Fraction(60000, 1001), Fraction(60)])
+BASES = st.sampled_from([Fraction(1, 1000), Fraction(1, 90000), Fraction(1, 12800), Fraction(1, 600)])
+
+
+@given(RATES, BASES, st.integers(100, 3000), st.integers(-500, 100_000))
+def test_a_steady_rate_is_found_through_any_rounding(rate: Fraction, base: Fraction, length: int, start: int) -> None:
+    stamps = [start + round(number / rate / base) for number in range(length)]
+    assert settled_rate(stamps, base, [])[1] is False
+    assert settled_rate(stamps, base, [rate]) == (rate, False)
+
+
+@given(RATES, BASES, st.integers(60, 1000), st.data())
+def test_one_missing_frame_makes_a_rate_vary(rate: Fraction, base: Fraction, length: int, data: st.DataObject) -> None:
+    stamps = [round(number / rate / base) for number in range(length)]
+    del stamps[data.draw(st.integers(1, length - 2))]
+    assert not is_steady(stamps, base, rate)
+    assert settled_rate(stamps, base, [rate])[1] is True
+
+
+def test_the_longest_gop_may_be_the_last() -> None:
+    assert longest_gop([0, 10, 25], Fraction(1, 10), Fraction(3)) == Fraction(3, 2)
+    assert longest_gop([0, 10], Fraction(1, 10), Fraction(5)) == Fraction(4)
+    assert longest_gop([], Fraction(1, 10), Fraction(5)) is None
+
+
+@pytest.mark.parametrize(
+    "data, end",
+    [
+        (b"\x1a\x45\xdf\xa3\x82ab\x18\x53\x80\x67\x85hello", 17),
+        (b"\x1a\x45\xdf\xa3\x82ab\x18\x53\x80\x67\x01\x00\x00\x00\x00\x00\x00\x05hello", 24),
+        (b"\x1a\x45\xdf\xa3\x82ab\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xffhello", None),
+        (b"\x1a\x45\xdf\xa3", None),
+        (b"\x1a\x45\xdf\xa3\x00", None),
+        (b"something else", None),
+        (b"", None),
+    ],
+)
+def test_the_end_of_a_matroska_segment_is_read(data: bytes, end: int | None) -> None:
+    assert segment_end(data) == end
