@@ -37,6 +37,10 @@ class WrappedStore:
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._inner.write(lambda transaction: flow(WrappedTransaction(transaction, self._around)))
 
+    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
+        """By the longer way, which has the statements to stop at; one that commits by itself has no middle."""
+        return await self.write(again)
+
 
 def wrapped(engine: Engine, around: Around) -> Engine:
     """The same engine, its statements passed through `around`."""

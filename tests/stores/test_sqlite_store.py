@@ -105,7 +105,7 @@ WORKER: dict[str, Any] = {
     "pipelines": ["p"],
     "metadata": None,
 }
-JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0}
+JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0, "video_id": None}
 TASK = {
     "stage": 0,
     "priority": 5,
