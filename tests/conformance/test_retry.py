@@ -419,3 +419,12 @@ async def finish_all_but_one(engine: Engine, *job_ids: int) -> None:
     await engine.complete([done(task) for task in tasks if task not in bad])
     await fail_for_good(engine, *bad)
     assert [await status_of(engine, job_id) for job_id in job_ids] == [JobStatus.FAILED] * len(job_ids)
+
+
+async def test_a_stage_that_has_not_begun_is_not_run_again(engine: Engine) -> None:
+    job_id = (await engine.submit("fan", {"parts": 2})).job_id
+    before = (await engine.job(job_id)).job
+    stages = [stage.name for stage in (await engine.job(job_id)).stages]
+    with pytest.raises(InvalidRequest, match="has not begun"):
+        await engine.retry(job_id, start=From(stages[-1]))
+    assert (await engine.job(job_id)).job == before

@@ -430,6 +430,8 @@ class Reference:
             raise Refused("InvalidRequest")
         if number in job.opened and 0 < parts[0] >= len(job.stage(number)):
             raise Refused("InvalidRequest")
+        if number not in job.opened and job.active:
+            raise Refused("InvalidRequest")
         for stage in later:
             if stage in job.opened:
                 job.opened[stage] = False

@@ -74,7 +74,7 @@ async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation:
 
 
 async def _objections(transaction: Transaction, jobs: Sequence[LockedJob], start: From) -> dict[int, ReelstateError]:
-    """Which jobs can't be run again from there, and why: no such stage, no such part, or others run on what it made."""
+    """Which jobs can't be run again from there, and why: no such stage or part, not begun, or others run on its work."""
     able = [job for job in jobs if start.stage in job.declared.graph.index]
     running = await _running_downstream(transaction, able, start)
     opened = await stage_counters(transaction, [job.id for job in able])
@@ -109,13 +109,18 @@ def _in_use(names: Sequence[str]) -> InvalidRequest:
 def _parts_missing(job: LockedJob, start: From, opened: Opened) -> InvalidRequest | None:
     stage = job.declared.graph.index[start.stage]
     if stage not in opened:
-        return None
+        return _not_begun(start) if job.active else None
     total = opened[stage][1].total
     missing = [first for first, _ in start.ranges if first > 0 and first >= total]
     if not missing:
         return None
     message = f"stage {start.stage!r} has {total} parts, none from {missing[0]} on"
     return InvalidRequest("parts", message, hint="the first part is 0")
+
+
+def _not_begun(start: From) -> InvalidRequest:
+    message = f"stage {start.stage!r} has not begun, so there is nothing of it to run again"
+    return InvalidRequest("stage", message, hint="the job goes on and comes to it")
 
 
 async def _rewind(transaction: Transaction, job: LockedJob, start: From, operation: Operation) -> None:
