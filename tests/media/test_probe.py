@@ -94,9 +94,9 @@ async def test_every_container_tells_the_same_of_the_same_stream(
     assert len(facts.audio) == 1
 
 
-@pytest.mark.parametrize("options", ["-movflags +frag_keyframe+empty_moov", "-movflags +frag_keyframe+delay_moov"])
-async def test_an_mp4_in_fragments_has_no_index(clip: Path, folder: Path, options: str) -> None:
-    facts = await probe(copy(clip, folder / "fragments.mp4", *options.split()))
+@pytest.mark.parametrize("flags", ["+frag_keyframe+empty_moov", "+frag_keyframe+delay_moov", "+frag_keyframe"])
+async def test_an_mp4_in_fragments_has_no_index(clip: Path, folder: Path, flags: str) -> None:
+    facts = await probe(copy(clip, folder / "fragments.mp4", "-movflags", flags))
     assert not facts.indexed
     assert facts.video is not None
     assert (facts.video.rate, facts.video.frames) == (NTSC, FRAMES)
@@ -347,7 +347,7 @@ async def test_a_picture_of_giants_takes_no_memory(tmp_path: Path) -> None:
     assert picture.value.kind == "format"
     giant = ("-f", "lavfi", "-i", "color=s=8000x8000:r=25", "-frames:v", "1", "-c:v", "mjpeg", "-f", "matroska")
     ffmpeg(BUILD, *giant, str(tmp_path / "film.mp4"))
-    with pytest.raises(UnusableSource, match="40,000,000 pixels"):
+    with pytest.raises(UnusableSource, match="can't be decoded"):
         await probe(tmp_path / "film.mp4", LITTLE)
 
 

@@ -214,7 +214,7 @@ async def test_a_server_that_breaks_off_for_ever_is_given_up(server: WebServer, 
 async def test_no_more_than_the_limit_is_taken(server: WebServer, tmp_path: Path) -> None:
     server.scripts["/told.mp4"] = file(DATA)
     server.scripts["/endless.mp4"] = endless()
-    rules = Rules(hosts=RULES.hosts, limit=1_000_000)
+    rules = Rules(hosts=RULES.hosts, limit=1_000_000, total=20)
     for path in ("/told.mp4", "/endless.mp4"):
         with pytest.raises(UnusableSource, match="larger than 1,000,000 bytes") as refused:
             await fetch(parse_address(server.url(path)), tmp_path / "a", rules)
@@ -233,7 +233,8 @@ async def test_a_server_that_drips_is_not_waited_for(server: WebServer, tmp_path
     server.scripts["/a.mp4"] = dripping()
     rules = Rules(hosts=RULES.hosts, total=0.3)
     with pytest.raises(SourceUnavailable, match=r"not fetched in 0\.3 s"):
-        await fetch(parse_address(server.url("/a.mp4")), tmp_path / "a", rules)
+        async with asyncio.timeout(4):
+            await fetch(parse_address(server.url("/a.mp4")), tmp_path / "a", rules)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ WANTED: Final = struct.Struct(">cQI")
 """From the child: what it is (R, A), an offset, a length."""
 GIVEN: Final = struct.Struct(">cI")
 """From the parent: D, a length."""
+BOX: Final = struct.Struct(">I4sQ")
+"""The head of a box of mp4: its length, its name, and a long length where the short one is 1."""
 
 HEAD: Final = 64 * 1024
 BUFFER: Final = 64 * 1024
@@ -46,6 +48,7 @@ LOOKED_AT: Final = 4
 """Frames that are decoded, for what only a frame tells."""
 TRIED: Final = 100
 """Packets that are decoded at most to get them."""
+MOST_BOXES: Final = 100
 REORDERED: Final = 32
 """Of the packets that were read last, some that are shown before them may still be missing."""
 STANDARD_RATES: Final = (
@@ -184,11 +187,12 @@ def probed(order: Facts, source: BinaryIO) -> Facts:
     if size == 0:
         raise Refused("empty", "it is empty")
     _check_matroska(head, size)
+    fragmented = head[4:8] in _MP4 and is_fragmented(source)
     with opened(order, source, head) as container:
         _check_streams(order, container)
         video = _picture(container)
         _check_index(container, size)
-        seen = _video(order, container, video, head) if video is not None else None
+        seen = _video(order, container, video, head, fragmented=fragmented) if video is not None else None
         length = _length(container, seen)
         return {
             "container": container.format.name,
@@ -361,10 +365,11 @@ class Seen:
     frames: list[Any] = field(default_factory=list)
 
 
-def _video(order: Facts, container: InputContainer, video: VideoStream, head: bytes) -> Facts:
+def _video(order: Facts, container: InputContainer, video: VideoStream, head: bytes, *, fragmented: bool) -> Facts:
     base, warnings = _base(video), []
-    indexed = _has_whole_index(container, video) or _has_cues(container, head)
-    seen = _listed(order, container, video) if _has_whole_index(container, video) else _read(order, container, video)
+    listed = _has_whole_index(container, video, fragmented=fragmented)
+    indexed = listed or _has_cues(container, head)
+    seen = _listed(order, container, video) if listed else _read(order, container, video)
     if not seen.stamps:
         raise Refused("damaged", "its video has no frames that can be read")
     rate, variable = settled_rate(seen.stamps, base, _candidates(video))
@@ -479,13 +484,28 @@ def _named(names: Sequence[str], *numbers: Any) -> str:
     return next(filter(None, known), "unknown")
 
 
-def _has_whole_index(container: InputContainer, video: VideoStream) -> bool:
+def is_fragmented(source: BinaryIO) -> bool:
+    """Whether an mp4 goes on in fragments after its index, if it has one; only the heads of its boxes are read."""
+    at = 0
+    for _ in range(MOST_BOXES):
+        source.seek(at)
+        head = source.read(BOX.size)
+        if len(head) < BOX.size:
+            return False
+        length, name, long = BOX.unpack(head)
+        if name == b"moof":
+            return True
+        if length == 0:
+            return False
+        at += max(long if length == 1 else length, BOX.size // 2)
+    return False
+
+
+def _has_whole_index(container: InputContainer, video: VideoStream, *, fragmented: bool) -> bool:
     """Whether the file begins or ends with a table of all its frames, which one in fragments does not."""
     if not container.format.name.startswith("mov") or not video.frames:
         return False
-    end = max((entry.timestamp for entry in video.index_entries), default=0) * _base(video)
-    length = _stream_length(container, video)
-    return length is None or end >= length * Fraction(9, 10) - 1
+    return not fragmented
 
 
 def _has_cues(container: InputContainer, head: bytes) -> bool:
