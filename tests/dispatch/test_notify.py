@@ -207,6 +207,24 @@ async def test_behind_a_pooler_that_delivers_nothing_it_falls_back_to_polling(
         assert dispatch._listening.done(), "it stays off"
 
 
+async def test_a_server_that_does_not_let_it_listen_is_asked_again(
+    own_server: PostgresServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify, "REFUSED_PAUSE", 0.05)
+    url = own_server.new_database()
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as owner:
+        await owner.execute("CREATE ROLE guest LOGIN")
+        await owner.execute("REVOKE EXECUTE ON FUNCTION pg_backend_pid() FROM PUBLIC")
+        async with dispatching(f"{url}?user=guest") as dispatch:
+            listener = dispatch.listen(EVERY_BELL)
+            with caplog.at_level(logging.WARNING):
+                while "permission denied" not in caplog.text:
+                    assert await listener.wait(0.05) == set()
+            await owner.execute("GRANT EXECUTE ON FUNCTION pg_backend_pid() TO PUBLIC")
+            assert await heard(listener, Bell.WORK) == set(Bell), "it has missed nothing that matters"
+    assert len(caplog.records) == 1
+
+
 async def test_behind_a_pooler_that_keeps_sessions_it_listens(postgres_url: str, ringer: Ringer) -> None:
     other = await ringer(postgres_url)
     async with pooled(postgres_url, deaf=False) as url, dispatching(url) as dispatch:

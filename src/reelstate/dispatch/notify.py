@@ -27,6 +27,8 @@ logger = logging.getLogger("reelstate.dispatch")
 CHANNEL = "reelstate"
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, OSError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+REFUSED_PAUSE = 30.0
+"""Between two tries on a server that answers but does not let us listen, as one that is not yet the primary."""
 LAST_WORDS = 1.0
 """Seconds that closing waits for a ring to leave."""
 PROBE_SECONDS = 2.0
@@ -79,7 +81,12 @@ class NotifyDispatch:
                     logger.warning("no wake-ups while the database is away: %s", _words(error))
                 told = True
                 await asyncio.sleep(next(rests))
-            except (psycopg.Error, Deaf) as error:
+            except psycopg.Error as error:
+                if not told:
+                    logger.warning("no wake-ups from other processes: %s; work is found by polling", _words(error))
+                told = True
+                await asyncio.sleep(REFUSED_PAUSE)
+            except Deaf as error:
                 logger.warning(
                     "no wake-ups from other processes: %s; work is found by polling. Behind a pooler that shares"
                     " connections between transactions, connect directly, or set REEL_DISPATCH=poll",

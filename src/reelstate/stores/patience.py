@@ -15,13 +15,29 @@ SAY_AGAIN = 10.0
 """Seconds between two lines of the log that say the same."""
 
 
+class News:
+    """What has not been said for a while: a log that repeats itself every second hides the rest."""
+
+    def __init__(self, seconds: float = SAY_AGAIN) -> None:
+        self._seconds = seconds
+        self._told_at: dict[str, float] = {}
+
+    def __call__(self, words: str) -> bool:
+        """Whether it is time to say so (again)."""
+        now = time.monotonic()
+        if now < self._told_at.get(words, -self._seconds) + self._seconds:
+            return False
+        self._told_at = {said: at for said, at in self._told_at.items() if now < at + self._seconds} | {words: now}
+        return True
+
+
 class Patience:
     """Counts the pauses of one call: they double up to a limit, with jitter, until the patience is used up."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
         self._pause = FIRST_PAUSE
-        self._told_at: dict[str, float] = {}
+        self._is_news = News()
 
     async def wait(self, cause: BaseException, doing: str) -> bool:
         """Log, pause and give True; give False at once when there is no patience left."""
@@ -35,12 +51,4 @@ class Patience:
             logger.warning("%s: %s; trying again %s", doing, words, end)
         await asyncio.sleep(pause)
         self._pause = min(LONGEST_PAUSE, self._pause * 2)
-        return True
-
-    def _is_news(self, doing: str) -> bool:
-        """Whether it is time to say so (again)."""
-        now = time.monotonic()
-        if now < self._told_at.get(doing, -SAY_AGAIN) + SAY_AGAIN:
-            return False
-        self._told_at[doing] = now
         return True

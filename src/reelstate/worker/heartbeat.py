@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from reelstate.core.errors import StoreError, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.core.outcome import Stopped
+from reelstate.stores.patience import News
 from reelstate.worker.held import Held, Lease, refuse
 from reelstate.worker.link import Connect, Link
 
@@ -59,6 +60,7 @@ class Heartbeat:
         self._hurried = asyncio.Event()
         self._whole = True
         self._stopping = False
+        self._is_news = News()
         self._thread = threading.Thread(target=self._run, name="reelstate heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -89,7 +91,8 @@ class Heartbeat:
                 async with self._connect() as link:
                     await self._beat_while_well(link)
             except StoreError as error:
-                logger.warning("no heartbeat: %s", error)
+                if self._is_news(str(error)):
+                    logger.warning("no heartbeat: %s", error)
                 await asyncio.sleep(PAUSE)
             except WorkerUnknown:
                 self._on_unknown()
@@ -141,7 +144,8 @@ class Heartbeat:
             try:
                 return sent_at, await link.report(self._worker_id, items)
             except StoreError as error:
-                logger.warning("leases can't be renewed: %s", error)
+                if self._is_news(str(error)):
+                    logger.warning("leases can't be renewed: %s", error)
                 self._stop_strict(held)
                 if self._stopping:
                     raise

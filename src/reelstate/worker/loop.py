@@ -28,6 +28,7 @@ from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
 from reelstate.core.outcome import Ended
 from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.stores.patience import News
 from reelstate.worker.desk import LocalDesk
 from reelstate.worker.heartbeat import Answer, Heartbeat
 from reelstate.worker.held import Held, Lease, Stop
@@ -88,6 +89,7 @@ class Worker:
         self._heartbeat: Heartbeat | None = None
         self._again: asyncio.Task[None] | None = None
         self._refused: WorkerRefused | None = None
+        self._is_news = News()
 
     @property
     def running(self) -> int:
@@ -218,7 +220,8 @@ class Worker:
             self._forgotten()
             await asyncio.sleep(PAUSE)
         except (StoreError, WorkerRefused) as error:
-            logger.warning("no claim: %s", error)
+            if self._is_news(str(error)):
+                logger.warning("no claim: %s", error)
             self._look = True
             await asyncio.sleep(PAUSE * random.uniform(0.5, 1.0))
         else:

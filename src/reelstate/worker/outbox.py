@@ -10,6 +10,7 @@ from typing import TypeVar
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import Ended
+from reelstate.stores.patience import News
 from reelstate.worker.link import Link
 
 logger = logging.getLogger("reelstate.worker")
@@ -31,6 +32,7 @@ class Outbox:
         self._filled = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
+        self._is_news = News()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -66,7 +68,8 @@ class Outbox:
                 await self._without_the_refused(items, verb, error)
                 return
             except StoreError as error:
-                logger.warning("%d results wait for the store: %s", len(items), error)
+                if self._is_news(str(error)):
+                    logger.warning("%d results wait for the store: %s", len(items), error)
                 await asyncio.sleep(PAUSE)
             except InvalidRequest as error:
                 await self._one_by_one(items, verb, error)
