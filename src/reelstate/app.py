@@ -17,7 +17,6 @@ from reelstate.core.document import Limits
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Dispatch
-from reelstate.dispatch.notify import NotifyDispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.keeper import Keeper
@@ -26,7 +25,6 @@ from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.studio import studio_of
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
-from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.sqlite.address import database_path
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
@@ -42,6 +40,8 @@ def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
     """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`; options are its own."""
     scheme, separator, _ = url.partition("://")
     if separator and scheme in {"postgresql", "postgres"}:
+        from reelstate.stores.postgres.store import PostgresStore  # noqa: PLC0415 - its driver is slow to load
+
         return PostgresStore(url, clock=clock, **options)
     if separator and scheme == "sqlite":
         return SQLiteStore(url, clock=clock, **options)
@@ -58,7 +58,11 @@ def dispatch_at(url: str, kind: str = "database") -> Dispatch:
         return PollDispatch()
     if kind != "database":
         raise InvalidRequest("dispatch", f"{kind!r} is no kind of dispatch", hint="database or poll")
-    return SignalDispatch(database_path(url)) if url.startswith("sqlite:") else NotifyDispatch(url)
+    if url.startswith("sqlite:"):
+        return SignalDispatch(database_path(url))
+    from reelstate.dispatch.notify import NotifyDispatch  # noqa: PLC0415 - its driver is slow to load
+
+    return NotifyDispatch(url)
 
 
 @asynccontextmanager

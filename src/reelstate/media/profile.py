@@ -13,8 +13,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.wire import document_of, record_of
 
@@ -316,9 +314,18 @@ def _read(path: Path) -> Any:
         if path.stat().st_size > LARGEST_FILE:
             raise InvalidRequest("profile", f"{path} is too large", hint=f"at most {LARGEST_FILE:,} bytes")
         text = path.read_text("utf-8")
-        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        return json.loads(text) if path.suffix == ".json" else _of_yaml(text)
     except OSError as error:
         raise InvalidRequest("profile", f"{path} can't be read: {error.strerror}", hint="check the path") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError) as error:
         shown = " ".join(str(error).split())[:300]
         raise InvalidRequest("profile", f"{path} can't be parsed: {shown}", hint="mend the file") from None
+
+
+def _of_yaml(text: str) -> Any:
+    import yaml  # noqa: PLC0415 - slow to load, and most profiles are JSON
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error

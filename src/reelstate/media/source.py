@@ -10,16 +10,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from reelstate.artifacts.bucket import Bucket
 from reelstate.artifacts.faults import folder_faults
 from reelstate.core.errors import StorageDenied, StorageError, StorageMissing
 from reelstate.media.address import Address, BucketAddress, LocalAddress, Rules, WebAddress
 from reelstate.media.errors import SourceError, SourceUnavailable, UnusableSource
-from reelstate.media.fetched import Fetched, Progress
+from reelstate.media.fetched import Fetched, Progress, check_limit
 from reelstate.media.reader import BlockReader, Reader
-from reelstate.media.web import Web, check_limit
+
+if TYPE_CHECKING:
+    from reelstate.media.web import Web
 
 CHUNK: Final = 4 * 1024 * 1024
 OPENED: Final = Path("/proc/self/fd")
@@ -44,7 +46,7 @@ async def reading(address: Address, rules: Rules) -> AsyncIterator[Reader]:
             with opened(address, rules) as file:
                 yield FileReader(file)
         case WebAddress():
-            async with Web(rules) as web, web.reading(address.url) as reader:
+            async with _web(rules) as web, web.reading(address.url) as reader:
                 yield reader
         case BucketAddress():
             size = await _object_size(address, rules)
@@ -58,10 +60,16 @@ async def fetch(address: Address, path: Path, rules: Rules, *, on_progress: Prog
             with opened(address, rules) as file:
                 return await _copied(file, path, rules, on_progress)
         case WebAddress():
-            async with Web(rules) as web:
+            async with _web(rules) as web:
                 return await web.download(address.url, path, on_progress=on_progress)
         case BucketAddress():
             return await _object(address, path, rules, on_progress)
+
+
+def _web(rules: Rules) -> Web:
+    from reelstate.media.web import Web  # noqa: PLC0415 - httpx takes longer to load than all the rest of a worker
+
+    return Web(rules)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ import httpx
 from reelstate.artifacts.faults import folder_faults
 from reelstate.media.address import Rules, shown
 from reelstate.media.errors import SourceUnavailable, UnusableSource
-from reelstate.media.fetched import Fetched, Progress
+from reelstate.media.fetched import Fetched, Progress, check_limit
 from reelstate.media.reader import BLOCK, BlockReader, HeadReader, Reader
 
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
@@ -323,13 +323,6 @@ def _check_public(host: str, address: str) -> None:
             "forbidden",
             f"{host} is {address}, which is not a public address",
             hint="if that is meant, name the host in REEL_INPUT_HOSTS",
-        )
-
-
-def check_limit(place: str, size: int, limit: int) -> None:
-    if size > limit:
-        raise UnusableSource(
-            "too_large", f"{place} is larger than {limit:,} bytes", hint="raise REEL_INPUT_LIMIT, or submit less"
         )
 
 
