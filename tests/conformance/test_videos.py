@@ -11,7 +11,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Submitted, Verdict, VideoStatus
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
-from tests.conformance.scenes import fail_for_good, finish, status_of, take, take_one
+from tests.conformance.scenes import fail_for_good, finish, progress, status_of, take, take_one
 from tests.engines import FakeClock, a_worker, done
 
 TRANSCODE = Graph.of(
@@ -421,6 +421,25 @@ async def test_what_a_version_was_built_on_stays_with_it(engine: Engine, clock: 
     for _ in range(3):
         swept += [job_id for job_id in await removed(engine, clock, 30 * DAY) if job_id not in swept]
     assert swept == [third, second, first]
+
+
+async def test_sources_are_needed_while_a_job_may_still_read_them(engine: Engine) -> None:
+    """What a task of it came to, and what one has said that it will."""
+    worker = await a_worker(engine)
+    running, failed_one, gone = [(await a_video(engine)).job_id for _ in range(3)]
+    for task in await take(engine, worker):
+        await engine.report(worker, [progress(task, checkpoint={"source": f"of {task.key.job_id}"})])
+    assert await engine.needed_sources() == {f"of {job}" for job in (running, failed_one, gone)}
+    await engine.force(failed_one, JobStatus.FAILED, reason="so that it rests")
+    await engine.cancel(gone)
+    assert await engine.needed_sources() == {f"of {job}" for job in (running, failed_one)}
+    await engine.cancel(failed_one)
+    await engine.cancel(running)
+    last = await a_video(engine)
+    await engine.complete([done(await take_one(engine, worker), {"source": "fetched"})])
+    assert await engine.needed_sources() == {"fetched"}
+    await completed(engine, last)
+    assert await engine.needed_sources() == set()
 
 
 async def test_cancelled_versions_are_removed(engine: Engine, clock: FakeClock) -> None:

@@ -7,15 +7,16 @@ two at once, shows a version a moment too long, and never a wrong one for good.
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
 
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import Storage
-from reelstate.artifacts.sweep import sweep_job, sweep_versions
-from reelstate.core.errors import NotFound
-from reelstate.core.machine import PHASES, JobStatus, TaskStatus
+from reelstate.artifacts.sweep import sweep_job, sweep_sources, sweep_versions
+from reelstate.core.errors import NotFound, StorageError, StorageUnavailable
+from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Job, JobDetail, Task
 from reelstate.keeper import Duty
 from reelstate.media.move import moved
@@ -33,18 +34,28 @@ SWEEP_EVERY: Final = 600.0
 PAGE: Final = 500
 LIVE: Final = "live"
 """The folder of a video in which a stream grows that is not finished."""
+LINGER: Final = timedelta(hours=1)
+"""How long whoever began to watch while a stream grew finds its playlists after the job has come to rest."""
+TRIES: Final = 3
+"""How often a public place is written again because somebody else has written there too."""
 
 Json = Any
+T = TypeVar("T")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Librarian:
-    def __init__(self, engine: Engine, storage: Storage, *, keep: float) -> None:
+    def __init__(self, engine: Engine, storage: Storage, *, keep: float, clock: Callable[[], datetime] = _now) -> None:
         self._engine = engine
         self._storage = storage
         self._keep = keep
+        self._clock = clock
         self._since: datetime | None = None
         self._grown: dict[int, int] = {}
-        """How many chunks of a running job its growing playlists have."""
+        """How many chunks were done when the playlists of a running job were written."""
         self._swept: set[int] = set()
 
     def duties(self) -> tuple[Duty, ...]:
@@ -59,37 +70,58 @@ class Librarian:
         shown = 0
         while True:
             now, found = await self._engine.unpublished(self._since, limit=PAGE)
-            for video in found:
-                shown += await self._show(video)
+            shown += await _for_each(found, self._show)
             if len(found) < PAGE:
                 self._since = now
                 return shown
 
     async def _show(self, video: Unpublished) -> bool:
+        """Have the public place of a video show the version that plays, whoever else writes there meanwhile."""
+        for _ in range(TRIES):
+            await self._lead(video)
+            if await self._engine.published(video):
+                logger.info("video %d plays version %s", video.video_id, video.current)
+                return True
+            # Somebody has shown another version, and what we have written may lie over it.
+            video = await self._playing(video.video_id)
+        return False
+
+    async def _playing(self, video_id: int) -> Unpublished:
+        """The version that plays, as if its public place showed it."""
+        video = (await self._engine.video(video_id)).video
+        current = video.current if video.deleted_at is None else None
+        return Unpublished(video_id, current, current)
+
+    async def _lead(self, video: Unpublished) -> None:
+        """Write the public place of a video."""
         if video.current is None:
             await self._storage.delete(f"{keys.VIDEOS}/{video.video_id}")
-        else:
-            for name in (MASTER, DASH):
-                await self._lead_to(keys.video(video.video_id, name), f"{keys.version(video.current)}/{name}")
-        if not await self._engine.published(video):
-            return False
-        logger.info("video %d plays version %s", video.video_id, video.current)
-        return True
-
-    async def _lead_to(self, place: str, key: str) -> None:
-        text = (await self._storage.get_bytes(key)).decode()
-        await self._storage.replace_bytes(place, moved(text, key, place).encode())
+            return
+        for name in (MASTER, DASH):
+            key, place = f"{keys.version(video.current)}/{name}", keys.video(video.video_id, name)
+            text = (await self._storage.get_bytes(key)).decode()
+            await self._storage.replace_bytes(place, moved(text, key, place).encode())
+        if await self._storage.exists(keys.video(video.video_id, f"{LIVE}/{video.current}/{MASTER}")):
+            await self._end(video.video_id, video.current)
 
     async def grow(self) -> int:
         """Write the playlists of streams that can be watched while they are made; gives how many have grown."""
         running = await self._running()
-        for job_id in self._grown.keys() - {job.id for job in running}:
-            del self._grown[job_id]
-        return sum([await self._grow(job) for job in running])
+        await _for_each(self._grown.keys() - {job.id for job in running}, self._rest)
+        return await _for_each(running, self._grow)
 
     async def _running(self) -> list[Job]:
-        page = await self._engine.jobs(pipeline=TRANSCODE, statuses=[JobStatus.PROCESSING], limit=PAGE)
+        statuses = [JobStatus.PROCESSING, JobStatus.UPLOADING_OUTPUTS]
+        page = await self._engine.jobs(pipeline=TRANSCODE, statuses=statuses, limit=PAGE)
         return [job for job in page.items if job.video_id is not None]
+
+    async def _rest(self, job_id: int) -> bool:
+        """A job has come to rest: what has grown of it stays for a while, unless its video was deleted."""
+        job = (await self._engine.job(job_id)).job
+        if (await self._engine.video(job.video_id or 0)).video.deleted_at is not None:
+            await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
+        del self._grown[job_id]
+        return True
 
     async def _grow(self, job: Job) -> bool:
         detail = await self._engine.job(job.id)
@@ -97,11 +129,14 @@ class Librarian:
         if done == self._grown.get(job.id, 0) or not _has_sound(detail):
             return False
         film = await self._film(detail)
+        if film.chunks:
+            await self._write(job.video_id or 0, job.id, film)
         self._grown[job.id] = done
-        if not film.chunks:
-            return False
-        await self._write(job, replace(film, headers=await self._headers(film)))
-        return True
+        return bool(film.chunks)
+
+    async def _end(self, video_id: int, job_id: int) -> None:
+        """Give a stream that has grown its last chunks and its end, for those who watch it still."""
+        await self._write_live(video_id, job_id, await self._film(await self._engine.job(job_id)))
 
     async def _film(self, detail: JobDetail) -> Film:
         """What is there of a film: its sound, and its first chunks up to the first that is missing."""
@@ -122,49 +157,75 @@ class Librarian:
             if (after := page.after) is None:
                 return found
 
-    async def _headers(self, film: Film) -> dict[str, bytes]:
-        return {key: await self._storage.get_bytes(key) for key in wanted_headers(film)}
+    async def _write(self, video_id: int, job_id: int, film: Film) -> None:
+        """Write what has grown; a video that has nothing else to show shows this."""
+        master = await self._write_live(video_id, job_id, film)
+        if (await self._engine.video(video_id)).video.current is not None:
+            return
+        front = keys.video(video_id, MASTER)
+        text = moved(master, keys.video(video_id, f"{LIVE}/{job_id}/{MASTER}"), front)
+        await self._storage.replace_bytes(front, text.encode())
+        video = (await self._engine.video(video_id)).video
+        if video.current is not None or video.deleted_at is not None:
+            await self._lead(await self._playing(video_id))  # ours came too late
 
-    async def _write(self, job: Job, film: Film) -> None:
-        video_id = job.video_id or 0
+    async def _write_live(self, video_id: int, job_id: int, film: Film) -> str:
+        """Write the playlists of a stream that grows, the ones that others lead to first; gives the master."""
 
         def place(file: str) -> str:
-            return keys.video(video_id, f"{LIVE}/{job.id}/{file}")
+            return keys.video(video_id, f"{LIVE}/{job_id}/{file}")
 
-        files = growing(film, place)
+        headers = {key: await self._storage.get_bytes(key) for key in wanted_headers(film)}
+        files = growing(replace(film, headers=headers), place)
         for key, data in files.items():
             await self._storage.replace_bytes(key, data)
-        video = (await self._engine.video(video_id)).video
-        if video.current is None:
-            front = keys.video(video_id, MASTER)
-            text = moved(files[place(MASTER)].decode(), place(MASTER), front)
-            await self._storage.replace_bytes(front, text.encode())
+        return files[place(MASTER)].decode()
 
     async def sweep(self) -> int:
-        """Throw away superseded versions, and what stopped runs of finished jobs have left; gives how many files."""
+        """Throw away what nobody will ask for any more; gives how many files, folders of stopped runs counted as one.
+
+        That is: what stopped runs and growing streams of finished jobs have left, superseded versions, and sources
+        that no job reads any more.
+        """
+        kept = {int(name) for name in await self._storage.folders(keys.VERSIONS) if name.isdigit()} - self._swept
+        jobs = [await self._job(job_id) for job_id in sorted(kept)]
+        gone = await _for_each([job for job in jobs if job], self._sweep_job)
+        gone += await self._sweep_versions()
+        if None in jobs:
+            logger.info("another database keeps files in %s: no source is swept", self._storage.url)
+            return gone
+        return gone + len(await sweep_sources(self._storage, self._engine.needed_sources, now=self._clock()))
+
+    async def _job(self, job_id: int) -> Job | None:
+        try:
+            return (await self._engine.job(job_id)).job
+        except NotFound:
+            return None
+
+    async def _sweep_versions(self) -> int:
         removed = await self._engine.remove_versions(keep=self._keep)
         gone = await sweep_versions(self._storage, removed)
         await self._engine.swept_versions(removed)
-        return gone + await self._sweep_runs()
-
-    async def _sweep_runs(self) -> int:
-        """Of jobs that are at rest: nobody writes there any more."""
-        gone = 0
-        for name in await self._storage.folders(keys.VERSIONS):
-            if name.isdigit() and int(name) not in self._swept:
-                gone += await self._sweep_job(int(name))
         return gone
 
-    async def _sweep_job(self, job_id: int) -> int:
-        try:
-            detail = await self._engine.job(job_id)
-        except NotFound:
-            return 0  # of another database that keeps its files here
-        if detail.job.status in {JobStatus.PENDING, *PHASES}:
+    async def _sweep_job(self, job: Job) -> int:
+        """Of a job that is at rest: nobody writes there any more, and soon nobody watches it grow."""
+        linger = min(LINGER, timedelta(seconds=self._keep))
+        if job.finished_at is None or self._clock() - job.finished_at < linger:
             return 0
-        swept = await sweep_job(self._storage, job_id, lambda: self._tokens(job_id))
-        self._swept.add(job_id)
-        return len(swept)
+        swept = await sweep_job(self._storage, job.id, lambda: self._tokens(job.id))
+        gone = len(swept) + await self._sweep_live(job)
+        if job.status in {JobStatus.COMPLETED, JobStatus.CANCELLED}:
+            self._swept.add(job.id)
+        return gone
+
+    async def _sweep_live(self, job: Job) -> int:
+        if job.video_id is None:
+            return 0
+        shared = await self._storage.folders(keys.video(job.video_id, LIVE)) != (str(job.id),)
+        if shared or (await self._playing(job.video_id)).current is not None:
+            return await self._storage.delete(keys.video(job.video_id, f"{LIVE}/{job.id}"))
+        return await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
 
     async def _tokens(self, job_id: int) -> dict[tuple[str, int], int]:
         return {(task.stage_name, task.part): task.token for task in await self._tasks(job_id)}
@@ -174,3 +235,18 @@ def _has_sound(detail: JobDetail) -> bool:
     """Whether every sound track is there; a film without any has nothing to wait for."""
     sound = next((stage for stage in detail.stages if stage.name == "audio"), None)
     return sound is not None and "fetch" in detail.plan and sound.done == len(detail.plan["fetch"]["audio"])
+
+
+async def _for_each(items: Iterable[T], do: Callable[[T], Awaitable[int]]) -> int:
+    """Do it for each, and tell what went wrong when all have had their turn; a storage that is away fails for all."""
+    done, troubles = 0, []
+    for item in items:
+        try:
+            done += await do(item)
+        except StorageUnavailable:
+            raise
+        except StorageError as error:
+            troubles.append(error)
+    if troubles:
+        raise troubles[0]
+    return done

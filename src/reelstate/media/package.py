@@ -16,6 +16,7 @@ from typing import Any
 from reelstate.artifacts.stored import stored
 from reelstate.core.errors import ReelstateError
 from reelstate.media import boxes, dash, hls, webvtt
+from reelstate.media.grid import Grid
 from reelstate.media.plan import Plan
 from reelstate.media.verify import AudioEntry, CaptionsEntry, ChunkEntry, FileEntry, Manifest, RungEntry
 
@@ -41,6 +42,8 @@ class Film:
     pictures: Json = None
     reused: Manifest | None = None
     """The manifest of an earlier version, whose rungs stand in for those that were not asked for."""
+    source: str = ""
+    """The sha256 of what was fetched."""
     headers: Mapping[str, bytes] = field(default_factory=dict)
     """The files that `wanted_headers` names."""
 
@@ -113,16 +116,35 @@ def growing(film: Film, place: Place) -> dict[str, bytes]:
     rungs = _by_size(_made_rungs(film, place, tuple(_left_out(film)), kept))
     sound = list(_sound(film, place, kept))
     target = ceil(film.plan.grid.time(film.plan.grid.segment_frames))
+    complete = len(film.chunks) == len(film.plan.grid.chunks())
     files = {}
     for track in (*rungs, *sound):
         init = hls.relative_uri(track.playlist, track.init)
         parts = track.parts_in(track.playlist)
         longest = max(target, hls.target_duration(part.duration for part in parts))
-        whole = track in sound
+        whole = complete or track in sound
         text = hls.media_playlist(parts, init, kind="EVENT", ended=whole, target=longest)
         files[track.playlist] = text.encode()
     plain = [replace(rung, key_frames=None) for rung in rungs]
     return {**files, place(MASTER): _master(film, place(MASTER), plain, sound, ()).encode()}
+
+
+def why_not_beside(earlier: Manifest, source: str, grid: Grid) -> str:
+    """Why rungs of an earlier version can't stand beside new ones; nothing where they can."""
+    if earlier.get("source", source) != source:
+        return "it was made of another film, for the source has changed since"
+    if (earlier["rate"], earlier["frames"]) != (str(grid.rate), grid.frames):
+        return f"it has {earlier['frames']} frames at {earlier['rate']}/s, not {grid.frames} at {grid.rate}/s"
+    wanted = [frames for chunk in grid.chunks() for frames in chunk.segments]
+    if any(_frames(rung, grid.frames) != wanted for rung in earlier["rungs"]):
+        return "its segments have another length"
+    return ""
+
+
+def _frames(rung: RungEntry, total: int) -> list[Fraction]:
+    """How many frames each segment of a rung has, of so many in all."""
+    ticks = [segment[2] for chunk in rung["chunks"] for segment in chunk["segments"]]
+    return [Fraction(each * total, sum(ticks)) for each in ticks]
 
 
 def _by_size(rungs: Iterable[_Track]) -> list[_Track]:
@@ -318,6 +340,7 @@ def _manifest(
     kept: dict[str, FileEntry],
 ) -> Manifest:
     return Manifest(
+        source=film.source,
         rate=str(film.plan.grid.rate),
         frames=film.plan.grid.frames,
         duration=str(film.plan.grid.duration),

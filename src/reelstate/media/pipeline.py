@@ -26,7 +26,7 @@ from typing import Any, Final
 from reelstate.artifacts import keys
 from reelstate.artifacts.stored import Stored, digest_of
 from reelstate.core.declaration import Pipeline
-from reelstate.core.errors import InvalidRequest, StorageMissing
+from reelstate.core.errors import InvalidRequest, StorageError, StorageMissing
 from reelstate.core.outcome import Fail, Retry, Skip
 from reelstate.media import boxes, commands, webvtt
 from reelstate.media.address import parse_address
@@ -40,7 +40,16 @@ from reelstate.media.grid import Chunk
 from reelstate.media.limits import Limits
 from reelstate.media.move import moved
 from reelstate.media.order import Order
-from reelstate.media.package import DASH, MANIFEST, MASTER, Film, IncompleteRung, package, wanted_headers
+from reelstate.media.package import (
+    DASH,
+    MANIFEST,
+    MASTER,
+    Film,
+    IncompleteRung,
+    package,
+    wanted_headers,
+    why_not_beside,
+)
 from reelstate.media.plan import Plan, PlannedAudio, PlannedCaptions, make_plan, settle
 from reelstate.media.probe import ProbeLimits, count, probe
 from reelstate.media.quality import ENCODE
@@ -59,10 +68,12 @@ WHOLE_FILE: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=SMALL_WORK)
 
 @asynccontextmanager
 async def judged() -> AsyncIterator[None]:
-    """What is wrong with the source or the request is final; what may pass is tried again."""
+    """What is wrong with the source or the request is final; what may pass, as where bytes are kept, is tried again."""
     try:
         yield
     except SourceError as error:
+        raise (Retry if error.retryable else Fail)(str(error)) from error
+    except StorageError as error:
         raise (Retry if error.retryable else Fail)(str(error)) from error
     except InvalidRequest as error:
         raise Fail(str(error)) from error
@@ -119,18 +130,19 @@ class Stages:
             plan = Plan.from_json(await task.result("plan"))
             facts = SourceFacts.from_json(await task.result("probe"))
             path = folder / "source"
-            await fetch(
+            original = await fetch(
                 parse_address(task.spec["source"]), path, self._studio.rules, on_progress=_Downloading(task).hear
             )
             if not facts.indexed:
                 path = await self._indexed(task, folder, facts)
             settled = settle(plan, await self._counted(path))
-            await task.progress(95, "storing the source")
-            kept = await self._keep_source(path)
+            await self._require_same_cut(task, original.sha256, settled)
+            kept = await self._keep_source(task, path)
         captions = [] if task.spec.get("captions") == "drop" else settled.to_json()["captions"]
         document = settled.to_json()
         return {
             "source": kept.sha256,
+            "original": original.sha256,
             "size": kept.size,
             "plan": document,
             "chunks": [chunk.to_json() for chunk in settled.grid.chunks()],
@@ -158,14 +170,26 @@ class Stages:
         counted = await count(path, WHOLE_FILE)
         return replace(facts, video=replace(facts.video, **dataclasses.asdict(counted)))
 
-    async def _keep_source(self, path: Path) -> Stored:
+    async def _require_same_cut(self, task: Run, source: str, plan: Plan) -> None:
+        """Where qualities of an earlier version are reused, they must be of the same film, cut at the same places."""
+        earlier = await self._earlier(task)
+        if earlier and (reason := why_not_beside(earlier, source, plan.grid)):
+            raise Fail(
+                f"the other qualities can't be taken from version {task.spec['reuse_from']}: {reason} "
+                "(make all of them: leave out `qualities`)"
+            )
+
+    async def _keep_source(self, task: Run, path: Path) -> Stored:
         sha256 = await asyncio.to_thread(digest_of, path)
         key = keys.source(sha256)
+        # Said before we look: a source that was there all along must not be swept as one that nobody needs.
+        await task.progress(95, "storing the source", checkpoint={"source": sha256})
         size = (await asyncio.to_thread(path.stat)).st_size
         if await self._storage.size(key) == size:
             return Stored(key, size, sha256)
         return await self._storage.put_file(key, path)
 
+    @judged()
     async def encode(self, task: Run) -> Json:
         """One chunk, in all rungs at once; where that fails, rung by rung, so that one that fails fails alone."""
         fetched = await task.result("fetch")
@@ -199,6 +223,7 @@ class Stages:
         key = keys.made(task.job_id, task.stage, task.part, task.token, f"{path.name}-init.mp4")
         return _document(await self._storage.put_bytes(key, parsed.init))
 
+    @judged()
     async def audio(self, task: Run) -> Json:
         """A sound track, whole: cut in pieces it would click at every join."""
         fetched = await task.result("fetch")
@@ -217,6 +242,7 @@ class Stages:
             kept["init"] = await self._kept_header(task, parsed, path)
         return {**kept, **_words(track), "samples": track.samples}
 
+    @judged()
     async def thumbnails(self, task: Run) -> Json:
         """A poster, and sheets of small pictures for whoever seeks."""
         fetched = await task.result("fetch")
@@ -249,6 +275,7 @@ class Stages:
         shape = {name: getattr(sprites, name) for name in ("every", "width", "height", "columns", "rows", "count")}
         return {"sheets": sheets, **shape}
 
+    @judged()
     async def captions(self, task: Run) -> Json:
         """A text track as WebVTT, without what a player should not be given."""
         fetched = await task.result("fetch")
@@ -265,6 +292,7 @@ class Stages:
             kept = await self._studio.keep(task, made, made.name)
         return {**_document(kept), **_words(track), "forced": track.forced, "cues": cleaned.cues}
 
+    @judged()
     async def package(self, task: Run) -> Json:
         """Playlists and manifests over what was made; only small files are written."""
         film = await self._film(task)
@@ -298,6 +326,7 @@ class Stages:
         pictures = [each async for each in task.results("thumbnails") if each and "poster" in each]
         return Film(
             plan=Plan.from_json(fetched["plan"]),
+            source=fetched["original"],
             chunks=sorted(chunks, key=lambda each: int(each["chunk"])),
             audio=sorted(audio, key=lambda each: int(each["number"])),
             captions=sorted(captions, key=lambda each: int(each["number"])),
@@ -315,6 +344,7 @@ class Stages:
             return None
         return found
 
+    @judged()
     async def verify(self, task: Run) -> Json:
         """Read back every byte that a player may ask for, and decode the key frames, before anybody is let see it."""
         packed = await task.result("package")
@@ -351,6 +381,7 @@ class Stages:
                     raise Retry(f"{name}: {chunk['key']} can't be decoded: {failed}") from failed
                 await task.progress(50 + 49 * number / len(chunks), f"{name} decodes")
 
+    @judged()
     async def publish(self, task: Run) -> Json:
         """Give the version its front page: a manifest and playlists at a place that needs no token to be known."""
         packed = await task.result("package")

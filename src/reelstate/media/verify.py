@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from reelstate.core.errors import NotFound
 from reelstate.media import dash, hls, webvtt
@@ -76,6 +76,8 @@ class CaptionsEntry(TypedDict):
 
 
 class Manifest(TypedDict):
+    source: NotRequired[str]
+    """The sha256 of the film as it was fetched."""
     rate: str
     frames: int
     duration: str

@@ -226,6 +226,10 @@ class Engine:
         """Note that the bytes of removed versions are gone."""
         await videos.swept(self.store, job_ids)
 
+    async def needed_sources(self) -> frozenset[str]:
+        """The sources, by their sha256, that jobs which may still run read or are about to."""
+        return await videos.needed_sources(self.store)
+
     async def unpublished(
         self, since: datetime | None = None, *, limit: int = 100
     ) -> tuple[datetime, list[videos.Unpublished]]:

@@ -196,6 +196,15 @@ async def published(store: Store, shown: Unpublished) -> bool:
     return await store.write(flow)
 
 
+async def needed_sources(store: Store, *, pipeline: str = TRANSCODE) -> frozenset[str]:
+    """The `source` in the results and checkpoints of jobs that may still run: what must not be deleted."""
+
+    async def flow(transaction: Transaction) -> frozenset[str]:
+        return frozenset(row[0] for row in await transaction.run("videos_sources", pipeline=pipeline))
+
+    return await store.read(flow)
+
+
 async def swept(store: Store, job_ids: Collection[int]) -> None:
     """Note that the bytes of removed versions are gone."""
 
