@@ -1,0 +1,156 @@
+"""A library in this process: workers that make films, a librarian whose duties the test calls, readers of streams."""
+
+import asyncio
+import dataclasses
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reelstate.app import built_in, open_engine, worker_for
+from reelstate.artifacts.storage import Storage, open_storage
+from reelstate.config import Settings
+from reelstate.core.declaration import Pipeline
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Job, JobDetail, Submitted
+from reelstate.core.policy import Backoff
+from reelstate.media.hls import resolve_uri
+from reelstate.media.librarian import Librarian
+from reelstate.services.engine import Engine
+from reelstate.worker.run import Run
+from tests.media.films import profile
+
+Json = Any
+PATIENCE = 60.0
+_URI = re.compile(r'URI="([^"]*)"')
+
+
+class Gate:
+    """Lets so many chunks be encoded, and no more."""
+
+    def __init__(self) -> None:
+        self._permits = asyncio.Semaphore(0)
+
+    def open(self, count: int = 1) -> None:
+        for _ in range(count):
+            self._permits.release()
+
+    def guarded(self, handler: Callable[[Run], Awaitable[Json]]) -> Callable[[Run], Awaitable[Json]]:
+        async def encode(task: Run) -> Json:
+            await self._permits.acquire()
+            return await handler(task)
+
+        return encode
+
+
+@dataclass
+class Library:
+    engine: Engine
+    storage: Storage
+    librarian: Librarian
+    later: timedelta = field(default_factory=timedelta)
+    """How much later it is to the librarian than by the clock."""
+
+    async def submit(self, source: Path | str, **spec: Json) -> Submitted:
+        return await self.engine.submit_video(str(source), spec={"profile": profile(), **spec})
+
+    async def made(self, source: Path | str, **spec: Json) -> Job:
+        """A new video when its first version is complete, and shown."""
+        job = await self.completed((await self.submit(source, **spec)).job_id)
+        await self.librarian.publish()
+        return job
+
+    async def remade(self, video_id: int, **spec: Json) -> JobDetail:
+        """A further version of a video when it is at rest."""
+        return await self.rests((await self.engine.retranscode(video_id, spec=spec)).job_id)
+
+    async def rests(self, job_id: int) -> JobDetail:
+        return await self.engine.wait(job_id, timeout=PATIENCE)
+
+    async def completed(self, job_id: int) -> Job:
+        detail = await self.rests(job_id)
+        assert detail.job.status is JobStatus.COMPLETED, detail.job.error
+        return detail.job
+
+    async def files(self, prefix: str) -> set[str]:
+        return {found.key async for found in self.storage.list(prefix)}
+
+    async def text(self, key: str) -> str:
+        return (await self.storage.get_bytes(key)).decode()
+
+
+@asynccontextmanager
+async def library(
+    folder: Path, *, gate: Gate | None = None, keep: float = 0.0, backoff: float | None = None, **settings: Any
+) -> AsyncIterator[Library]:
+    """A library in a folder, or in the storage at `storage_url`, with a worker for two tasks."""
+    given = {"storage_url": str(folder / "media"), "scratch": str(folder / "scratch"), "encode_threads": 1}
+    chosen = Settings(
+        database_url=f"sqlite:///{folder / 'library.db'}", **{"worker_concurrency": 2, **given, **settings}
+    )
+    pipelines = [changed(each, gate, backoff) for each in built_in(chosen)]
+    async with open_engine(chosen.database_url, pipelines=pipelines, settings=chosen) as engine:
+        storage = open_storage(chosen.storage_url)
+        librarian = Librarian(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)
+        made = Library(engine, storage, librarian)
+        async with working(engine, pipelines, chosen):
+            yield made
+
+
+@asynccontextmanager
+async def working(engine: Engine, pipelines: list[Pipeline], settings: Settings) -> AsyncIterator[None]:
+    worker = worker_for(engine, pipelines, settings)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        worker.stop()
+        await running
+
+
+def changed(pipeline: Pipeline, gate: Gate | None, backoff: float | None) -> Pipeline:
+    """The pipeline with a gate before its encodes, or with other pauses between attempts."""
+    made = Pipeline(pipeline.name)
+    for spec in pipeline.graph.stages:
+        handler = pipeline.handlers[spec.name].call
+        options = {each.name: getattr(spec, each.name) for each in dataclasses.fields(spec)}
+        if backoff is not None:
+            options["backoff"] = Backoff(backoff, backoff)
+        made.stage(**options)(gate.guarded(handler) if gate and spec.name == "encode" else handler)
+    return made
+
+
+def links(text: str, key: str) -> list[str]:
+    """The keys of the files that a playlist names."""
+    lines = text.splitlines()
+    named = [found for line in lines if line.startswith("#") for found in _URI.findall(line)]
+    return [resolve_uri(key, uri) for uri in (*named, *(line for line in lines if line and not line.startswith("#")))]
+
+
+async def read_whole(storage: Storage, key: str) -> int:
+    """Read a stream as a player does that wants all of it: each playlist, and each file that one names. How many."""
+    count = 0
+    for link in dict.fromkeys(links((await storage.get_bytes(key)).decode(), key)):
+        if link.endswith(".m3u8"):
+            count += await read_whole(storage, link)
+        else:
+            assert await storage.get_bytes(link)
+            count += 1
+    return count + 1
+
+
+async def encoded(engine: Engine, job_id: int, chunks: int) -> None:
+    """Wait until so many chunks of a job are encoded, and its sound is."""
+    async with asyncio.timeout(PATIENCE):
+        async for _ in engine.watch(job_id):
+            done = {stage.name: (stage.done, stage.total) for stage in (await engine.job(job_id)).stages}
+            if done.get("encode", (0, 0))[0] == chunks and done["audio"][0] == done["audio"][1]:
+                return
+
+
+def front(video_id: int) -> str:
+    return f"videos/{video_id}/master.m3u8"

@@ -1,0 +1,252 @@
+"""The library over time: what its public places show while versions come, fail, are chosen, deleted and removed."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from reelstate.core.machine import JobStatus
+from reelstate.media.package import MANIFEST
+from tests.media.clips import ffmpeg
+from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
+from tests.media.library import Gate, Library, encoded, front, library, read_whole
+
+Json = Any
+CHUNKS = 3
+HOUR = timedelta(hours=1)
+WORDS = "1\n00:00:00,200 --> 00:00:01,000\nHello\n"
+
+
+async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Path) -> None:
+    gate = Gate()
+    async with library(tmp_path, gate=gate, keep=86_400) as made:
+        answer = await made.submit(film(tmp_path / "film.mp4", CHUNKS))
+        video, job = answer.video_id or 0, answer.job_id
+        before: dict[str, str] = {}
+        for chunk in (1, 2):
+            assert await made.librarian.grow() == 0, "there is nothing new"
+            gate.open()
+            await encoded(made.engine, job, chunk)
+            assert await made.librarian.grow() == 1
+            now = await growing(made, video, job)
+            assert len(now) == 3
+            assert all(now[key].startswith(text) for key, text in before.items())
+            before = now
+            assert await asyncio.to_thread(frames_so_far, tmp_path / "media", video, job) == chunk * RATE
+            assert await read_whole(made.storage, front(video)) > len(now)
+        view = await asyncio.to_thread(shown, tmp_path, video)
+        assert [(each["segments_completed"], each["segments_total"]) for each in view["qualities"]] == [(2, CHUNKS)] * 2
+        assert {each["status"] for each in view["qualities"]} == {"in_progress"}
+        gate.open()
+        await made.completed(job)
+        assert f"live/{job}" in await made.text(front(video))
+        await made.librarian.publish()
+        await check_its_end(made, tmp_path, video, job, before)
+
+
+async def check_its_end(made: Library, folder: Path, video: int, job: int, before: dict[str, str]) -> None:
+    """The public place leads to the version itself; who watched it grow finds the rest, and the end, for a while."""
+    assert f"live/{job}" not in await made.text(front(video))
+    ended = await growing(made, video, job)
+    for key, text in before.items():
+        assert ended[key].startswith(text)
+        assert ended[key].count("#EXTINF") >= CHUNKS
+        assert ended[key].endswith("#EXT-X-ENDLIST\n")
+    assert len(decoded(BUILD, folder / "media" / front(video), "0:v:0")) == CHUNKS * RATE
+    view = await asyncio.to_thread(shown, folder, video)
+    assert [(each["status"], each["progress_percent"]) for each in view["qualities"]] == [("completed", 100.0)] * 2
+    await made.librarian.sweep()
+    assert await growing(made, video, job) == ended
+    made.later = 2 * HOUR
+    await made.librarian.sweep()
+    assert await made.files(f"videos/{video}") == {front(video), f"videos/{video}/manifest.mpd"}
+    assert await read_whole(made.storage, front(video))
+
+
+async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_deleted(tmp_path: Path) -> None:
+    gate = Gate()
+    async with library(tmp_path, gate=gate) as made:
+        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        video, job = answer.video_id or 0, answer.job_id
+        gate.open()
+        await encoded(made.engine, job, 1)
+        assert await made.librarian.grow() == 1
+        assert "AUDIO" not in await made.text(front(video))
+        assert await asyncio.to_thread(frames_so_far, tmp_path / "media", video, job) == RATE
+        await made.engine.delete_video(video)
+        await made.librarian.grow()
+        assert await made.files(f"videos/{video}") == set()
+
+
+async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: Path) -> None:
+    gate = Gate()
+    async with library(tmp_path, gate=gate, keep=86_400) as made:
+        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        video = answer.video_id or 0
+        gate.open()
+        await encoded(made.engine, answer.job_id, 1)
+        await made.librarian.grow()
+        await made.engine.force(answer.job_id, JobStatus.FAILED, reason="it has had its chance")
+        await made.librarian.grow()
+        await made.librarian.sweep()
+        assert await made.files(f"videos/{video}")
+        made.later = 2 * HOUR
+        await made.librarian.sweep()
+        assert await made.files(f"videos/{video}") == set()
+        assert await made.files(f"versions/{answer.job_id}/encode/0"), "a retry would begin with them"
+
+
+async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_path: Path) -> None:
+    source = film(tmp_path / "film.mp4", 2)
+    async with library(tmp_path) as made:
+        first = await made.made(source)
+        video = first.video_id or 0
+        old = await made.files(f"versions/{first.id}")
+        async with reader(made, video) as rounds:
+            second = await made.remade(video, profile=profile(name="better"))
+            assert second.job.status is JobStatus.COMPLETED
+            assert await made.librarian.publish() == 1
+            await rounds.more()
+            assert f"versions/{second.job.id}/" in await made.text(front(video))
+            assert await made.files(f"versions/{first.id}") == old
+
+            source.write_bytes(b"no film at all")
+            assert (await made.remade(video)).job.status is JobStatus.FAILED
+            assert await made.librarian.publish() == 0
+            assert f"versions/{second.job.id}/" in await made.text(front(video))
+
+            assert await made.engine.rollback(video) == first.id
+            assert await made.librarian.publish() == 1
+            assert f"versions/{first.id}/" in await made.text(front(video))
+            await made.librarian.sweep()
+            assert await made.files(f"versions/{first.id}") == old, "it plays"
+            await rounds.more()
+
+            await made.engine.unpin(video)
+            await made.librarian.publish()
+            assert f"versions/{second.job.id}/" in await made.text(front(video))
+            await rounds.more()
+        await made.librarian.sweep()
+        assert await made.files(f"versions/{first.id}") == set()
+        assert await read_whole(made.storage, front(video))
+        await made.engine.delete_video(video)
+        await made.librarian.publish()
+        assert await made.files(f"videos/{video}") == set()
+        await made.librarian.sweep()
+        assert await made.files(f"versions/{second.job.id}") == set()
+
+
+async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp_path: Path) -> None:
+    source = spoken(tmp_path / "film.mkv", "testsrc2")
+    async with library(tmp_path) as made:
+        first = await made.made(source)
+        video = first.video_id or 0
+        assert "SUBTITLES" in await made.text(front(video))
+        second = await made.remade(video, qualities=["90p"], captions="drop")
+        assert second.job.status is JobStatus.COMPLETED, second.job.error
+        await made.librarian.publish()
+        manifest = json.loads(await made.text(f"versions/{second.job.id}/{MANIFEST}"))
+        makers = {rung["name"]: {chunk["key"].split("/")[1] for chunk in rung["chunks"]} for rung in manifest["rungs"]}
+        assert makers == {"180p": {str(first.id)}, "90p": {str(second.job.id)}}
+        assert "SUBTITLES" not in await made.text(front(video))
+
+        await made.librarian.sweep()
+        assert await read_whole(made.storage, front(video)), "the first version is still used"
+        for rung in manifest["rungs"]:
+            assert len(decoded(BUILD, tmp_path / "media" / rung["playlist"], "0:v:0")) == 2 * RATE
+
+        await check_what_does_not_fit(made, source, video)
+        assert f"versions/{second.job.id}/" in await made.text(front(video))
+
+
+async def check_what_does_not_fit(made: Library, source: Path, video: int) -> None:
+    """Neither another cut nor another film is mixed with what is there."""
+    other = await made.remade(video, qualities=["90p"], profile=profile(segment_seconds=2, chunk_seconds=2))
+    assert other.job.status is JobStatus.FAILED
+    assert "its segments have another length" in str(other.job.error)
+    spoken(source, "testsrc")
+    other = await made.remade(video, qualities=["90p"], profile=profile())
+    assert other.job.status is JobStatus.FAILED
+    assert "the source has changed" in str(other.job.error)
+    await made.librarian.publish()
+
+
+def spoken(path: Path, picture: str) -> Path:
+    """A film with sound and text."""
+    text = path.with_suffix(".srt")
+    text.write_text(WORDS)
+    ffmpeg(
+        BUILD, "-f", "lavfi", "-i", f"{picture}=size=320x180:rate={RATE}", *SOUND, "-i", str(text),
+        *X264.split(), "-c:a", "aac", "-c:s", "srt", "-t", "2", str(path),
+    )  # fmt: skip
+    return path
+
+
+def frames_so_far(media: Path, video: int, job: int) -> int:
+    """How many frames a stream that grows has by now: those that play when it is said to end here."""
+    copy = media / f"videos/{video}/copy/{job}"
+    shutil.copytree(media / f"videos/{video}/live/{job}", copy)
+    for path in copy.rglob("*.m3u8"):
+        if path.name != "master.m3u8" and "#EXT-X-ENDLIST" not in path.read_text():
+            path.write_text(path.read_text() + "#EXT-X-ENDLIST\n")
+    frames = len(decoded(BUILD, copy / "master.m3u8", "0:v:0"))
+    shutil.rmtree(copy.parent)
+    return frames
+
+
+async def growing(made: Library, video_id: int, job_id: int) -> dict[str, str]:
+    """The media playlists of a stream that grows."""
+    found = await made.files(f"videos/{video_id}/live/{job_id}")
+    return {key: await made.text(key) for key in found if not key.endswith("/master.m3u8")}
+
+
+def shown(folder: Path, video_id: int) -> Json:
+    """What `reel videos show` says of a video."""
+    environment = {**os.environ, "REEL_STORAGE_URL": str(folder / "media")}
+    database = f"sqlite:///{folder / 'library.db'}"
+    command = [sys.executable, "-m", "reelstate", "videos", "show", str(video_id), "--json", "--database", database]
+    return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+
+
+class Rounds:
+    """How often a reader has read a stream from end to end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.changed = asyncio.Condition()
+
+    async def add(self) -> None:
+        async with self.changed:
+            self.count += 1
+            self.changed.notify_all()
+
+    async def more(self) -> None:
+        """Wait until it has begun and ended a round from now on."""
+        async with self.changed, asyncio.timeout(30):
+            wanted = self.count + 2
+            await self.changed.wait_for(lambda: self.count >= wanted)
+
+
+@asynccontextmanager
+async def reader(made: Library, video_id: int) -> AsyncIterator[Rounds]:
+    """A viewer who plays a video over and over, all qualities of it; what he can't read fails the test."""
+    rounds = Rounds()
+
+    async def read() -> None:
+        while True:
+            await read_whole(made.storage, front(video_id))
+            await rounds.add()
+
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(read())
+        try:
+            yield rounds
+        finally:
+            reading.cancel()

@@ -1,0 +1,206 @@
+"""The librarian's duties when things go wrong: late writers, broken versions, a storage that is away, leftovers."""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reelstate.artifacts import keys
+from reelstate.artifacts.folder import Folder
+from reelstate.artifacts.stored import Stored
+from reelstate.config import Settings
+from reelstate.core.errors import StorageMissing
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Json, Progress
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.keeper import Keeper
+from reelstate.media.librarian import Librarian
+from reelstate.services.engine import Engine
+from tests.conformance.scenes import take_one
+from tests.engines import a_worker, done, engine_at
+
+TRANSCODE = Graph.of(
+    "transcode",
+    [
+        StageSpec(name="fetch", phase=JobStatus.DOWNLOADING_INPUTS),
+        StageSpec(name="publish", after=("fetch",), phase=JobStatus.UPLOADING_OUTPUTS),
+    ],
+)
+DAY = 86_400.0
+SOURCES = ["a" * 64, "b" * 64, "c" * 64, "d" * 64]
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    async with engine_at(f"sqlite:///{tmp_path / 'jobs.db'}", graphs=[TRANSCODE]) as engine:
+        yield engine
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "media")
+
+
+@pytest.fixture
+def librarian(engine: Engine, storage: Folder) -> Librarian:
+    return Librarian(engine, storage, keep=DAY)
+
+
+class Slow(Folder):
+    """A folder that is told when to write."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def replace_bytes(self, key: str, data: bytes) -> Stored:
+        self.asked.set()
+        await self.may.wait()
+        return await super().replace_bytes(key, data)
+
+
+async def version(engine: Engine, storage: Folder, video: int | None = None) -> tuple[int, int]:
+    """A further completed version of a video, or the first one of a new video: gives video and job."""
+    made = await (engine.submit_video("/film.mp4") if video is None else engine.retranscode(video))
+    await put_playlists(storage, made.job_id)
+    await run(engine, 2)
+    return made.video_id or 0, made.job_id
+
+
+async def run(engine: Engine, tasks: int, result: Json = None) -> None:
+    worker = await a_worker(engine)
+    for _ in range(tasks):
+        await engine.complete([done(await take_one(engine, worker), result)])
+
+
+async def put_playlists(storage: Folder, job: int) -> None:
+    for name in ("master.m3u8", "manifest.mpd"):
+        await storage.put_bytes(f"{keys.version(job)}/{name}", f"package/0/1/{job}.m3u8\n".encode())
+
+
+async def front(storage: Folder, video: int) -> str:
+    return (await storage.get_bytes(keys.video(video, "master.m3u8"))).decode()
+
+
+async def test_one_version_that_can_not_be_shown_holds_up_no_other(
+    engine: Engine, storage: Folder, librarian: Librarian
+) -> None:
+    broken, job = await version(engine, storage)
+    good, other = await version(engine, storage)
+    await storage.delete(keys.version(job))
+    with pytest.raises(StorageMissing, match=f"versions/{job}/master.m3u8"):
+        await librarian.publish()
+    assert f"versions/{other}/" in await front(storage, good)
+    await put_playlists(storage, job)
+    assert await librarian.publish() == 1
+    assert f"versions/{job}/" in await front(storage, broken)
+
+
+async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(
+    engine: Engine, storage: Folder, librarian: Librarian
+) -> None:
+    video, _ = await version(engine, storage)
+    slow = Slow(storage.root)
+    late = asyncio.create_task(Librarian(engine, slow, keep=DAY).publish())
+    await slow.asked.wait()
+    _, second = await version(engine, storage, video)
+    assert await librarian.publish() == 1
+    slow.may.set()
+    await late
+    assert f"versions/{second}/" in await front(storage, video)
+    assert await librarian.publish() == 0
+
+
+class Ear(logging.Handler):
+    """Hears what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: asyncio.Queue[str] = asyncio.Queue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._said.put_nowait(record.getMessage())
+
+    async def hears(self, words: str) -> None:
+        async with asyncio.timeout(20):
+            while words not in await self._said.get():
+                pass
+
+
+async def test_a_storage_that_is_away_does_not_end_the_keeper(
+    engine: Engine, storage: Folder, librarian: Librarian
+) -> None:
+    video, job = await version(engine, storage)
+    away = storage.root.rename(storage.root.with_name("away"))
+    storage.root.write_text("no folder")
+    logging.getLogger("reelstate.keeper").addHandler(ear := Ear())
+    keeping = asyncio.create_task(Keeper(engine, Settings(sweep_every=0.01), librarian.duties()).run())
+    try:
+        await ear.hears("publish failed; it is tried again")
+        storage.root.unlink()
+        away.rename(storage.root)
+        await ear.hears("publish works again")
+        assert not keeping.done()
+    finally:
+        logging.getLogger("reelstate.keeper").removeHandler(ear)
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+    assert f"versions/{job}/" in await front(storage, video)
+
+
+async def test_only_sources_that_no_job_may_read_again_are_swept(
+    engine: Engine, storage: Folder, librarian: Librarian
+) -> None:
+    fetched, fetching, completed, fresh = SOURCES
+    for source in SOURCES:
+        await storage.put_bytes(keys.source(source), b"film")
+    age(storage, fetched, fetching, completed)
+    await engine.submit_video("/film.mp4")
+    await run(engine, 2, {"source": completed})
+    await engine.submit_video("/film.mp4")
+    await run(engine, 1, {"source": fetched})
+    await engine.submit_video("/film.mp4", priority=9)
+    task = await take_one(engine, worker := await a_worker(engine))
+    await engine.report(worker, [Progress(key=task.key, token=task.token, checkpoint={"source": fetching})])
+    await librarian.sweep()
+    left = {found.key async for found in storage.list(keys.SOURCES)}
+    assert left == {keys.source(each) for each in (fetched, fetching, fresh)}
+
+
+async def test_no_source_is_swept_where_another_database_keeps_its_files_too(
+    storage: Folder, librarian: Librarian
+) -> None:
+    await storage.put_bytes(keys.source(SOURCES[0]), b"film")
+    age(storage, SOURCES[0])
+    await storage.put_bytes("versions/7/encode/0/1/180p.mp4", b"theirs")
+    await librarian.sweep()
+    assert await storage.exists(keys.source(SOURCES[0]))
+    assert await storage.exists("versions/7/encode/0/1/180p.mp4")
+    await storage.delete("versions/7")
+    assert await librarian.sweep() == 1
+    assert not await storage.exists(keys.source(SOURCES[0]))
+
+
+def age(storage: Folder, *sources: str) -> None:
+    for source in sources:
+        then = time.time() - 2 * timedelta(days=1).total_seconds()
+        os.utime(storage.root / keys.source(source), (then, then))
+
+
+async def test_what_stopped_runs_leave_is_swept_after_every_retry(engine: Engine, storage: Folder) -> None:
+    librarian = Librarian(engine, storage, keep=0)
+    job = (await engine.submit_video("/film.mp4")).job_id
+    for token in (1, 2, 3):
+        assert (await take_one(engine, await a_worker(engine))).token == token
+        await storage.put_bytes(keys.made(job, "fetch", 0, token, "file"), b"film")
+        await engine.force(job, JobStatus.FAILED, reason="stopped")
+        assert await librarian.sweep() == (0 if token == 1 else 1)
+        assert {found.key async for found in storage.list(keys.version(job))} == {
+            keys.made(job, "fetch", 0, token, "file")
+        }
+        await engine.retry(job, reason="again")
