@@ -1,0 +1,11 @@
+"""The pipeline `transcode` for fleets under test: as it is, but for leases that a test can wait for."""
+
+import os
+
+from reelstate.app import built_in
+from reelstate.config import from_environment
+from tests.media.films import altered
+
+LEASE = 4.0
+
+every = [altered(pipeline, lease=LEASE) for pipeline in built_in(from_environment(os.environ))]

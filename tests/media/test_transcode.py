@@ -1,0 +1,325 @@
+"""Films through the whole pipeline: what is made of them, what is said of it, and what is refused."""
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reelstate.core.machine import PHASES, JobStatus, TaskStatus
+from reelstate.media import hls
+from reelstate.media.boxes import parse
+from tests.media.clips import ffmpeg, turned
+from tests.media.films import BUILD, RATE, SOUND, X264, House, Stream, failing_at, film, house, profile
+from tests.media.streams import builds
+
+STAGES = ("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions", "package", "verify")
+ONE_RUNG = profile(rungs=profile()["rungs"][1:])
+IN_OPEN = 0x20
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A film of two seconds with sound."""
+    return film(tmp_path_factory.mktemp("films") / "good.mp4")
+
+
+def reel(house: House, *arguments: str) -> str:
+    """What a command says of this house."""
+    environment = {**os.environ, "REEL_DATABASE_URL": house.settings.database_url}
+    command = [sys.executable, "-m", "reelstate", *arguments]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+@pytest.mark.parametrize("build", sorted(builds()))
+async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done_is_told(
+    tmp_path: Path, build: str
+) -> None:
+    source = film(tmp_path / "film.mp4", 4)
+    async with house(tmp_path, ffmpeg=builds()[build]) as here:
+        stream = await here.stream(source, profile=profile(thumbnails=True, sprites=True))
+        job = stream.detail.job
+        phases = [
+            JobStatus(event.target)
+            for event in (await here.engine.history(job.id, limit=1000)).items
+            if event.entity == "job" and event.target
+        ]
+        assert phases == [JobStatus.PENDING, *PHASES, JobStatus.COMPLETED]
+        assert (stream.frames, len(stream.detail.plan["fetch"]["chunks"])) == (4 * RATE, 4)
+        played = stream.played(build)
+        assert {rung: len(frames) for rung, frames in played.items()} == {"180p": 100, "90p": 100}
+        assert all(len(set(frames)) == len(frames) for frames in played.values())
+        assert 0 <= stream.samples() - 4 * 48000 < 2 * 1024
+        assert stream.outputs["rungs"] == ["180p", "90p"]
+        assert (stream.outputs["degraded"], job.degraded, job.error) == ([], None, None)
+        assert stream.path(stream.outputs["poster"]).read_bytes().startswith(b"\xff\xd8")
+        await everything_is_told(here, job.id)
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+async def everything_is_told(here: House, job_id: int) -> None:
+    tasks = await here.tasks(job_id)
+    assert {(task.status, task.token) for task in tasks} <= {(TaskStatus.DONE, 1), (TaskStatus.SKIPPED, 0)}
+    steps = await here.steps(job_id)
+    names = [stage.name for stage in (await here.engine.job(job_id)).stages]
+    made = sorted((names[step.stage], step.part) for step in steps)
+    encodes = [("encode", part) for part in range(4)]
+    assert made == [("audio", 0), *encodes, ("thumbnails", 0), ("thumbnails", 0), *[("verify", 0)] * 8]
+    assert {step.exit_code for step in steps} == {0}
+    assert all(step.argv[0] == here.settings.ffmpeg and step.seconds > 0 for step in steps)
+    document = json.loads(reel(here, "job", str(job_id), "--json"))
+    assert (document["status"], document["progress"]) == ("completed", 100.0)
+    assert [stage["name"] for stage in document["stages"]] == [*STAGES, "publish"]
+    assert document["outputs"]["publish"]["rungs"] == ["180p", "90p"]
+
+
+async def test_a_required_rung_that_fails_fails_the_job_with_the_evidence(tmp_path: Path, good: Path) -> None:
+    wrapped = failing_at(tmp_path / "ffmpeg", "90p")
+    async with house(tmp_path, ffmpeg=str(wrapped), sandbox="off") as here:
+        detail = await here.made(good, profile=profile(chunk_seconds=2))
+        assert detail.job.status is JobStatus.FAILED
+        assert detail.job.error["stage"] == "encode"
+        assert "90p: ffmpeg failed with exit code 1" in detail.job.error["cause"]["message"]
+        assert "no 90p today" in detail.job.error["cause"]["message"]
+        (task,) = await here.tasks(detail.job.id, "encode")
+        assert (task.status, task.attempt) == (TaskStatus.ERROR, 3)
+        failed = json.loads(reel(here, "steps", str(detail.job.id), "--stage", "encode", "--failed", "--json"))
+        assert [(step["token"], step["number"], step["exit_code"]) for step in failed] == [
+            (token, number, 1) for token in (1, 2, 3) for number in (1, 3)
+        ]
+        assert all(step["output"] == "[error] no 90p today\n" for step in failed)
+        assert all(step["argv"][-1].endswith("/90p") for step in failed)
+        together, alone = failed[0]["argv"], failed[1]["argv"]
+        assert [argv.count("libx264") for argv in (together, alone)] == [2, 1]
+        assert "rung by rung" in reel(here, "logs", str(detail.job.id))
+
+
+async def test_an_optional_rung_that_fails_is_left_out_and_the_rest_plays(tmp_path: Path, good: Path) -> None:
+    wrapped = failing_at(tmp_path / "ffmpeg", "90p")
+    async with house(tmp_path, ffmpeg=str(wrapped), sandbox="off") as here:
+        stream = await here.stream(good, profile=profile(optional=["90p"]))
+        assert stream.detail.job.degraded == ["90p"] == stream.outputs["degraded"]
+        assert "90p" not in stream.master.read_text()
+        assert not [key for key in stream.manifest["files"] if "90p" in key]
+        assert {rung: len(frames) for rung, frames in stream.played().items()} == {"180p": 50}
+        messages = [line.message for line in await here.logs(stream.detail.job.id)]
+        assert [message for message in messages if message.startswith("90p of chunk 1 failed")]
+
+
+@contextlib.contextmanager
+def unopened(path: Path) -> Iterator[None]:
+    """Holds that nobody opens a file meanwhile."""
+    library = ctypes.CDLL(None, use_errno=True)
+    watch = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        assert library.inotify_add_watch(watch, os.fsencode(path), IN_OPEN) > 0
+        yield
+        with pytest.raises(BlockingIOError):
+            os.read(watch, 4096)
+        path.read_bytes()
+        assert os.read(watch, 4096), "an open would have been seen"
+    finally:
+        os.close(watch)
+
+
+def giant_picture() -> bytes:
+    """A picture of 16,000 × 16,000 pixels in a few kilobytes."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 16000, 16000, 1, 0, 0, 0, 0)
+    pixels = zlib.compress(bytes(16000 * 2001), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+def hostile_files(folder: Path, good: Path, canary: Path) -> dict[str, tuple[str, str]]:
+    """Files that must be refused, by name, with the stage that refuses and words that it says."""
+    lists = {
+        "playlist": f"#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n{canary}\n#EXT-X-ENDLIST\n",
+        "concat": f"ffconcat version 1.0\nfile '{canary}'\n",
+        "concat-beside": f"ffconcat version 1.0\nfile '{canary.name}'\n",
+        "dash": '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"><Period><AdaptationSet>'
+        f'<Representation id="1"><BaseURL>{canary}</BaseURL></Representation></AdaptationSet></Period></MPD>',
+        "sdp": "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\n",
+        "text": "Dear diary, today nothing happened.\n" * 300,
+    }
+    for name, text in lists.items():
+        (folder / f"{name}.mp4").write_text(text)
+    (folder / "giant.mp4").write_bytes(giant_picture())
+    (folder / "empty.mp4").write_bytes(b"")
+    (folder / "truncated.mp4").write_bytes(good.read_bytes()[:9000])
+    far = ("-f", "lavfi", "-i", "color=s=64x64:r=1", "-vf", "setpts=N*36000/TB", "-fps_mode", "vfr", "-frames:v", "2")
+    ffmpeg(BUILD, *far, "-c:v", "libx264", "-f", "matroska", str(folder / "far.mp4"))
+    return {
+        "playlist": ("probe", "a list of other files"),
+        "dash": ("probe", "a list of other files"),
+        "concat": ("probe", "its format, concat, is not allowed"),
+        "concat-beside": ("probe", "its format, concat, is not allowed"),
+        "sdp": ("probe", "its format, sdp, is not allowed"),
+        "giant": ("probe", "its format, png_pipe, is not allowed"),
+        "text": ("probe", "not a video"),
+        "empty": ("probe", "it is empty"),
+        "truncated": ("probe", "breaks off"),
+        "far": ("plan", "frames"),
+        "missing": ("validate", "there is no file"),
+    }
+
+
+async def test_hostile_files_are_refused_at_once_and_the_worker_takes_the_next_film(tmp_path: Path, good: Path) -> None:
+    folder = tmp_path / "films"
+    folder.mkdir()
+    canary = folder / "canary.mp4"
+    shutil.copy(good, canary)
+    expected = hostile_files(folder, good, canary)
+    async with house(tmp_path) as here:
+        with unopened(canary):
+            found = {name: await here.made(folder / f"{name}.mp4", profile=ONE_RUNG) for name in expected}
+        for name, (stage, words) in expected.items():
+            job = found[name].job
+            assert (name, job.status, job.error["stage"]) == (name, JobStatus.FAILED, stage)
+            assert words in job.error["cause"]["message"], name
+            assert [task.token for task in await here.tasks(job.id, stage)] == [1], "tried once"
+        assert not (here.storage / "sources").exists()
+        odd = shutil.copy(good, folder / "-i")
+        stream = await here.stream(odd, profile=ONE_RUNG)
+        assert len(stream.played()["90p"]) == 2 * RATE
+        assert len(await here.engine.workers()) == 1
+
+
+@pytest.mark.parametrize(
+    "source", ["films/../secret.mp4", "films/link.mp4", "secret.mp4", "films/../films/../secret.mp4"]
+)
+async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
+    tmp_path: Path, good: Path, source: str
+) -> None:
+    (tmp_path / "films").mkdir()
+    shutil.copy(good, tmp_path / "secret.mp4")
+    (tmp_path / "films" / "link.mp4").symlink_to(tmp_path / "secret.mp4")
+    async with house(tmp_path, input_roots=str(tmp_path / "films")) as here:
+        job = (await here.made(tmp_path / source)).job
+        assert (job.status, job.error["stage"]) == (JobStatus.FAILED, "validate")
+        assert "lies outside the folders" in job.error["cause"]["message"]
+
+
+async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None:
+    """Names reach playlists alone, and there they are quoted; files are called by numbers."""
+    evil = '../../../evil",URI="evil.m3u8\n#EXT-X-EVIL'
+    (tmp_path / "sub.srt").write_text("1\n00:00:00,000 --> 00:00:01,000\nhello\n")
+    ffmpeg(
+        BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", *SOUND, "-i", str(tmp_path / "sub.srt"),
+        *("-map", "0", "-map", "1", "-map", "2", "-t", "1", *X264.split(), "-c:a", "aac", "-c:s", "srt"),
+        *("-metadata", f"title={evil}", "-metadata:s:a:0", f"title={evil}", "-metadata:s:s:0", f"title={evil}"),
+        str(tmp_path / "film.mkv"),
+    )  # fmt: skip
+    before = files_in(tmp_path)
+    async with house(tmp_path) as here:
+        spec = {"profile": ONE_RUNG}
+        submitted = await here.engine.submit_video(str(tmp_path / "film.mkv"), title="../../../evil", spec=spec)
+        detail = await here.engine.wait(submitted.job_id, timeout=60)
+        assert detail.job.status is JobStatus.COMPLETED, detail.job.error
+        stream = Stream(here.storage, detail)
+        master = hls.parse_master_playlist(stream.master.read_text())
+        assert "#EXT-X-EVIL" not in stream.master.read_text().splitlines()
+        assert all(
+            stream.path(hls.resolve_uri(stream.outputs["master"], each["URI"])).is_file() for each in master.variants
+        )
+        refused = await here.made(tmp_path / "film.mkv", profile={**ONE_RUNG, "name": "../evil"})
+        assert (refused.job.status, refused.job.error["stage"]) == (JobStatus.FAILED, "validate")
+    made = files_in(tmp_path) - before
+    assert {path.parts[0] for path in made if not path.name.startswith("house.db")} == {"media"}
+    assert not [path for path in made if "evil" in str(path)]
+
+
+def files_in(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+
+
+def careful_film(kind: str, folder: Path) -> Path:
+    path = folder / "film.mkv"
+    match kind:
+        case "MPEG-TS":
+            return film(folder / "film.ts")
+        case "Matroska":
+            return film(path)
+        case "uneven frames":
+            return film(path, options=f"-vf settb=1/90000,setpts='PTS+random(2)*0.03/TB' -fps_mode vfr {X264}")
+        case "turned":
+            return turned(film(folder / "film.mp4"))
+        case "ten bits":
+            return film(path, options=X264.replace("yuv420p", "yuv420p10le"))
+        case "silent":
+            return film(path, sound=False)
+        case "odd size":
+            return film(path, size="321x181", options=X264.replace("yuv420p", "yuv444p"))
+        case "interlaced":
+            return film(path, options=f"-vf setfield=tff {X264} -flags +ildct+ilme")
+        case _:
+            raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    "kind, size",
+    [
+        ("MPEG-TS", (160, 90)),
+        ("Matroska", (160, 90)),
+        ("uneven frames", (160, 90)),
+        ("turned", (90, 160)),
+        ("ten bits", (160, 90)),
+        ("silent", (160, 90)),
+        ("odd size", (160, 90)),
+        ("interlaced", (160, 90)),
+    ],
+)
+async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
+    source = careful_film(kind, tmp_path)
+    async with house(tmp_path) as here:
+        stream = await here.stream(source, profile=ONE_RUNG)
+        (rung,) = stream.manifest["rungs"]
+        track = parse(stream.path(rung["init"]).read_bytes()).track
+        assert (track.width, track.height) == size
+        assert track.codec.startswith("avc1.42"), "8 bits, as every browser takes it"
+        assert len(stream.manifest["audio"]) == (0 if kind == "silent" else 1)
+        assert ("TYPE=AUDIO" in stream.master.read_text()) == (kind != "silent")
+        assert len(stream.played()["90p"]) == stream.frames
+        assert abs(stream.frames - 2 * RATE) <= (3 if kind == "uneven frames" else 0)
+        commands = [step.argv for step in await here.steps(stream.detail.job.id)]
+        assert any("copy" in argv for argv in commands) == (kind == "MPEG-TS")
+        assert any("bwdif" in word for argv in commands for word in argv) == (kind == "interlaced")
+
+
+async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_path: Path) -> None:
+    for name, words in (("en", "hello"), ("de", "hallo")):
+        (tmp_path / f"{name}.srt").write_text(f"1\n00:00:00,500 --> 00:00:01,000\n{words}\n")
+    ffmpeg(BUILD, "-f", "lavfi", "-i", "color=red:s=640x640", "-frames:v", "1", str(tmp_path / "cover.jpg"))
+    ffmpeg(
+        BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", *SOUND, *SOUND,
+        *("-i", str(tmp_path / "en.srt"), "-i", str(tmp_path / "de.srt")),
+        *(word for number in range(5) for word in ("-map", str(number))),
+        *("-t", "2", *X264.split(), "-c:a", "aac", "-c:s", "srt"),
+        *("-metadata:s:a:0", "language=eng", "-metadata:s:a:1", "language=deu"),
+        *("-metadata:s:s:0", "language=eng", "-metadata:s:s:1", "language=deu"),
+        *("-attach", str(tmp_path / "cover.jpg"), "-metadata:s:t", "mimetype=image/jpeg", str(tmp_path / "film.mkv")),
+    )  # fmt: skip
+    async with house(tmp_path) as here:
+        stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
+        master = hls.parse_master_playlist(stream.master.read_text())
+        assert [(each["TYPE"], each["LANGUAGE"]) for each in master.media] == [
+            ("AUDIO", "eng"),
+            ("AUDIO", "deu"),
+            ("SUBTITLES", "eng"),
+            ("SUBTITLES", "deu"),
+        ]
+        texts = [stream.path(each["file"]).read_text() for each in stream.manifest["captions"]]
+        assert [text.split("-->")[1].split()[1:] for text in texts] == [["hello"], ["hallo"]]
+        assert len(stream.played()["90p"]) == stream.frames == 2 * RATE
