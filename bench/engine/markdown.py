@@ -1,25 +1,15 @@
-"""Results as Markdown tables, written into a page between two marks so that its prose stays."""
+"""Results as Markdown tables, written into a page."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
+from bench import page
 from bench.engine.aims import judge
 from bench.engine.report import RATIO_NOTE, met_text, runs_text, versions_text
 from bench.engine.results import Results
 
-BEGIN: Final = "<!-- measured: begin -->"
-END: Final = "<!-- measured: end -->"
-
 
 def write(results: Results, path: Path) -> None:
-    """Replace what stands between the marks; a page without them gets both at its end."""
-    page = path.read_text() if path.exists() else ""
-    if BEGIN not in page:
-        page += f"{BEGIN}\n{END}\n"
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n\n{tables(results)}\n{END}{after}")
+    page.write(path, "measured", tables(results))
 
 
 def tables(results: Results) -> str:
@@ -39,7 +29,7 @@ def aims(results: Results) -> str:
         (verdict.subject, verdict.other, f"{verdict.ratio:.2f}", verdict.wanted, met_text(verdict))
         for verdict in judge(results)
     )
-    return table(("ours", "over", "ratio", "aim", "met"), rows)
+    return page.table(("ours", "over", "ratio", "aim", "met"), rows)
 
 
 def rates(results: Results) -> str:
@@ -47,14 +37,9 @@ def rates(results: Results) -> str:
     rows = (
         (row.measure, row.system, f"{row.count:,}", row.text(row.rate), runs_text(row)) for row in results.sorted_rows()
     )
-    return table(headings, rows)
+    return page.table(headings, rows)
 
 
 def contestants(results: Results) -> str:
     rows = ((name, versions_text(versions), results.settings[name]) for name, versions in results.versions.items())
-    return table(("system", "versions", "settings"), rows)
-
-
-def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [headings, ("---",) * len(headings), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return page.table(("system", "versions", "settings"), rows)

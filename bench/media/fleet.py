@@ -1,0 +1,189 @@
+"""The ladder by workers of ours: `reel worker -c 1`, as many as asked for, on SQLite and a folder."""
+
+import asyncio
+import ctypes
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+import reelstate
+from reelstate import Engine, JobStatus, NewVideo, Submission
+from reelstate.core.model import Job, Task
+
+PR_SET_CHILD_SUBREAPER: Final = 36
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+SAMPLE: Final = 0.1
+PATIENCE: Final = 3600.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run."""
+
+    seconds: float
+    """From submit to completed."""
+    planned: float
+    """From the claim of validate to the end of plan."""
+    viewable: float
+    """From submit until the sound and the first chunk are there."""
+    cpu: float
+    """Seconds of CPU of the workers and all that they started."""
+    other: float
+    """Of these, what was not ffmpeg's: the workers themselves, verify's reading included, and looks at the source."""
+    stages: dict[str, tuple[float, float]]
+    """When each stage was begun and done, in seconds since the submit."""
+
+
+def run(clip: Path, profile: dict[str, Any], folder: Path, workers: int, environment: dict[str, str]) -> Measured:
+    folder.mkdir()
+    _adopt_orphans()
+    before = _children()
+    settings = {
+        "REEL_DATABASE_URL": f"sqlite:///{folder}/reel.db",
+        "REEL_STORAGE_URL": str(folder / "media"),
+        "REEL_SCRATCH": str(folder / "scratch"),
+    }
+    with _working(workers, folder, {**os.environ, **environment, **settings}) as watched:
+        job, tasks = asyncio.run(_transcoded(settings["REEL_DATABASE_URL"], clip, profile, workers))
+        own = watched.newest
+    spent = _children() - before
+    shutil.rmtree(folder)
+    return _measured(job, tasks, watched, own, spent)
+
+
+def _measured(job: Job, tasks: list[Task], watched: "_Watched", own: float, spent: float) -> Measured:
+    stages = {stage: _span(job, [task for task in tasks if task.stage_name == stage]) for stage in _names(tasks)}
+    first = next(task for task in tasks if task.stage_name == "encode" and task.part == 0)
+    fetched = stages["fetch"][1] + job.created_at.timestamp()
+    return Measured(
+        seconds=_since(job, job.finished_at),
+        planned=stages["plan"][1] - stages["validate"][0],
+        viewable=max(stages["audio"][1], _since(job, first.finished_at)),
+        cpu=spent,
+        other=own + watched.of_children_at(fetched),
+        stages=stages,
+    )
+
+
+def _names(tasks: list[Task]) -> list[str]:
+    return list(dict.fromkeys(task.stage_name for task in tasks))
+
+
+def _span(job: Job, tasks: list[Task]) -> tuple[float, float]:
+    claimed = [_since(job, task.claimed_at) for task in tasks if task.claimed_at]
+    return min(claimed, default=0.0), max(_since(job, task.finished_at) for task in tasks)
+
+
+def _since(job: Job, moment: datetime | None) -> float:
+    assert moment is not None
+    return (moment - job.created_at).total_seconds()
+
+
+async def _transcoded(url: str, clip: Path, profile: dict[str, Any], workers: int) -> tuple[Job, list[Task]]:
+    async with reelstate.open(url) as engine:
+        await _wait_for(engine, workers)
+        video = NewVideo(source=str(clip), title="bench")
+        order = Submission(pipeline="transcode", spec={"profile": profile}, video=video)
+        (answer,) = await engine.submit_many([order])
+        detail = await engine.wait(answer.job_id, timeout=PATIENCE)
+        if detail.job.status is not JobStatus.COMPLETED:
+            raise RuntimeError(f"the job is {detail.job.status}: {detail.job.error}")
+        page = await engine.tasks(answer.job_id)
+        return detail.job, list(page.items)
+
+
+async def _wait_for(engine: Engine, workers: int) -> None:
+    while len(await engine.workers()) < workers:  # noqa: ASYNC110 - other processes come, and set no event of ours
+        await asyncio.sleep(SAMPLE)
+    # What a worker does at its start is not part of the job.
+    await asyncio.sleep(1)
+
+
+@contextmanager
+def _working(workers: int, folder: Path, environment: dict[str, str]) -> Iterator["_Watched"]:
+    """So many workers that are ended, with all that they have started, before the context is left."""
+    reel = [sys.executable, "-m", "reelstate", "worker", "-c", "1"]
+    with (folder / "workers.log").open("wb") as log:
+        started = [
+            subprocess.Popen([*reel, "--name", f"bench-{number}"], env=environment, stdout=log, stderr=log)
+            for number in range(workers)
+        ]
+        watched = _Watched([process.pid for process in started])
+        try:
+            with watched:
+                yield watched
+        finally:
+            for process in started:
+                process.send_signal(signal.SIGTERM)
+            for process in started:
+                process.wait()
+            _reap_orphans()
+
+
+class _Watched:
+    """CPU seconds of processes, looked at again and again while the context lasts."""
+
+    def __init__(self, processes: list[int]) -> None:
+        self._processes = processes
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._seen: list[tuple[float, float]] = []
+        """When, and what the children of the processes had taken that were over by then."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    @property
+    def newest(self) -> float:
+        """What the processes themselves have taken."""
+        return sum(_times(process)[0] for process in self._processes)
+
+    def of_children_at(self, moment: float) -> float:
+        """Up to the end of the download a worker starts no ffmpeg, so these were looks at the source."""
+        return next(seconds for when, seconds in self._seen if when >= moment)
+
+    def _look(self) -> None:
+        while not self._ended.wait(SAMPLE):
+            self._seen.append((time.time(), sum(_times(process)[1] for process in self._processes)))
+
+
+def _times(process: int) -> tuple[float, float]:
+    """CPU seconds of a process, and of its children that it has waited for."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    own, theirs = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+    return own / TICKS, theirs / TICKS
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _adopt_orphans() -> None:
+    """A sandbox ends before the ffmpeg in it, whose CPU time is then told to nobody but who adopts it."""
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError("orphans can't be adopted, so CPU time can't be counted; this needs Linux")
+
+
+def _reap_orphans() -> None:
+    try:
+        while os.wait():
+            pass
+    except ChildProcessError:
+        return

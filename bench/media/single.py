@@ -1,0 +1,39 @@
+"""The same ladder by one ffmpeg command that has the whole machine: one decode, HLS in fragmented MP4."""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from bench.media import ladder
+
+
+def command(ffmpeg: str, clip: Path, folder: Path, threads: int) -> list[str]:
+    """With so many threads for each encoder; 0 leaves that to ffmpeg."""
+    streams = " ".join([*(f"v:{number},agroup:sound" for number in range(len(ladder.RUNGS))), "a:0,agroup:sound"])
+    return [
+        *(ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-i", str(clip)),
+        *("-filter_complex", ladder.branches()),
+        *(word for number in range(len(ladder.RUNGS)) for word in ("-map", f"[v{number}]")),
+        *("-map", "0:a", *ladder.encoders(), "-threads:v", str(threads)),
+        *("-f", "hls", "-hls_time", str(ladder.SEGMENT_SECONDS), "-hls_playlist_type", "vod"),
+        *("-hls_segment_type", "fmp4", "-var_stream_map", streams, "-master_pl_name", "master.m3u8"),
+        *("-hls_segment_filename", str(folder / "%v" / "%d.m4s"), str(folder / "%v" / "index.m3u8")),
+    ]
+
+
+def run(ffmpeg: str, clip: Path, folder: Path, threads: int) -> float:
+    """Seconds that it takes."""
+    folder.mkdir()
+    began = time.monotonic()
+    subprocess.run(command(ffmpeg, clip, folder, threads), check=True)
+    seconds = time.monotonic() - began
+    shutil.rmtree(folder)
+    return seconds
+
+
+def best_threads(ffmpeg: str, clip: Path, folder: Path, candidates: Iterable[int]) -> dict[int, float]:
+    """How long it takes with each number of threads, the best first; the better of two tries counts."""
+    tried = {threads: min(run(ffmpeg, clip, folder, threads) for _ in range(2)) for threads in candidates}
+    return dict(sorted(tried.items(), key=lambda pair: pair[1]))
