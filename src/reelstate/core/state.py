@@ -1,0 +1,188 @@
+"""What a task says of itself, per tag: a status number, a message, a payload; and many such states as one.
+
+The lowest status stands for all: an error before what has not started, that before what is under way, and finished
+last. A warning is no status: it marks a message, and leaves the status as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from reelstate.core.document import LIMITS, Limits, encode, plain_text
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.model import Json
+
+NOT_STARTED: Final = 0
+STARTED: Final = 1
+FINISHED: Final = 2**31 - 1
+FAILED: Final = -1
+LOWEST: Final = -(2**31)
+
+LONGEST_JOB_ID: Final = 200
+LONGEST_TAG: Final = 200
+LONGEST_EVENT_ID: Final = 200
+MOST_TASKS: Final = 1_000_000
+MOST_TAGS: Final = 1_000
+BEGINNING: Final = datetime.fromtimestamp(0, UTC)
+
+
+class Severity(StrEnum):
+    """How a message is to be taken."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class StateKey(NamedTuple):
+    task: int
+    tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One version of what a task said under a tag."""
+
+    job_id: str
+    task: int
+    tag: str
+    status: int = NOT_STARTED
+    severity: Severity = Severity.INFO
+    message: str = ""
+    payload: Json = None
+    schema_version: int = 1
+    timestamp: datetime = BEGINNING
+    """By the store's clock; the beginning of time for a state that nobody has written."""
+    version: int = 0
+    """From 1, without a gap, per task and tag; 0 for a state that nobody has written."""
+    event_id: str = ""
+
+    @property
+    def key(self) -> StateKey:
+        return StateKey(self.task, self.tag)
+
+    @property
+    def finished(self) -> bool:
+        return self.status == FINISHED
+
+    @property
+    def failed(self) -> bool:
+        return self.status < NOT_STARTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateWrite:
+    """What is to be said. The same `event_id` again is the same write: it is answered as the first time."""
+
+    job_id: str
+    task: int
+    tag: str
+    event_id: str
+    status: int | None = None
+    """None leaves the status as it is."""
+    severity: Severity = Severity.INFO
+    message: str = ""
+    payload: Json = None
+    schema_version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateJob:
+    """The job that states belong to: how many tasks it has, and which tags each of them is to report."""
+
+    job_id: str
+    tasks: int
+    tags: tuple[str, ...] = ()
+    generation: int = 1
+    """Raised when the job is deleted and made anew, so that nobody mistakes the new one for the old."""
+
+
+def checked_write(write: StateWrite, job: StateJob, limits: Limits = LIMITS) -> StateWrite:
+    """The write, if it can be stored: each mistake is named, and nothing is stored for it."""
+    if write.job_id != job.job_id:
+        raise InvalidRequest("job_id", f"{write.job_id!r} is not {job.job_id!r}", hint="a manager serves one job")
+    checked_task(write.task, job.tasks)
+    checked_tag(write.tag)
+    if write.status is not None:
+        checked_status(write.status)
+    if not write.event_id:
+        raise InvalidRequest("event_id", "is empty", hint="leave it out for a new one, or repeat that of the write")
+    plain_text("event_id", write.event_id, LONGEST_EVENT_ID)
+    plain_text("message", write.message, limits.message)
+    if type(write.schema_version) is not int or not 1 <= write.schema_version <= FINISHED:
+        raise InvalidRequest("schema_version", f"{write.schema_version!r} is no version", hint="a whole number from 1")
+    if write.payload is not None:
+        encode("payload", write.payload, limits.checkpoint)
+    return replace(write, severity=Severity(write.severity))
+
+
+def checked_job(job: StateJob) -> StateJob:
+    if not job.job_id:
+        raise InvalidRequest("job_id", "is empty", hint="any text that names the job")
+    _slashless("job_id", plain_text("job_id", job.job_id, LONGEST_JOB_ID))
+    if type(job.tasks) is not int or not 1 <= job.tasks <= MOST_TASKS:
+        raise InvalidRequest("num_tasks", f"{job.tasks!r} is no number of tasks", hint=f"from 1 to {MOST_TASKS:,}")
+    if len(job.tags) > MOST_TAGS:
+        raise InvalidRequest("tags", f"there are {len(job.tags)}", hint=f"at most {MOST_TAGS}")
+    return replace(job, tags=tuple(sorted({checked_tag(tag) for tag in job.tags})))
+
+
+def checked_task(task: int, tasks: int) -> int:
+    if type(task) is not int or not 0 <= task < tasks:
+        raise InvalidRequest("task", f"{task!r} is not one of the job's tasks", hint=f"0 to {tasks - 1}")
+    return task
+
+
+def checked_tag(tag: str) -> str:
+    if not tag:
+        raise InvalidRequest("tag", f"{tag!r} is no tag", hint="a short word such as ingest")
+    return _slashless("tag", plain_text("tag", tag, LONGEST_TAG))
+
+
+def checked_status(status: int) -> int:
+    if type(status) is not int or not LOWEST <= status <= FINISHED:
+        raise InvalidRequest("status", f"{status!r} is no 32-bit status", hint=f"{LOWEST} to {FINISHED}, 0 not started")
+    return status
+
+
+def aggregate(job: StateJob, states: Iterable[State], task: int | None = None, tag: str | None = None) -> State:
+    """The state that stands for a scope: one task and tag, all tasks of a tag, all tags of a task, or everything.
+
+    What nobody has written counts as not started: each task of a tag, each expected tag of a task, and each task that
+    has said nothing at all. Of equals the one with the lowest task stands for them, then the oldest.
+    """
+    known = [each for each in states if task in (None, each.task) and tag in (None, each.tag)]
+    missing = _unwritten(job, {each.key for each in known}, task, tag)
+    return min((*known, *missing), key=_precedence)
+
+
+def unwritten(job: StateJob, key: StateKey) -> State:
+    """The state of a task that has said nothing under a tag."""
+    return State(job_id=job.job_id, task=key.task, tag=key.tag)
+
+
+def _precedence(state: State) -> tuple[int, int, datetime, str]:
+    return state.status, state.task, state.timestamp, state.tag
+
+
+def _unwritten(job: StateJob, known: Collection[StateKey], task: int | None, tag: str | None) -> list[State]:
+    """The first state that is missing is enough: all of them are alike, but for the task."""
+    tags = (tag,) if tag is not None else job.tags
+    spoken = {key.task for key in known}
+    for each in range(job.tasks) if task is None else (task,):
+        for wanted in tags:
+            if StateKey(each, wanted) not in known:
+                return [unwritten(job, StateKey(each, wanted))]
+        if not tags and each not in spoken:
+            return [unwritten(job, StateKey(each, ""))]
+    return []
+
+
+def _slashless(field: str, text: str) -> str:
+    if "/" in text:
+        raise InvalidRequest(field, f"{text[:50]!r} has a slash in it", hint="use another sign: a slash parts paths")
+    return text

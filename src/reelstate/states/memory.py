@@ -1,0 +1,169 @@
+"""States in the memory of one process: for tests, and for work that needs no more."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.state import FINISHED, NOT_STARTED, State, StateJob, StateKey, StateWrite, aggregate, checked_job
+from reelstate.states.feed import Entry, Feed, Order
+
+Clock = Callable[[], datetime]
+ALIKE = "every process says the same of a job"
+
+
+@dataclass(slots=True)
+class _Kept:
+    """One job: what it is, what was said, and who waits for more."""
+
+    job: StateJob
+    log: list[State] = field(default_factory=list)
+    newest: dict[StateKey, State] = field(default_factory=dict)
+    events: dict[tuple[StateKey, str], State] = field(default_factory=dict)
+    deleted: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    feed: Feed[State] | None = None
+
+
+class MemoryStore:
+    def __init__(self, clock: Clock = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self._jobs: dict[str, _Kept] = {}
+
+    async def open_job(self, job: StateJob) -> StateJob:
+        wanted = checked_job(job)
+        kept = self._jobs.get(wanted.job_id)
+        if kept is None:
+            kept = self._jobs[wanted.job_id] = _Kept(replace(wanted, generation=1))
+        elif kept.deleted:
+            kept.job = replace(wanted, generation=kept.job.generation + 1)
+            kept.deleted = False
+        require_same(wanted, kept.job)
+        return kept.job
+
+    async def find_job(self, job_id: str) -> StateJob:
+        return self._found(job_id).job
+
+    async def write(self, write: StateWrite, generation: int) -> State:
+        kept = self._found(write.job_id)
+        require_generation(kept.job, generation)
+        key = StateKey(write.task, write.tag)
+        if (first := kept.events.get((key, write.event_id))) is not None:
+            return first
+        state = following(kept.newest.get(key), write, self._clock())
+        kept.log.append(state)
+        kept.newest[key] = kept.events[key, write.event_id] = state
+        kept.changed.set()
+        return state
+
+    async def states(self, job_id: str) -> Sequence[State]:
+        return list(self._found(job_id).newest.values())
+
+    async def feed(self, job: StateJob) -> Feed[State]:
+        kept = self._found(job.job_id)
+        require_generation(kept.job, job.generation)
+        if kept.feed is None:
+            kept.feed = Feed(MemoryLog(kept))
+        return kept.feed
+
+    async def delete_job(self, job_id: str) -> bool:
+        kept = self._jobs.get(job_id)
+        if kept is None or kept.deleted:
+            return False
+        self._jobs[job_id] = _Kept(kept.job, deleted=True, changed=kept.changed)
+        kept.changed.set()
+        return True
+
+    async def forget(self, *, older: float) -> list[str]:
+        past = self._clock() - timedelta(seconds=older)
+        over = [job_id for job_id, kept in self._jobs.items() if not kept.deleted and _finished_before(kept, past)]
+        for job_id in over:
+            await self.delete_job(job_id)
+        return over
+
+    async def close(self) -> None:
+        for kept in self._jobs.values():
+            if kept.feed is not None:
+                await kept.feed.close()
+
+    def _found(self, job_id: str) -> _Kept:
+        kept = self._jobs.get(job_id)
+        if kept is None or kept.deleted:
+            raise NotFound("states of job", job_id)
+        return kept
+
+
+class MemoryLog:
+    """The log of one job; a cursor is `generation.number`."""
+
+    def __init__(self, kept: _Kept) -> None:
+        self._kept = kept
+        self._generation = kept.job.generation
+
+    def first(self) -> str:
+        return f"{self._generation}.0"
+
+    async def head(self) -> str:
+        return f"{self._generation}.{len(self._kept.log)}"
+
+    async def read(self, after: str, limit: int) -> Sequence[Entry[State]]:
+        self._kept.changed.clear()
+        _, start = self.order(after)
+        page = self._kept.log[start : start + limit]
+        return [Entry(f"{self._generation}.{start + number}", state) for number, state in enumerate(page, 1)]
+
+    def order(self, cursor: str) -> Order:
+        generation, _, number = cursor.partition(".")
+        if generation != str(self._generation) or not number.isdecimal():
+            raise InvalidRequest("cursor", f"{cursor!r} is not of this job", hint="start again without a cursor")
+        return int(generation), int(number)
+
+    async def wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._kept.changed.wait()
+
+
+def following(before: State | None, write: StateWrite, now: datetime) -> State:
+    """The state that a write makes of the one before it."""
+    status = write.status
+    if status is None:
+        status = before.status if before else NOT_STARTED
+    return State(
+        job_id=write.job_id,
+        task=write.task,
+        tag=write.tag,
+        status=status,
+        severity=write.severity,
+        message=write.message,
+        payload=write.payload,
+        schema_version=write.schema_version,
+        timestamp=now,
+        version=before.version + 1 if before else 1,
+        event_id=write.event_id,
+    )
+
+
+def require_same(wanted: StateJob, stored: StateJob) -> None:
+    """Two processes that do not agree on the job would each be right for themselves alone."""
+    if wanted.tasks != stored.tasks:
+        message = f"is {wanted.tasks}, but job {stored.job_id!r} has {stored.tasks}"
+        raise InvalidRequest("num_tasks", message, hint=ALIKE)
+    if wanted.tags and wanted.tags != stored.tags:
+        shown = ", ".join(stored.tags) or "none"
+        raise InvalidRequest("tags", f"differ from those of job {stored.job_id!r}: {shown}", hint=ALIKE)
+
+
+def require_generation(stored: StateJob, generation: int) -> None:
+    if stored.generation != generation:
+        raise NotFound("states of job", f"{stored.job_id!r} as it was: it was deleted and made anew")
+
+
+def _finished_before(kept: _Kept, past: datetime) -> bool:
+    states = kept.newest.values()
+    newest = max((state.timestamp for state in states), default=None)
+    return newest is not None and newest <= past and aggregate(kept.job, states).status == FINISHED

@@ -1,0 +1,178 @@
+"""Whatever subscribers do (read slowly, come late, leave and return, want little), each gets its own, once and in order."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from reelstate.core.errors import StoreUnavailable
+from reelstate.states.feed import Entry, Feed, Kind, Order
+
+Wanted = Callable[[int], bool]
+
+
+class Numbers:
+    """A log of numbers, which can be away."""
+
+    def __init__(self) -> None:
+        self.items: list[int] = []
+        self.away = False
+        self.reads = 0
+        self._changed = asyncio.Event()
+
+    def add(self, number: int) -> None:
+        self.items.append(number)
+        self._changed.set()
+
+    def first(self) -> str:
+        return "0"
+
+    async def head(self) -> str:
+        return str(len(self.items))
+
+    async def read(self, after: str, limit: int) -> Sequence[Entry[int]]:
+        self.reads += 1
+        await asyncio.sleep(0)
+        if self.away:
+            raise StoreUnavailable("away")
+        self._changed.clear()
+        start = int(after)
+        return [Entry(str(start + place), item) for place, item in enumerate(self.items[start : start + limit], 1)]
+
+    def order(self, cursor: str) -> Order:
+        return (int(cursor),)
+
+    async def wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), seconds)
+
+
+@asynccontextmanager
+async def fed(buffer: int = 1000) -> AsyncIterator[tuple[Numbers, Feed[int]]]:
+    log = Numbers()
+    feed = Feed(log, buffer=buffer, pause=0.01)
+    yield log, feed
+    await feed.close()
+
+
+async def collected(
+    feed: Feed[int], log: Numbers, last: int, wanted: Wanted = lambda _: True, *, after: str = "0", slow: float = 0.0
+) -> tuple[list[int], list[Kind]]:
+    """What one subscriber sees up to the last number, coming back with its cursor whenever it was too slow."""
+    seen: list[int] = []
+    kinds: list[Kind] = []
+    while True:
+        async with contextlib.aclosing(feed.follow(after, wanted, until=await log.head())) as messages:
+            async for message in messages:
+                after = message.cursor
+                if message.kind is not Kind.ITEM:
+                    kinds.append(message.kind)
+                    continue
+                assert message.item is not None
+                seen.append(message.item)
+                if message.item == last:
+                    return seen, kinds
+                if slow:
+                    await asyncio.sleep(slow * random.random())
+
+
+async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() -> None:
+    random.seed(7)
+    last = 3_000
+    async with fed(buffer=40) as (log, feed), asyncio.timeout(30):
+        half_way = asyncio.Event()
+
+        async def write() -> None:
+            for number in range(1, last + 1):
+                log.add(number)
+                if number == last // 2:
+                    half_way.set()
+                if random.random() < 0.2:
+                    await asyncio.sleep(0)
+                if number in {700, 1500}:
+                    log.away = True
+                    asyncio.get_running_loop().call_later(0.05, setattr, log, "away", False)
+                    await asyncio.sleep(0.01)
+
+        async def late(wanted: Wanted) -> tuple[list[int], list[Kind]]:
+            await half_way.wait()
+            return await collected(feed, log, last, wanted)
+
+        thirds: Wanted = lambda number: number % 3 == 0  # noqa: E731 - a rule with a name
+        tasks = [
+            asyncio.create_task(collected(feed, log, last)),
+            asyncio.create_task(collected(feed, log, last, slow=0.002)),
+            asyncio.create_task(collected(feed, log, last, thirds)),
+            asyncio.create_task(late(lambda _: True)),
+            asyncio.create_task(late(thirds)),
+            *(asyncio.create_task(collected(feed, log, last)) for _ in range(20)),
+        ]
+        await write()
+        answers = await asyncio.gather(*tasks)
+    every = list(range(1, last + 1))
+    for number, (seen, kinds) in enumerate(answers):
+        assert seen == (every if number not in {2, 4} else every[2::3]), f"subscriber {number}"
+        # The last number may come before the last replay is over.
+        assert kinds.count(Kind.REPLAY_COMPLETE) - kinds.count(Kind.OVERFLOW) in {0, 1}
+    assert Kind.OVERFLOW in answers[1][1], "one was slow enough to be told"
+    assert any(Kind.STALE in kinds for _, kinds in answers)
+    assert feed.figures.overflows
+    assert feed.figures.reconnects
+
+
+async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() -> None:
+    async with fed(buffer=5) as (log, feed), asyncio.timeout(10):
+        slow = feed.follow("0")
+        assert (await anext(slow)).kind is Kind.REPLAY_COMPLETE
+        first = asyncio.create_task(anext(slow))
+        await asyncio.sleep(0)
+        fast = asyncio.create_task(collected(feed, log, 50))
+        for number in range(1, 51):
+            log.add(number)
+            await asyncio.sleep(0.001)
+        assert (await fast)[0] == list(range(1, 51))
+        rest = [await first, *[message async for message in slow]]
+        assert rest[-1].kind is Kind.OVERFLOW
+        got = [message.item for message in rest[:-1]]
+        assert got == list(range(1, len(got) + 1))
+        assert rest[-1].cursor == str(len(got))
+
+
+async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
+    async with fed() as (log, feed), asyncio.timeout(10):
+        readers = [asyncio.create_task(collected(feed, log, 10)) for _ in range(200)]
+        while feed.figures.subscribers < 200:  # noqa: ASYNC110 - a figure tells nobody
+            await asyncio.sleep(0.001)
+        before = log.reads
+        for number in range(1, 11):
+            log.add(number)
+        await asyncio.gather(*readers)
+        assert log.reads - before < 10, "200 subscribers read as one"
+        assert feed.figures.subscribers == 0
+        assert feed._reader is None
+
+
+async def test_while_the_store_is_away_subscribers_are_told_and_then_go_on() -> None:
+    async with fed() as (log, feed), asyncio.timeout(10):
+        messages = feed.follow("0")
+        assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+        log.add(1)
+        assert (await anext(messages)).item == 1
+        log.away = True
+        log.add(2)
+        assert (await anext(messages)).kind is Kind.STALE
+        log.away = False
+        assert [(await anext(messages)).kind, (await anext(messages)).item] == [Kind.FRESH, 2]
+        await messages.aclose()
+
+
+@pytest.mark.parametrize("away", [True, False])
+async def test_who_comes_while_the_store_is_away_waits_for_it(away: bool) -> None:
+    async with fed() as (log, feed), asyncio.timeout(10):
+        log.add(1)
+        log.away = away
+        asyncio.get_running_loop().call_later(0.05, setattr, log, "away", False)
+        assert (await collected(feed, log, 1))[0] == [1]
