@@ -1,6 +1,7 @@
 """The command `reel` as a whole: its help, its completion, and the commands that need no job."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -55,12 +56,37 @@ def test_the_shell_completes(reel: Reel, words: str, completed: list[str]) -> No
     assert answer.stdout.split() == completed
 
 
-def test_the_demo_loses_a_worker_and_completes(reel: Reel) -> None:
-    answer = reel("demo", "--folder", reel.folder / "demo")
+def test_the_demo_loses_a_worker_checks_every_frame_and_says_how_to_play_it(reel: Reel) -> None:
+    folder = reel.folder / "demo"
+    answer = reel("demo", "--folder", folder, "--seconds", 12, "--size", "640x480")
     assert answer.code == 0, answer.stderr
-    assert "worker died" in answer.words
+    assert re.search("kill -9 worker 'doomed' in the middle of chunk [012]", answer.stdout)
+    assert "keeper: worker died" in answer.words
+    assert "480p, 240p: each decodes to all 360 frames of the film" in answer.words
     assert "every invariant holds" in answer.stdout
-    assert (reel.folder / "demo" / "demo.db").exists()
+    (stream,) = re.findall(rf"play it .* ({re.escape(str(folder))}\S+)", answer.stdout)
+    master = Path(stream).read_text()
+    assert "/live/" not in master
+    assert [re.findall(r"RESOLUTION=(\S+?),", line) for line in master.splitlines() if "STREAM-INF:B" in line][:2] == [
+        ["640x480"],
+        ["320x240"],
+    ]
+    assert (answer.stderr, (folder / "scratch").exists()) == ("", False)
+    told = dict(re.findall(r"export (\w+)=(\S+)", answer.stdout))
+    assert told == {"REEL_DATABASE_URL": f"sqlite:///{folder / 'demo.db'}", "REEL_STORAGE_URL": str(folder / "media")}
+    (show,) = re.findall(r"videos show \d+", answer.stdout)
+    assert f"plays: {stream}" in reel(*show.split(), **told).words
+
+
+def test_a_demo_without_an_encoder_says_so(reel: Reel, tmp_path: Path) -> None:
+    poor = tmp_path / "ffmpeg"
+    poor.write_text(
+        '#!/bin/sh\ncase "$*" in *-version*) echo "ffmpeg version 9.0";; *-i*) echo no x264 >&2; exit 1;; esac\n'
+    )
+    poor.chmod(0o755)
+    answer = reel("demo", "--folder", reel.folder / "demo", REEL_FFMPEG=str(poor))
+    assert answer.code == 1
+    assert f"error: {poor} failed: no x264" in answer.stderr
 
 
 def test_migrate_may_be_run_again(reel: Reel) -> None:

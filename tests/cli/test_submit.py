@@ -12,6 +12,7 @@ from reelstate.app import open_engine
 from reelstate.core.declaration import Pipeline
 from tests.cli import scenes
 from tests.cli.conftest import APP_MODULE, Reel
+from tests.cli.test_videos import declared
 
 APP = """
 import reelstate as rs
@@ -134,3 +135,42 @@ def test_watch_gives_events_to_the_end_of_a_job(reel: Reel, at_work: None) -> No
     assert "completed" in reel("watch", job_id).stdout
     failed = reel("submit", "flawed", "--wait", "--json").json["id"]
     assert reel("watch", failed).code == reel("watch", failed, "--json").code == 1
+
+
+def test_a_film_becomes_a_video(reel: Reel) -> None:
+    reel.engine(declared)
+    (reel.folder / "a film.mp4").write_bytes(b"x")
+    answer = reel("submit", "transcode", "a film.mp4", "--profile", "small", "--quality", "240p", "--json")
+    assert answer.code == 0, answer.stderr
+    source = str(reel.folder / "a film.mp4")
+    spec = {"source": source, "video_id": answer.json["video"], "profile": "small", "qualities": ["240p"]}
+    assert spec_of(reel, answer.json["id"]) == spec
+    (video,) = reel("videos", "--json").json
+    assert (video["id"], video["title"], video["source"]) == (answer.json["video"], "a film.mp4", source)
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["transcode"], "no film is named: reel submit transcode movie.mp4"),
+        (["transcode", "none.mp4"], "there is no file"),
+        (["transcode", "."], "is a folder; `reel ingest .` takes the films in it"),
+        (["transcode", "ftp://host/a.mp4"], "error: ftp:// can't be read hint: an absolute path, or file://"),
+        (["transcode", "http:///a.mp4"], "error: http:// wants a host and a path"),
+        (["transcode", "a.mp4", "--profile", "huge"], "no profile is called 'huge' hint: profiles: av1, fast, h264"),
+        (["transcode", "a.mp4", "--profile", "bad.json"], "error: rungs[0].crf: 90 is out of range hint: from 1 to 63"),
+        (["transcode", "a.mp4", "--profile", "worse.json"], "worse.json can't be parsed: Expecting property name"),
+        (["transcode", "a.mp4", "--quality", "999p"], "the profile has no rung '999p' hint: rungs: 2160p, 1440p"),
+        (["transcode", "a.mp4", "--spec", '{"qualities": "720p"}'], 'is not a list hint: for example ["720p", "360p"]'),
+        (["film", "a.mp4"], "only transcode takes one; others are told by --spec"),
+    ],
+)
+def test_a_film_that_can_not_be_taken_is_refused_at_once(reel: Reel, arguments: list[str], told: str) -> None:
+    reel.engine(declared)
+    rung = {"name": "a", "height": 100, "crf": 90, "max_bitrate": 100_000}
+    (reel.folder / "a.mp4").write_bytes(b"x")
+    (reel.folder / "bad.json").write_text(json.dumps({"name": "bad", "rungs": [rung]}))
+    (reel.folder / "worse.json").write_text("{oops")
+    answer = reel("submit", *arguments, COLUMNS="200")
+    assert (answer.code != 0, reel("jobs", "--json").json) == (True, [])
+    assert told in answer.words

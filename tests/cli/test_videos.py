@@ -123,7 +123,7 @@ def test_a_video_is_shown_with_its_qualities_and_versions(reel: Reel) -> None:
     words = reel("videos", "show", video_id).words
     for expected in ("A [film] ready", "from /films/a.mp4", "chunk 0: no [memory]", f"{second} completed plays"):
         assert expected in words
-    assert f"plays: media/videos/{video_id}/master.m3u8" in words
+    assert f"plays: {reel.folder}/media/videos/{video_id}/master.m3u8" in words
 
 
 def test_the_qualities_are_those_of_the_version_that_is_made(reel: Reel) -> None:

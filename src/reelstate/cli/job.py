@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from reelstate.cli.documents import detail_document, print_json
-from reelstate.cli.live import Snapshot, snapshot
+from reelstate.cli.live import Snapshot, page_of, snapshot
 from reelstate.cli.options import AsJson, Database, JobId
-from reelstate.cli.page import job_page
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 
@@ -20,7 +19,7 @@ def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> No
         names = {worker.id: worker.name for worker in taken.workers}
         print_json(detail_document(taken.detail, taken.current, names))
     else:
-        console().print(job_page(taken.detail, taken.current, taken.workers))
+        console().print(page_of(taken))
 
 
 async def _read(database: str | None, job_id: int) -> Snapshot:

@@ -12,11 +12,13 @@ from rich.live import Live
 from rich.text import Text
 
 from reelstate.cli.documents import event_id
-from reelstate.cli.page import advice, error_line, job_page, time_left, workers_table
+from reelstate.cli.ladder import LadderReader
+from reelstate.cli.page import OVER, advice, error_line, job_page, time_left, value, workers_table
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
 from reelstate.core.errors import NotFound, WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, Worker
+from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 
 INTERVAL = 0.5
@@ -32,6 +34,7 @@ class Snapshot:
     detail: JobDetail
     current: list[Task]
     workers: list[Worker]
+    qualities: list[Quality]
 
     @property
     def resting(self) -> bool:
@@ -42,19 +45,21 @@ def at_rest(job: Job) -> bool:
     return job.status not in ACTIVE_JOBS
 
 
-async def snapshot(engine: Engine, job_id: int) -> Snapshot:
+async def snapshot(engine: Engine, job_id: int, ladder: LadderReader | None = None) -> Snapshot:
     detail = await engine.job(job_id)
     current: list[Task] = []
     if detail.job.status in ACTIVE_JOBS:
         statuses = [TaskStatus.RUNNING, TaskStatus.ERROR]
         current = (await engine.tasks(job_id, statuses=statuses, limit=100)).items
-    return Snapshot(detail, current, await engine.workers())
+    qualities = await (ladder or LadderReader(engine)).read(detail, current)
+    return Snapshot(detail, current, await engine.workers(), qualities)
 
 
 async def snapshots(engine: Engine, job_id: int) -> AsyncIterator[Snapshot]:
     """A job again and again until it rests."""
+    ladder = LadderReader(engine)
     while True:
-        taken = await snapshot(engine, job_id)
+        taken = await snapshot(engine, job_id, ladder)
         yield taken
         if taken.resting:
             return
@@ -74,9 +79,9 @@ async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
 
 async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDetail:
     taken = await snapshot(engine, job_id)
-    with Live(_page(taken), console=console, auto_refresh=False, vertical_overflow="crop") as live:
+    with Live(_page(taken, console), console=console, auto_refresh=False, vertical_overflow="crop") as live:
         async for taken in snapshots(engine, job_id):
-            live.update(_page(taken), refresh=True)
+            live.update(_page(taken, console), refresh=True)
     return taken.detail
 
 
@@ -92,8 +97,16 @@ async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobD
     return taken.detail
 
 
-def _page(taken: Snapshot) -> RenderableType:
-    return job_page(taken.detail, taken.current, taken.workers)
+def _page(taken: Snapshot, console: Console) -> RenderableType:
+    """All of a job, or what matters most where all of it does not fit; at the end there is room for all."""
+    whole = page_of(taken)
+    if taken.resting or len(console.render_lines(whole)) < console.height:
+        return whole
+    return page_of(taken, brief=True)
+
+
+def page_of(taken: Snapshot, *, brief: bool = False) -> RenderableType:
+    return job_page(taken.detail, taken.current, taken.workers, taken.qualities, brief=brief)
 
 
 def _gist(detail: JobDetail) -> tuple[object, ...]:
@@ -101,9 +114,8 @@ def _gist(detail: JobDetail) -> tuple[object, ...]:
 
 
 def _line(detail: JobDetail) -> str:
-    stages = " ".join(
-        f"{stage.name} {stage.done + stage.skipped}/{stage.total}" for stage in detail.stages if stage.total
-    )
+    shown = [stage for stage in detail.stages if stage.total and (at_rest(detail.job) or stage.status not in OVER)]
+    stages = " ".join(f"{stage.name} {stage.done + stage.skipped}/{stage.total}" for stage in shown)
     pieces = [
         moment(now()),
         f"job {detail.job.id}",
@@ -112,6 +124,8 @@ def _line(detail: JobDetail) -> str:
         stages,
         time_left(detail),
     ]
+    if detail.job.degraded:
+        pieces.append(f"degraded: {value(detail.job.degraded)}")
     if detail.job.error is not None and at_rest(detail.job) and detail.job.status is not JobStatus.COMPLETED:
         pieces.append(error_line(detail.job.error))
     return "  ".join(piece for piece in pieces if piece)

@@ -11,21 +11,39 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from reelstate.cli.ladder import qualities_table
 from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
 from reelstate.core.aggregate import remaining
 from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Job, JobDetail, Json, Stage, Task, Worker
+from reelstate.media.quality import Quality, QualityStatus
+from reelstate.services.videos import TRANSCODE
 
 MOST_RUNNING = 10
 LONGEST_VALUE = 2000
 MOST_RESTING = 10
+OVER = (TaskStatus.DONE, TaskStatus.SKIPPED)
 UNHAPPY = (*RESTING_JOBS, JobStatus.CANCELLED)
 
 
-def job_page(detail: JobDetail, current: Sequence[Task], workers: Sequence[Worker]) -> RenderableType:
-    """A job with its tasks of the moment: those that run, and those that failed and will be tried again."""
+def job_page(
+    detail: JobDetail,
+    current: Sequence[Task],
+    workers: Sequence[Worker],
+    qualities: Sequence[Quality] = (),
+    *,
+    brief: bool = False,
+) -> RenderableType:
+    """A job with its tasks of the moment: those that run, and those that failed and will be tried again.
+
+    In brief, stages that have not begun or are over are only named, and qualities that are not made are left out.
+    """
     names = {worker.id: worker.name for worker in workers}
-    parts: list[RenderableType] = [_head(detail), Text(), _indented(stage_table(detail.stages))]
+    parts: list[RenderableType] = [_head(detail)]
+    rungs = [each for each in qualities if not brief or each.status is not QualityStatus.SKIPPED]
+    if rungs:
+        parts += [Text(), _indented(qualities_table(rungs))]
+    parts += [Text(), _indented(_open_stages(detail.stages) if brief else stage_table(detail.stages))]
     running = [task for task in current if task.status is TaskStatus.RUNNING]
     if running:
         parts += [Text(), _indented(_running_table(running, names))]
@@ -42,6 +60,7 @@ def _head(detail: JobDetail) -> RenderableType:
     job = detail.job
     title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status))
     facts = [f"priority {job.priority}", *([f"for {job.user_id}"] if job.user_id else [])]
+    facts += [f"video {job.video_id}"] if job.video_id is not None else []
     facts += [f"submitted {moment(job.created_at)} ({age(job.created_at)})", *_timing(detail)]
     line = Table.grid(padding=(0, 1))
     line.add_row(bar(detail.progress, job.status, 40), share(detail.progress))
@@ -87,6 +106,19 @@ def stage_table(stages: Iterable[Stage]) -> Table:
     return made
 
 
+def _open_stages(stages: Sequence[Stage]) -> RenderableType:
+    """The stages at work as a table, the others as words."""
+    over = [stage.name for stage in stages if stage.status in OVER]
+    to_come = [stage.name for stage in stages if stage.status is TaskStatus.NEW]
+    at_work = [stage for stage in stages if stage.name not in {*over, *to_come}]
+    lines = [
+        Text(f"{word}: {', '.join(names)}", style="dim")
+        for word, names in (("done", over), ("to come", to_come))
+        if names
+    ]
+    return Group(*([stage_table(at_work)] if at_work else []), *lines)
+
+
 def stage_percent(stage: Stage) -> float:
     if not stage.total:
         return 100.0 if stage.status in {"done", "skipped"} else 0.0
@@ -125,7 +157,7 @@ def _outcome(detail: JobDetail) -> list[RenderableType]:
         parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
     if job.degraded:
         parts += [Text(), Text.assemble(("degraded: ", "yellow"), value(job.degraded))]
-    if detail.outputs:
+    if detail.outputs and job.video_id is None:
         parts += [Text(), Text.assemble(("outputs: ", "green"), value(detail.outputs))]
     return parts
 
@@ -177,7 +209,8 @@ def _missing_worker(detail: JobDetail, workers: Sequence[Worker]) -> str:
         name = there[0].name
         return f"worker {name} is {there[0].shown}: `reel workers enable {name}` lets it take work"
     if not serving:
-        return f"no worker for {pipeline} is running: start one with `reel worker --app MODULE:NAME`"
+        start = "reel up" if pipeline == TRANSCODE else "reel worker --app MODULE:NAME"
+        return f"no worker for {pipeline} is running: start one with `{start}`"
     for stage in detail.stages:
         if stage.status is TaskStatus.READY and not any(worker.capabilities >= {*stage.needs} for worker in serving):
             needs = ",".join(stage.needs)

@@ -10,16 +10,19 @@ from pathlib import Path, PurePath
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
+from reelstate.artifacts import keys
 from reelstate.cli.documents import Document, detail_document, print_json
 from reelstate.cli.live import follow
 from reelstate.cli.options import App, AsJson, Database, Priority, ProfileName, Wait, profile_document
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import opened, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
 from reelstate.media.address import parse_address
 from reelstate.media.order import Order
+from reelstate.media.package import MASTER
 from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 
@@ -109,6 +112,8 @@ def source_address(film: str) -> str:
         parse_address(film)
         return film
     path = Path(film).absolute()
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder; `reel ingest {film}` takes the films in it", param_hint="FILM")
     if not path.is_file():
         raise typer.BadParameter(f"there is no file {path}", param_hint="FILM")
     return str(path)
@@ -120,10 +125,13 @@ async def _submit(submission: Submission, app: str | None, database: str | None,
         document = {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}
         if answer.video_id is not None:
             document["video"] = answer.video_id
-        return await finish(engine, answer, _words(answer, submission), document if as_json else None, wait=wait)
+        told, place = document if as_json else None, settings_for(database, app).storage_url
+        return await finish(engine, answer, _words(answer, submission), told, wait=wait, storage_url=place)
 
 
-async def finish(engine: Engine, answer: Submitted, words: str, document: Document | None, *, wait: bool) -> int:
+async def finish(
+    engine: Engine, answer: Submitted, words: str, document: Document | None, *, wait: bool, storage_url: str
+) -> int:
     """Tell of a job that was submitted (by a document, where there is one), and show it until it ends if told to."""
     if document is None:
         typer.echo(words)
@@ -136,9 +144,18 @@ async def finish(engine: Engine, answer: Submitted, words: str, document: Docume
     except asyncio.CancelledError:
         typer.echo(f"job {answer.job_id} goes on; `reel watch {answer.job_id}` shows it", err=True)
         raise
+    completed = detail.job.status is JobStatus.COMPLETED
     if document is not None:
         print_json({**detail_document(detail), "verdict": answer.verdict})
-    return 0 if detail.job.status is JobStatus.COMPLETED else 1
+    elif completed and detail.job.video_id is not None:
+        console().print(Text(f"plays: {plays_at(storage_url, detail.job.video_id)}"), soft_wrap=True)
+    return 0 if completed else 1
+
+
+def plays_at(storage_url: str, video_id: int) -> str:
+    """The address of the playlist that always leads to the current version; a folder is named by its whole path."""
+    place = storage_url if "://" in storage_url else str(Path(storage_url).expanduser().absolute())
+    return f"{place.rstrip('/')}/{keys.video(video_id, MASTER)}"
 
 
 def _words(answer: Submitted, submission: Submission) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from reelstate.cli.ladder import qualities_table
 from reelstate.cli.page import took, what
-from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, status, table
+from reelstate.cli.terminal import age, cut, moment, now, rough, status, table
 from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import Video, VideoDetail, VideoStatus, VideoVersion
-from reelstate.media.quality import Quality, QualityStatus
+from reelstate.media.quality import Quality
 
 
 def videos_table(videos: Sequence[Video]) -> Table:
@@ -40,7 +41,7 @@ def video_page(detail: VideoDetail, qualities: Sequence[Quality], place: str) ->
     if video.current is not None and video.deleted_at is None:
         parts += [Text(), Text.assemble(("plays: ", "green"), place)]
     if qualities:
-        parts += [Text(), _indented(_qualities_table(qualities))]
+        parts += [Text(), _indented(qualities_table(qualities))]
     parts += [Text(), _indented(_versions_table(detail.versions, video.pinned))]
     if hint := _advice(detail):
         parts += [Text(), Text.assemble(("next: ", "dim"), hint)]
@@ -71,21 +72,6 @@ def _plays(video: Video) -> str:
     if video.current is None:
         return ""
     return f"{video.current} (pinned)" if video.pinned else str(video.current)
-
-
-def _qualities_table(qualities: Iterable[Quality]) -> Table:
-    made = table("quality", "status", "", "", "segments", "error", flexible=["error"])
-    for each in qualities:
-        left_out = each.status is QualityStatus.SKIPPED
-        made.add_row(
-            each.quality,
-            status(each.status),
-            "" if left_out else bar(each.progress_percent, each.status),
-            "" if left_out else share(each.progress_percent),
-            "" if left_out else f"{each.segments_completed}/{each.segments_total}",
-            cut(each.error_message or ""),
-        )
-    return made
 
 
 def _versions_table(versions: Sequence[VideoVersion], pinned: int | None) -> Table:

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
-from reelstate.artifacts import keys
 from reelstate.cli.documents import Document, print_json, quality_document, version_document, video_document
+from reelstate.cli.ladder import read_qualities
 from reelstate.cli.options import (
     AsJson,
     Database,
@@ -21,18 +21,16 @@ from reelstate.cli.options import (
     profile_document,
     video_number,
 )
-from reelstate.cli.paging import every
 from reelstate.cli.session import opened, operator, run, settings_for
-from reelstate.cli.submit import finish
+from reelstate.cli.submit import finish, plays_at
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import telling_version, video_page, videos_table
-from reelstate.core.model import Json, Page, Submitted, Task, Verdict, Video, VideoDetail, VideoStatus
-from reelstate.media.quality import ENCODE, Quality, ladder_of, qualities
+from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
+from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 from reelstate.services.observe import LARGEST_PAGE
 
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
-MASTER = "master.m3u8"
 VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
 Statuses = Annotated[list[VideoStatus] | None, typer.Option("--status", help="Only these; may be given several times.")]
 User = Annotated[str | None, typer.Option(help="Only videos of this user.")]
@@ -179,11 +177,6 @@ def delete(video_id: VideoId, reason: Reason = None, database: Database = None, 
     _change(database, video_id, change, as_json=as_json)
 
 
-def plays_at(storage_url: str, video_id: int) -> str:
-    """The address of the playlist that always leads to the current version."""
-    return f"{storage_url.rstrip('/')}/{keys.video(video_id, MASTER)}"
-
-
 Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
 """Does something to a video; gives what people are told of it, and what programs are."""
 
@@ -210,19 +203,7 @@ async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, lis
     async with opened(database) as engine:
         detail = await engine.video(video_id)
         version = telling_version(detail)
-        return detail, await _qualities(engine, version.job.id) if version else []
-
-
-async def _qualities(engine: Engine, job_id: int) -> list[Quality]:
-    job = await engine.job(job_id)
-    ladder = ladder_of(job.plan)
-    if ladder is None:
-        return []
-    encodes = any(stage.name == ENCODE for stage in job.stages)
-    tasks: list[Task] = []
-    if encodes:
-        tasks = [task async for task in every(lambda after: engine.tasks(job_id, stage=ENCODE, after=after))]
-    return qualities(ladder, tasks)
+        return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
 
 
 async def _retranscode(
@@ -231,7 +212,8 @@ async def _retranscode(
     async with opened(database, patient=True) as engine:
         answer = await engine.retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
-        return await finish(engine, answer, _words(answer), document if as_json else None, wait=wait)
+        told, place = document if as_json else None, settings_for(database).storage_url
+        return await finish(engine, answer, _words(answer), told, wait=wait, storage_url=place)
 
 
 def _words(answer: Submitted) -> str:
@@ -243,7 +225,7 @@ def _words(answer: Submitted) -> str:
 def _show(page: Page[Video]) -> None:
     screen = console()
     if not page.items:
-        screen.print("no such video; `reel ingest` makes videos of the files in a folder")
+        screen.print("no such video; `reel submit transcode movie.mp4` makes one")
         return
     screen.print(videos_table(page.items))
     if page.after is not None:

@@ -1,0 +1,92 @@
+"""follow: a transcode on a terminal, with a bar for each quality, in the room that there is."""
+
+import asyncio
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from reelstate.cli.ladder import LadderReader
+from reelstate.cli.live import follow, page_of, snapshot
+from reelstate.core.machine import TaskStatus
+from reelstate.core.model import ClaimedTask, Progress
+from reelstate.services.engine import Engine
+from tests.cli.test_videos import RESULTS, a_video, half_done
+from tests.engines import a_worker, done, engine_at
+
+LADDER = r"720p +in_progress +\S+ +{percent} % +{segments}"
+
+
+def screen(height: int) -> Console:
+    return Console(
+        file=io.StringIO(), force_terminal=True, width=80, height=height, color_system=None, legacy_windows=False
+    )
+
+
+def shown(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+async def at_half_of_the_second_chunk(engine: Engine) -> tuple[int, ClaimedTask]:
+    _, job_id = await half_done(engine)
+    worker = await a_worker(engine)
+    (task,) = (await engine.claim(worker, 1)).tasks
+    await engine.report(worker, [Progress(key=task.key, token=task.token, percent=50.0)])
+    return job_id, task
+
+
+async def test_a_bar_for_each_quality_counts_what_is_under_way() -> None:
+    async with engine_at("sqlite://") as engine:
+        job_id, _ = await at_half_of_the_second_chunk(engine)
+        console = screen(50)
+        console.print(page_of(await snapshot(engine, job_id)))
+    assert re.search(LADDER.format(percent=83, segments="2/3"), shown(console))
+    assert re.search("1080p +skipped +higher than", shown(console))
+
+
+async def test_done_chunks_are_read_again_only_when_there_are_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with engine_at("sqlite://") as engine:
+        job_id, task = await at_half_of_the_second_chunk(engine)
+        reads: list[object] = []
+        tasks = engine.tasks
+
+        async def counted(*arguments: object, **wanted: object) -> object:
+            reads.append(wanted)
+            return await tasks(*arguments, **wanted)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(engine, "tasks", counted)
+        ladder = LadderReader(engine)
+        detail = await engine.job(job_id)
+        running = (await tasks(job_id, statuses=[TaskStatus.RUNNING])).items
+        first = await ladder.read(detail, running)
+        assert (await ladder.read(detail, running), len(reads)) == (first, 1)
+        await engine.complete([done(task, RESULTS["encode"])])
+        later = await ladder.read(await engine.job(job_id), [])
+        assert (later[0].segments_completed, len(reads)) == (3, 2)
+
+
+@pytest.mark.parametrize("height, whole", [(50, True), (22, False)])
+async def test_a_low_terminal_names_stages_that_are_not_at_work(height: int, whole: bool) -> None:
+    async with engine_at("sqlite://") as engine:
+        job_id, _ = await at_half_of_the_second_chunk(engine)
+        console = screen(height)
+        watching = asyncio.create_task(follow(engine, job_id, console))
+        await asyncio.sleep(0)
+        while "720p" not in shown(console):  # noqa: ASYNC110 - it is drawn whenever it is
+            await asyncio.sleep(0.01)
+        drawn = shown(console)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    assert ("done: plan, fetch" in drawn, "to come: publish" in drawn) == (not whole, not whole)
+    assert (bool(re.search("plan +done", drawn)), "1080p" in drawn) == (whole, whole)
+
+
+async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> None:
+    async with engine_at("sqlite://") as engine:
+        video_id, job_id = await a_video(engine)
+        console = screen(50)
+        console.print(page_of(await snapshot(engine, job_id)))
+    assert "start one with `reel up`" in " ".join(shown(console).split())
+    assert f"video {video_id}" in shown(console)
