@@ -135,8 +135,16 @@ def test_poster_and_sprites_are_made_in_their_sizes(build: str, tmp_path: Path) 
     assert sprites.count == 2
 
 
-def a_plan(build: str, folder: Path) -> tuple[Plan, Path]:
-    source = make(build, folder / "source.mp4", X264)
+@pytest.mark.parametrize("build", BUILDS)
+def test_a_film_with_one_key_frame_has_sprites_too(build: str, tmp_path: Path) -> None:
+    plan, source = a_plan(build, tmp_path, f"{X264} -g 1000")
+    assert plan.sprites is not None
+    done(commands.sprite_sheets(builds()[build], plan, plan.sprites, str(source), str(tmp_path)))
+    assert size_of(build, tmp_path / "sprites-1.jpg")[0] == plan.sprites.columns * plan.sprites.width
+
+
+def a_plan(build: str, folder: Path, options: str = X264) -> tuple[Plan, Path]:
+    source = make(build, folder / "source.mp4", options)
     facts = facts_of(build, source)
     return settle(make_plan(facts, LOSSLESS), facts), source
 

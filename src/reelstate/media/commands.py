@@ -109,9 +109,11 @@ def poster(program: str, plan: Plan, picture: Poster, source: str, output: str) 
 def sprite_sheets(program: str, plan: Plan, sprites: Sprites, source: str, folder: str) -> list[str]:
     """Sheets `sprites-1.jpg`, … in the folder, made of key frames alone, which costs a fraction of a full decode."""
     grid = plan.grid
+    # fps drops a frame that nothing follows, and a short film may have one key frame only.
     filters = (
         *_upright(plan.picture),
-        f"settb=AVTB,fps=1/{sprites.every}:start_time={_precise(grid.origin)}",
+        f"settb=AVTB,tpad=stop_mode=clone:stop_duration={sprites.every}",
+        f"fps=1/{sprites.every}:start_time={_precise(grid.origin)}",
         f"tpad=stop_mode=clone:stop={sprites.count},trim=end_frame={sprites.count}",
         _scale(sprites.width, sprites.height),
         f"tile={sprites.columns}x{sprites.rows}",
