@@ -8,6 +8,7 @@ from typing import Any
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.address import parse_address
+from reelstate.media.plan import chosen
 from reelstate.media.profile import DEFAULT, Profile, load
 
 Json = Any
@@ -29,10 +30,13 @@ class Order:
         if not isinstance(spec, Mapping) or not isinstance(spec.get("source"), str):
             raise InvalidRequest("spec.source", "is missing", hint='a path or an address: {"source": "/films/a.mp4"}')
         parse_address(spec["source"])
-        qualities = spec.get("qualities")
+        profile, qualities = load(spec.get("profile") or DEFAULT), spec.get("qualities")
+        if qualities is not None and not isinstance(qualities, list):
+            raise InvalidRequest("spec.qualities", "is not a list", hint='for example ["720p", "360p"]')
+        chosen(profile, qualities)
         return cls(
             source=spec["source"],
-            profile=load(spec.get("profile") or DEFAULT),
+            profile=profile,
             qualities=None if qualities is None else tuple(qualities),
             captions=spec.get("captions") != "drop",
             reuse_from=spec.get("reuse_from"),

@@ -196,9 +196,9 @@ def make_plan(
             f"{video.transfer} is high dynamic range, which the profile {profile.name!r} refuses",
             hint='choose a profile with "hdr": "tonemap"',
         )
-    chosen = _chosen(profile, qualities)
-    rungs, skipped = _ladder(video, chosen)
-    unasked = [(rung.name, "not asked for") for rung in profile.rungs if rung not in chosen]
+    asked = chosen(profile, qualities)
+    rungs, skipped = _ladder(video, asked)
+    unasked = [(rung.name, "not asked for") for rung in profile.rungs if rung not in asked]
     plan = Plan(
         profile=profile,
         workers=max(1, workers_hint),
@@ -257,7 +257,8 @@ def _require(field: str, holds: bool, message: str, hint: str) -> None:
         raise SourceRefused(f"source.{field}", message, hint=hint)
 
 
-def _chosen(profile: Profile, qualities: Sequence[str] | None) -> tuple[Rung, ...]:
+def chosen(profile: Profile, qualities: Sequence[str] | None) -> tuple[Rung, ...]:
+    """The rungs of a profile that are asked for; `InvalidRequest` names one that it does not have."""
     if qualities is None:
         return profile.rungs
     known = [rung.name for rung in profile.rungs]
