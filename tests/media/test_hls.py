@@ -39,7 +39,7 @@ def test_a_media_playlist_reads_as_the_standard_wants_it() -> None:
 
 def test_a_growing_playlist_only_ever_gets_longer() -> None:
     grown = [hls.media_playlist(PARTS[:count], "i.mp4", kind="EVENT", ended=False, target=6) for count in range(1, 4)]
-    assert "#EXT-X-PLAYLIST-TYPE:EVENT\n" in grown[0]
+    assert "#EXT-X-PLAYLIST-TYPE:EVENT\n#EXT-X-START:TIME-OFFSET=0\n" in grown[0]
     assert "#EXT-X-TARGETDURATION:6\n" in grown[0]
     assert "ENDLIST" not in grown[-1]
     assert grown[1].startswith(grown[0])

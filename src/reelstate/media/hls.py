@@ -193,7 +193,9 @@ def _micros(durations: Iterable[Fraction]) -> Iterator[int]:
 
 
 def _kind(kind: Kind) -> list[str]:
-    return [f"#EXT-X-PLAYLIST-TYPE:{kind}"]
+    """Players join what grows where it ends; of a film they are to show the beginning."""
+    start = ["#EXT-X-START:TIME-OFFSET=0"] if kind == "EVENT" else []
+    return [f"#EXT-X-PLAYLIST-TYPE:{kind}", *start]
 
 
 def _variant(variant: Variant, both: Rates, codecs: Sequence[str], groups: Sequence[tuple[str, str]]) -> str:
@@ -298,7 +300,7 @@ class MasterPlaylist:
 _FLAGS = {"EXTM3U", "EXT-X-INDEPENDENT-SEGMENTS", "EXT-X-I-FRAMES-ONLY", "EXT-X-ENDLIST"}
 _MEDIA_TAGS = {
     *("EXT-X-VERSION", "EXT-X-TARGETDURATION", "EXT-X-MEDIA-SEQUENCE", "EXT-X-PLAYLIST-TYPE", "EXT-X-MAP"),
-    *("EXTINF", "EXT-X-BYTERANGE"),
+    *("EXT-X-START", "EXTINF", "EXT-X-BYTERANGE"),
 }
 _MASTER_TAGS = {"EXT-X-VERSION", "EXT-X-MEDIA", "EXT-X-STREAM-INF", "EXT-X-I-FRAME-STREAM-INF"}
 _ATTRIBUTE = re.compile(r'([A-Z0-9-]+)=("[^"]*"|[^",]+)(?:,|$)')
