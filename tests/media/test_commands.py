@@ -39,7 +39,7 @@ def every_command(plan: Plan) -> dict[str, list[str]]:
         "poster": commands.poster("ffmpeg", plan, plan.poster, "/in", "/out"),
         "sprites": commands.sprite_sheets("ffmpeg", plan, plan.sprites, "/in", "/out"),
         "captions": commands.captions("ffmpeg", plan, plan.captions[0], "/in", "/out"),
-        "check": commands.decode_check("ffmpeg", "/in", frames=10),
+        "check": commands.decode_check("ffmpeg", {"/in": 10}),
         "compare": commands.compare("ffmpeg", plan, chunk, rung, "/in", "/made", "ssim"),
     }
 
@@ -175,19 +175,22 @@ def test_captions_count_from_the_first_frame(build: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("key_frames_only", [False, True])
+@pytest.mark.parametrize("damaged", [0, 1, 2])
 def test_a_check_passes_what_is_whole_and_finds_what_is_damaged(
-    key_frames_only: bool, build: str, tmp_path: Path
+    damaged: int, key_frames_only: bool, build: str, tmp_path: Path
 ) -> None:
     plan, source = a_plan(build, tmp_path)
     plan = replace(plan, grid=replace(plan.grid, chunk_frames=FRAMES))
-    made = tmp_path / "made.mp4"
-    done(commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[0], str(source), {"90p": str(made)}))
-    check = commands.decode_check(builds()[build], str(made), frames=FRAMES, key_frames_only=key_frames_only)
+    made = [tmp_path / f"made-{number}.mp4" for number in range(3)]
+    for path in made:
+        done(commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[0], str(source), {"90p": str(path)}))
+    files = {str(path): FRAMES for path in made}
+    check = commands.decode_check(builds()[build], files, key_frames_only=key_frames_only)
     done(check)
-    data = bytearray(made.read_bytes())
+    data = bytearray(made[damaged].read_bytes())
     start = data.index(b"mdat", data.index(b"mdat") + 4) + 60
     data[start : start + 4000] = bytes(byte ^ 0x5A for byte in data[start : start + 4000])
-    made.write_bytes(data)
+    made[damaged].write_bytes(data)
     assert run(check).returncode != 0
 
 
@@ -236,4 +239,4 @@ def test_a_file_that_names_others_is_not_followed(kind: str, build: str, tmp_pat
 def test_a_file_named_like_an_option_or_an_address_is_a_file(build: str, tmp_path: Path) -> None:
     for name in ("-i", "http:x", "concat:a|b", "50%d.mp4"):
         make(build, tmp_path / "plain.mp4", X264).rename(tmp_path / name)
-        done(commands.decode_check(builds()[build], name, frames=FRAMES), tmp_path)
+        done(commands.decode_check(builds()[build], {name: FRAMES}), tmp_path)

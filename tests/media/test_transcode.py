@@ -74,7 +74,7 @@ async def everything_is_told(here: House, job_id: int) -> None:
     names = [stage.name for stage in (await here.engine.job(job_id)).stages]
     made = sorted((names[step.stage], step.part) for step in steps)
     encodes = [("encode", part) for part in range(4)]
-    assert made == [("audio", 0), *encodes, ("thumbnails", 0), ("thumbnails", 0), *[("verify", 0)] * 8]
+    assert made == [("audio", 0), *encodes, ("thumbnails", 0), ("thumbnails", 0), ("verify", 0)]
     assert {step.exit_code for step in steps} == {0}
     assert all(step.argv[0] == here.settings.ffmpeg and step.seconds > 0 for step in steps)
     document = json.loads(reel(here, "job", str(job_id), "--json"))

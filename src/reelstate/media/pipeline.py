@@ -17,7 +17,7 @@ import asyncio
 import dataclasses
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -55,7 +55,7 @@ from reelstate.media.probe import ProbeLimits, count, probe
 from reelstate.media.quality import ENCODE
 from reelstate.media.source import fetch, reading
 from reelstate.media.studio import Studio
-from reelstate.media.verify import Manifest, verify
+from reelstate.media.verify import ChunkEntry, Manifest, verify
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
 
@@ -63,6 +63,8 @@ Json = Any
 WORKERS_HINT: Final = 2
 SMALL_WORK: Final = 3600.0
 """Seconds that anything but an encode may take."""
+DECODED_AT_ONCE: Final = 8
+"""Files that one command decodes the key frames of: a process each would take longer to start than to decode."""
 WHOLE_FILE: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=SMALL_WORK)
 
 
@@ -129,15 +131,16 @@ class Stages:
         async with judged(), self._studio.folder(task) as folder:
             plan = Plan.from_json(await task.result("plan"))
             facts = SourceFacts.from_json(await task.result("probe"))
-            path = folder / "source"
+            path = target = folder / "source"
             original = await fetch(
-                parse_address(task.spec["source"]), path, self._studio.rules, on_progress=_Downloading(task).hear
+                parse_address(task.spec["source"]), target, self._studio.rules, on_progress=_Downloading(task).hear
             )
             if not facts.indexed:
                 path = await self._indexed(task, folder, facts)
             settled = settle(plan, await self._counted(path))
             await self._require_same_cut(task, original.sha256, settled)
-            kept = await self._keep_source(task, path)
+            sha256 = original.sha256 if path == target else await asyncio.to_thread(digest_of, path)
+            kept = await self._keep_source(task, path, sha256)
         captions = [] if task.spec.get("captions") == "drop" else settled.to_json()["captions"]
         document = settled.to_json()
         return {
@@ -179,8 +182,7 @@ class Stages:
                 "(make all of them: leave out `qualities`)"
             )
 
-    async def _keep_source(self, task: Run, path: Path) -> Stored:
-        sha256 = await asyncio.to_thread(digest_of, path)
+    async def _keep_source(self, task: Run, path: Path, sha256: str) -> Stored:
         key = keys.source(sha256)
         # Said before we look: a source that was there all along must not be swept as one that nobody needs.
         await task.progress(95, "storing the source", checkpoint={"source": sha256})
@@ -364,22 +366,34 @@ class Stages:
         return data
 
     async def _decode(self, task: Run, manifest: Manifest) -> None:
-        build = await self._studio.build()
         chunks = [(rung["name"], chunk) for rung in manifest["rungs"] for chunk in rung["chunks"]]
+        for done in range(0, len(chunks), DECODED_AT_ONCE):
+            await self._decode_some(task, manifest, chunks[done : done + DECODED_AT_ONCE])
+            await task.progress(50 + 49 * done / len(chunks), f"{chunks[done][0]} decodes")
+
+    async def _decode_some(self, task: Run, manifest: Manifest, chunks: Sequence[tuple[str, ChunkEntry]]) -> None:
+        """With one command; if it fails, with one each, so that the chunk that is bad is named."""
+        try:
+            await self._decode_key_frames(task, manifest, [chunk for _, chunk in chunks])
+        except BadInput as failed:
+            if len(chunks) > 1:
+                for each in chunks:
+                    await self._decode_some(task, manifest, [each])
+            names = ", ".join(f"{name}: {chunk['key']}" for name, chunk in chunks)
+            raise Retry(f"{names} can't be decoded: {failed}") from failed
+
+    async def _decode_key_frames(self, task: Run, manifest: Manifest, chunks: Sequence[ChunkEntry]) -> None:
+        build, frames = await self._studio.build(), {}
         async with self._studio.folder(task) as folder:
-            for number, (name, chunk) in enumerate(chunks):
+            for number, chunk in enumerate(chunks):
                 path = self._storage.local_path(chunk["key"])
                 if path is None:
-                    path = folder / "chunk.mp4"
+                    path = folder / f"{number}.mp4"
                     await self._storage.download(chunk["key"], path, sha256=manifest["files"][chunk["key"]]["sha256"])
-                argv = commands.decode_check(
-                    build.path, str(path), frames=len(chunk["segments"]) + 1, key_frames_only=True
-                )
-                try:
-                    await self._studio.run(task, argv, folder, reads=[path], limits=Limits(timeout=SMALL_WORK))
-                except BadInput as failed:
-                    raise Retry(f"{name}: {chunk['key']} can't be decoded: {failed}") from failed
-                await task.progress(50 + 49 * number / len(chunks), f"{name} decodes")
+                frames[path] = len(chunk["segments"]) + 1
+            files = {str(path): most for path, most in frames.items()}
+            argv = commands.decode_check(build.path, files, key_frames_only=True)
+            await self._studio.run(task, argv, folder, reads=list(frames), limits=Limits(timeout=SMALL_WORK))
 
     @judged()
     async def publish(self, task: Run) -> Json:
