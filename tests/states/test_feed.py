@@ -1,4 +1,4 @@
-"""Whatever subscribers do (read slowly, come late, leave and return, want little), each gets its own, once and in order."""
+"""Whatever subscribers do (read slowly, come late, leave, return, want little), each gets its own, once, in order."""
 
 import asyncio
 import contextlib

@@ -14,9 +14,12 @@ class Bell(StrEnum):
     """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable, drain."""
     REST = "rest"
     """Jobs may have come to rest: completed, failed, quarantined, cancelled."""
+    STATE = "state"
+    """Tasks may have said something of themselves."""
 
 
-EVERY_BELL = tuple(Bell)
+EVERY_BELL = (Bell.WORK, Bell.STOP, Bell.REST)
+"""All that tell of jobs."""
 WORKER_BELLS = (Bell.WORK, Bell.STOP)
 
 

@@ -120,7 +120,7 @@ class StateManager:
     async def subscribe(
         self, *, task: int | None = None, tag: str | None = None, after: str | None = None
     ) -> AsyncGenerator[Message[State], None]:
-        """What is, then what happens, in a scope; with a cursor (or "0"), what has happened since instead of what is."""
+        """What is, then what happens, in a scope; with a cursor (or "0") what has happened since instead of what is."""
         self._check_scope(task, tag)
         feed = await self._store.feed(self.job)
 

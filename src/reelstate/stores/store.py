@@ -56,8 +56,10 @@ DOCUMENTS = frozenset(
         "needs",
         "pipelines",
         "prefers",
+        "payload",
         "result",
         "spec",
+        "tags",
     }
 )
 
@@ -117,6 +119,10 @@ class Store(Protocol):
 
     async def write(self, flow: Flow[Result]) -> Result:
         """Run a flow in one transaction; whatever it answers has been committed."""
+        ...
+
+    async def repeat(self, flow: Flow[Result]) -> Result:
+        """Run a flow of one statement that may be run twice: it commits by itself, and is run until it is through."""
         ...
 
     async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:

@@ -445,6 +445,55 @@ CREATE TABLE reelstate.stages (
 )
 WITH (fillfactor='70');
 
+-- Name: state_jobs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.state_jobs (
+    job_id text NOT NULL,
+    tasks integer NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    generation integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_at timestamp with time zone,
+    CONSTRAINT state_jobs_tasks CHECK ((tasks > 0))
+);
+
+-- Name: state_log; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.state_log (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    id bigint DEFAULT nextval((pg_get_serial_sequence('reelstate.events'::text, 'id'::text))::regclass) NOT NULL,
+    job_id text NOT NULL,
+    generation integer NOT NULL,
+    task integer NOT NULL,
+    tag text NOT NULL,
+    status integer NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    payload jsonb,
+    schema_version integer NOT NULL,
+    version integer NOT NULL,
+    event_id text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+-- Name: states; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.states (
+    job_id text NOT NULL,
+    generation integer NOT NULL,
+    task integer NOT NULL,
+    tag text NOT NULL,
+    status integer NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    payload jsonb,
+    schema_version integer NOT NULL,
+    version integer NOT NULL,
+    event_id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT states_severity CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text])))
+);
+
 -- Name: steps; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.steps (
@@ -643,6 +692,21 @@ ALTER TABLE ONLY reelstate.removed_versions
 ALTER TABLE ONLY reelstate.stages
     ADD CONSTRAINT stages_pkey PRIMARY KEY (job_id, stage);
 
+-- Name: state_jobs state_jobs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.state_jobs
+    ADD CONSTRAINT state_jobs_pkey PRIMARY KEY (job_id);
+
+-- Name: state_log state_log_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.state_log
+    ADD CONSTRAINT state_log_pkey PRIMARY KEY (job_id, generation, xid, id);
+
+-- Name: states states_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.states
+    ADD CONSTRAINT states_pkey PRIMARY KEY (job_id, task, tag);
+
 -- Name: steps steps_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.steps
@@ -703,6 +767,14 @@ CREATE INDEX logs_by_job ON reelstate.logs USING btree (job_id, id);
 -- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree (job_id) WHERE (swept_at IS NULL);
+
+-- Name: state_log_by_event; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX state_log_by_event ON reelstate.state_log USING btree (job_id, generation, task, tag, event_id);
+
+-- Name: state_log_by_version; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX state_log_by_version ON reelstate.state_log USING btree (job_id, generation, task, tag, version);
 
 -- Name: steps_by_job; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -59,6 +59,7 @@ HOT = frozenset(
         "orchestrate_stages",
         "report",
         "report_worker",
+        "states_write",
         "submit",
         "submit_ids",
         "submit_single",
@@ -196,6 +197,12 @@ class PostgresStore:
 
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._persist(lambda connection: self._transact(connection, flow))
+
+    async def repeat(self, flow: Flow[Result]) -> Result:
+        async def attempt(connection: Connection) -> Result:
+            return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare))
+
+        return await self._persist(attempt)
 
     async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
         try:

@@ -135,6 +135,9 @@ class SQLiteStore:
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._in_thread(lambda: self._transact("BEGIN IMMEDIATE", flow))
 
+    async def repeat(self, flow: Flow[Result]) -> Result:
+        return await self.write(flow)
+
     async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:  # noqa: ARG002  # nothing to save
         return await self.write(again)
 

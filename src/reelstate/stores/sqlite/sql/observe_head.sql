@@ -1,2 +1,2 @@
--- Where the feed stands now.
-SELECT '0' AS xid, coalesce(max(id), 0) AS id FROM events
+-- Where the feed stands now. Events and states are numbered together.
+SELECT '0' AS xid, coalesce(max(seq), 0) AS id FROM sqlite_sequence WHERE name = 'events'

@@ -1,0 +1,6 @@
+-- A job that is not there is made, one that was deleted is made anew, and one that is there stays as it is.
+INSERT INTO state_jobs (job_id, tasks, tags, created_at) VALUES (:job_id, :tasks, :tags, :now)
+ON CONFLICT (job_id) DO UPDATE
+SET tasks = excluded.tasks, tags = excluded.tags, generation = state_jobs.generation + 1,
+    created_at = excluded.created_at, deleted_at = NULL
+WHERE state_jobs.deleted_at IS NOT NULL
