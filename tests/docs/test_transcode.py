@@ -1,0 +1,88 @@
+"""What the pages tell of films is typed as it stands, with a short film in place of the reader's."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reelstate.media.quality import ENCODE
+from tests.docs.pages import ROOT, Terminals, blocks, run
+from tests.media.clips import ffmpeg
+from tests.media.streams import builds
+
+GUIDE = "docs/guides/transcode.md"
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A film of four seconds, in 640×360, with sound."""
+    path = tmp_path_factory.mktemp("film") / "movie.mp4"
+    inputs = "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine -t 4"
+    ffmpeg(
+        sorted(builds())[0],
+        *inputs.split(),
+        *["-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "-y"],
+        str(path),
+    )
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, movie: Path) -> Path:
+    (tmp_path / "movie.mp4").symlink_to(movie)
+    return tmp_path
+
+
+def played(told: str) -> Path:
+    """The playlist that a command says it plays from."""
+    return Path(re.findall(r"^plays: (.+)$", told, re.MULTILINE)[-1])
+
+
+def test_the_readmes_film_becomes_a_stream(folder: Path) -> None:
+    _, up, submit, *_ = blocks("README.md", "sh")
+    with Terminals(folder) as terminals:
+        terminals.start(up)
+        told = terminals.type(submit)
+    assert "completed  100 %" in told
+    assert re.search(r"\d+ +ready +.* movie\.mp4", told)
+    assert "RESOLUTION=640x360" in played(told).read_text()
+
+
+def test_the_guide_makes_shows_and_rolls_back_versions(folder: Path) -> None:
+    up, first, profile, ingest, versions, failed = blocks(GUIDE, "sh")
+    with Terminals(folder) as terminals:
+        terminals.start(up)
+        told = terminals.type(first.replace("--wait", "--profile small --wait"))
+        assert re.search(r"ready .* Dawn", told)
+        told = terminals.type(profile)
+        assert re.findall(r"RESOLUTION=(\d+x\d+),F", played(told).read_text()) == ["640x360", "320x180"]
+        job, video = re.findall(r"submitted job (\d+) to transcode, which makes video (\d+)", told)[0]
+        terminals.keep(JOB=job, VIDEO=video)
+        shown = terminals.type(without_first_line(versions))
+        (made,) = re.findall(r"submitted version (\d+)", shown)
+        assert re.search(rf"{job} +completed +plays, pinned", shown)
+        assert f"plays version {made}" in shown.splitlines()[-1]
+        looked = terminals.type(without_first_line(failed))
+        assert re.search(rf"{ENCODE}/0 exit 0 .*ffmpeg", looked)
+        assert "evening.mp4" in terminals.type(f"{ingest}reel videos")
+
+
+def without_first_line(commands: str) -> str:
+    """Commands without the line in which a reader writes down an id."""
+    assert re.match(r"[A-Z]+=\d+\n", commands)
+    return commands.partition("\n")[2]
+
+
+def test_the_program_of_the_guide_submits(folder: Path) -> None:
+    with Terminals(folder) as terminals:
+        terminals.start("reel up --workers 1")
+    assert run(blocks(GUIDE, "python")[0], folder) == ["pending"]
+
+
+def test_the_guide_names_every_stage_and_every_field_of_an_order() -> None:
+    text = (ROOT / GUIDE).read_text()
+    pipeline = (ROOT / "src/reelstate/media/pipeline.py").read_text()
+    stages = re.findall(r"\(stages\.(\w+)\)|^ +stages\.(\w+)$", pipeline, re.MULTILINE)
+    assert [name for name in map("".join, stages) if name not in text] == []
+    fields = re.findall(r"spec(?:\.get\(|\[)\"(\w+)\"", (ROOT / "src/reelstate/media/order.py").read_text())
+    assert [name for name in fields if f"| `{name}` |" not in text] == []
