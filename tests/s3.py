@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_GUARD: Final = '"$@" & child=$!; cat > /dev/null; kill "$child"'
-"""The pipe to the guard closes when this process ends, however it ends."""
+_GUARD: Final = '"$@" & child=$!; exec 2> /dev/null; cat > /dev/null; kill "$child"'
+"""The pipe to the guard closes when this process ends, however it ends; what the server says ends with the server."""
 _BUCKET: Final = "bucket"
 _ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+")
 
@@ -44,14 +44,14 @@ class S3Server:
 
 
 @contextlib.contextmanager
-def s3_server(folder: Path) -> Iterator[S3Server]:
+def s3_server(folder: Path, port: int = 0) -> Iterator[S3Server]:
+    """A server of the buckets in a folder; one that is started again at the same port has kept all of them."""
     access, secret = "testaccesskey", "testsecretkey1"
-    command = [_program(), "serve", "s3", "--addr", "127.0.0.1:0", "--auth-key", f"{access},{secret}", str(folder)]
+    serve = [_program(), "serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", f"{access},{secret}"]
+    command = ["sh", "-c", _GUARD, "guard", *serve, str(folder)]
     environment = {**os.environ, "RCLONE_CONFIG": str(folder / "none"), "RCLONE_CACHE_DIR": str(folder / ".cache")}
-    (folder / _BUCKET).mkdir()
-    with subprocess.Popen(
-        ["sh", "-c", _GUARD, "guard", *command], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    ) as guard:
+    (folder / _BUCKET).mkdir(exist_ok=True)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as guard:
         assert guard.stdin is not None
         assert guard.stderr is not None
         said = ""

@@ -283,3 +283,10 @@ def test_what_a_client_says_is_shortened_and_loses_its_secrets() -> None:
     said = "GET http://user:pa55@host/x?X-Amz-Signature=abc&list=2 failed\nDebug source: everything"
     assert cause(said) == "GET http://***host/x?X-Amz-Signature=***&list=2 failed"
     assert len(cause("x" * 5000)) == 200
+
+
+def test_the_cause_of_a_failed_call_is_not_lost_behind_its_address() -> None:
+    call = f"Error performing HEAD http://host/{'x' * 300} in 1.2ms, after 3 retries, max_retries: 3  - "
+    assert cause(f"Generic S3 error: {call}HTTP error: error sending request") == (
+        "Generic S3 error: HEAD http://host: HTTP error: error sending request"
+    )

@@ -17,6 +17,7 @@ from reelstate.core.declaration import Pipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, JobDetail, Submitted
 from reelstate.core.policy import Backoff
+from reelstate.keeper import Keeper
 from reelstate.media.hls import resolve_uri
 from reelstate.media.librarian import Librarian
 from reelstate.services.engine import Engine
@@ -86,7 +87,7 @@ class Library:
 async def library(
     folder: Path, *, gate: Gate | None = None, keep: float = 0.0, backoff: float | None = None, **settings: Any
 ) -> AsyncIterator[Library]:
-    """A library in a folder, or in the storage at `storage_url`, with a worker for two tasks."""
+    """A library in a folder, or in the storage at `storage_url`, with a worker for two tasks and a keeper."""
     given = {"storage_url": str(folder / "media"), "scratch": str(folder / "scratch"), "encode_threads": 1}
     chosen = Settings(
         database_url=f"sqlite:///{folder / 'library.db'}", **{"worker_concurrency": 2, **given, **settings}
@@ -97,7 +98,12 @@ async def library(
         librarian = Librarian(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)
         made = Library(engine, storage, librarian)
         async with working(engine, pipelines, chosen):
-            yield made
+            keeping = asyncio.create_task(Keeper(engine, Settings(orchestrate_every=0.1)).run())
+            try:
+                yield made
+            finally:
+                keeping.cancel()
+                await asyncio.gather(keeping, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -148,7 +154,7 @@ async def encoded(engine: Engine, job_id: int, chunks: int) -> None:
     async with asyncio.timeout(PATIENCE):
         async for _ in engine.watch(job_id):
             done = {stage.name: (stage.done, stage.total) for stage in (await engine.job(job_id)).stages}
-            if done.get("encode", (0, 0))[0] == chunks and done["audio"][0] == done["audio"][1]:
+            if done["fetch"][0] and done["encode"][0] == chunks and done["audio"][0] == done["audio"][1]:
                 return
 
 

@@ -26,6 +26,8 @@ _NO_CREDENTIALS: Final = re.compile(
 )
 _DENIED: Final = re.compile(r"\b40[13]\b|SignatureDoesNotMatch|AccessDenied|InvalidAccessKeyId")
 _NO_BUCKET: Final = re.compile(r"NoSuchBucket|bucket does not exist|container.{0,40}not.{0,10}exist", re.IGNORECASE)
+_CALL: Final = re.compile(r"Error performing (\w+) (\w+://[^/\s]+)\S* in .*? - ")
+"""The call that failed, at length: the place is told anyway, and the cause comes after it."""
 _SECRET: Final = re.compile(r"(://)[^/\s@]*@|([?&][^=\s]*(?:sig|token|key|credential)[^=\s]*=)[^&\s]+", re.IGNORECASE)
 
 
@@ -68,9 +70,9 @@ def bucket_fault(place: str, error: Exception) -> StorageError:
         return StorageMissing(f"{place}: there is no such object", hint="it was never written, or has been deleted")
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
         return _denied(place, "the credentials are refused")
-    if _NO_CREDENTIALS.search(cause(said)):
+    if _NO_CREDENTIALS.search(_first_line(said)):
         return _denied(place, "there are no credentials")
-    if _DENIED.search(cause(said)):
+    if _DENIED.search(_first_line(said)):
         return _denied(place, "the credentials are refused")
     return StorageUnavailable(
         f"{place}: {cause(said)}", hint="see that the endpoint is right and answers; the task is tried again"
@@ -87,5 +89,9 @@ def _denied(place: str, why: str) -> StorageDenied:
 
 def cause(said: str) -> str:
     """The first line of what a client says, short, without secrets."""
-    line = next(iter(said.splitlines()), "")
+    line = _CALL.sub(r"\1 \2: ", _first_line(said))
     return _SECRET.sub(lambda found: f"{found[1] or found[2]}***", line)[:LONGEST_CAUSE]
+
+
+def _first_line(said: str) -> str:
+    return next(iter(said.splitlines()), "")

@@ -1,0 +1,147 @@
+"""Films from buckets and from the web, into buckets: workers that share no folder, and a storage that fails them."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from reelstate.artifacts.storage import Storage, open_storage
+from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.model import JobDetail
+from reelstate.media.librarian import Librarian
+from reelstate.services.engine import Engine
+from tests.chaos.fleet import a_fleet
+from tests.media import web_server
+from tests.media.films import BUILD, RATE, decoded, film, profile
+from tests.media.library import PATIENCE, Gate, encoded, front, library
+from tests.media.web_server import WebServer
+from tests.s3 import s3_server
+
+SECONDS = 4
+
+
+async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url: str, tmp_path: Path) -> None:
+    await open_storage(bucket_url).put_file("films/film.mp4", film(tmp_path / "film.mp4", SECONDS))
+    (tmp_path / "film.mp4").unlink()
+    storage = open_storage(f"{bucket_url}/streams")
+    settings = {"app": "", "storage_url": storage.url, "worker_concurrency": 1}
+    async with a_fleet(f"sqlite:///{tmp_path / 'jobs.db'}", tmp_path, tmp_path / "bytecode") as fleet:
+        for name in ("one", "two"):
+            fleet.worker(name, scratch=tmp_path / name, **settings)
+        await fleet.ready("one", "two")
+        answer = await fleet.engine.submit_video(f"{bucket_url}/films/film.mp4", spec={"profile": profile()})
+        await fleet.rests(answer.job_id, seconds=PATIENCE)
+        assert len({task.last_worker for task in await fleet.tasks(answer.job_id, stage="encode")}) == 2
+        await Librarian(fleet.engine, storage, keep=0).publish()
+        source = (await fleet.engine.job(answer.job_id)).plan["fetch"]["source"]
+    for name in ("one", "two"):
+        assert (tmp_path / name / "reelstate-sources" / source).exists()
+    await fetched(storage, tmp_path / "viewer")
+    playlist = tmp_path / "viewer" / front(answer.video_id or 0)
+    assert len(await asyncio.to_thread(decoded, BUILD, playlist, "0:v:0")) == SECONDS * RATE
+
+
+async def fetched(storage: Storage, folder: Path) -> None:
+    """Everything that is kept, as files under the same names."""
+    for prefix in ("videos", "versions"):
+        async for found in storage.list(prefix):
+            path = folder / found.key
+            path.parent.mkdir(parents=True, exist_ok=True)
+            await storage.download(found.key, path)
+
+
+async def test_a_bucket_that_goes_away_in_the_middle_costs_an_attempt_and_no_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate()
+    (tmp_path / "s3").mkdir()
+    with ExitStack() as first:
+        server = first.enter_context(s3_server(tmp_path / "s3"))
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        async with library(tmp_path, gate=gate, backoff=0.1, storage_url=server.new_place()) as made:
+            job = (await made.submit(film(tmp_path / "film.mp4", 2))).job_id
+            await encoded(made.engine, job, 0)
+            first.close()
+            gate.open(20)
+            error = await first_error(made.engine, job)
+            with s3_server(tmp_path / "s3", urlsplit(server.endpoint).port or 0):
+                await made.completed(job)
+                chunks = (await made.engine.tasks(job, stage="encode")).items
+                assert max(chunk.attempt for chunk in chunks) > 1
+                assert (
+                    "error sending request (see that the endpoint is right and answers; the task is tried again)"
+                    in error
+                )
+
+
+async def first_error(engine: Engine, job_id: int) -> str:
+    """What the first task of a job says that fails."""
+    async with asyncio.timeout(PATIENCE):
+        async for event in engine.watch(job_id):
+            if event.target == TaskStatus.ERROR:
+                (error, *_) = [task.error for task in (await engine.tasks(job_id)).items if task.error]
+                return str(error["message"])
+    raise AssertionError("nothing failed")
+
+
+@pytest.mark.parametrize("place", ["source", "storage"])
+async def test_a_bucket_that_is_not_there_fails_the_job_at_once(bucket_url: str, tmp_path: Path, place: str) -> None:
+    assert bucket_url
+    missing = "s3://no-such-bucket/films"
+    source = film(tmp_path / "film.mp4", 1, sound=False)
+    settings = {"storage_url": missing} if place == "storage" else {}
+    async with library(tmp_path, backoff=0.1, **settings) as made:
+        address = f"{missing}/film.mp4" if place == "source" else str(source)
+        detail = await made.rests((await made.submit(address)).job_id)
+        assert re.search(r"no object s3://no-such-bucket|no-such-bucket.* there is no such bucket", why(detail))
+        (task,) = (await made.engine.tasks(detail.job.id, statuses=[TaskStatus.ERROR])).items
+        assert task.attempt == 1
+
+
+async def test_without_credentials_the_job_says_so(
+    bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
+    source = film(tmp_path / "film.mp4", 1, sound=False)
+    async with library(tmp_path, backoff=0.1, storage_url=bucket_url) as made:
+        detail = await made.rests((await made.submit(source)).job_id)
+        assert detail.job.status is JobStatus.FAILED
+        assert "there are no credentials (set AWS_ACCESS_KEY_ID" in why(detail)
+        (task,) = (await made.engine.tasks(detail.job.id, statuses=[TaskStatus.ERROR])).items
+        assert task.attempt == 3, "another worker may have them"
+
+
+@asynccontextmanager
+async def serving(folder: Path, script: str) -> AsyncIterator[WebServer]:
+    data = film(folder / "film.mp4", 1).read_bytes()
+    async with WebServer.running() as web:
+        web.scripts["/film.mp4"] = getattr(web_server, script)(data)
+        yield web
+
+
+@pytest.mark.parametrize("script", ["file", "plain"], ids=["in parts", "only whole"])
+async def test_a_film_comes_from_a_web_server(tmp_path: Path, script: str) -> None:
+    async with serving(tmp_path, script) as web, library(tmp_path, input_hosts=f"127.0.0.1:{web.port}") as made:
+        job = await made.made(web.url("/film.mp4"))
+        playlist = tmp_path / "media" / front(job.video_id or 0)
+        assert len(await asyncio.to_thread(decoded, BUILD, playlist, "0:v:0")) == RATE
+
+
+async def test_a_web_server_of_our_own_network_is_not_asked_unless_it_is_named(tmp_path: Path) -> None:
+    async with serving(tmp_path, "file") as web, library(tmp_path) as made:
+        detail = await made.rests((await made.submit(web.url("/film.mp4"))).job_id)
+        assert detail.job.status is JobStatus.FAILED
+        assert "REEL_INPUT_HOSTS" in why(detail)
+        assert web.requests == []
+
+
+def why(detail: JobDetail) -> str:
+    assert detail.job.error is not None
+    return str(detail.job.error["cause"]["message"])
