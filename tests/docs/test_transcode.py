@@ -17,13 +17,8 @@ GUIDE = "docs/guides/transcode.md"
 def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A film of four seconds, in 640×360, with sound."""
     path = tmp_path_factory.mktemp("film") / "movie.mp4"
-    inputs = "-f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine -t 4"
-    ffmpeg(
-        sorted(builds())[0],
-        *inputs.split(),
-        *["-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "-y"],
-        str(path),
-    )
+    inputs = "-y -f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine -t 4"
+    ffmpeg(min(builds()), *f"{inputs} -c:v libx264 -preset ultrafast -c:a aac".split(), str(path))
     return path
 
 
