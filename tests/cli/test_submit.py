@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -14,6 +18,7 @@ from tests.cli import scenes
 from tests.cli.conftest import APP_MODULE, Reel
 from tests.cli.test_videos import declared
 
+REEL = Path(sys.executable).with_name("reel")
 APP = """
 import reelstate as rs
 
@@ -174,3 +179,17 @@ def test_a_film_that_can_not_be_taken_is_refused_at_once(reel: Reel, arguments: 
     answer = reel("submit", *arguments, COLUMNS="200")
     assert (answer.code != 0, reel("jobs", "--json").json) == (True, [])
     assert told in answer.words
+
+
+def test_ctrl_c_while_waiting_leaves_the_job_and_says_how_to_see_it_again(reel: Reel) -> None:
+    reel.engine(scenes.waiting)
+    command = [str(REEL), "submit", "simple", "--wait"]
+    with subprocess.Popen(command, cwd=reel.folder, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout is not None
+        submitted, shown = process.stdout.readline(), process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    job_id = submitted.split()[2]
+    assert (process.returncode, told) == (130, f"job {job_id} goes on; `reel watch {job_id}` shows it\n")
+    assert "pending" in shown
+    assert reel("job", job_id, "--json").json["status"] == "pending"

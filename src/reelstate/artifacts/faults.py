@@ -47,7 +47,8 @@ def folder_fault(place: str, error: OSError) -> StorageError:
     if error.errno in DENIED:
         return StorageDenied(f"{place}: {said}", hint="let the user of this process read and write the folder")
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return StorageMissing(f"{place}: {said}", hint="it was never written, or has been deleted")
+        hint = "it was never written, or has been deleted; or REEL_STORAGE_URL is not the folder that is meant"
+        return StorageMissing(f"{place}: {said}", hint=hint)
     return StorageUnavailable(f"{place}: {said}", hint="see that the disk or share is there and well")
 
 
