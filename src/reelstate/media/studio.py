@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -20,6 +19,7 @@ from reelstate.media.ending import Finished, ToolFailed
 from reelstate.media.ffmpeg import Build, find_ffmpeg
 from reelstate.media.limits import Limits
 from reelstate.media.sandbox import Sandbox
+from reelstate.media.scratch import scratch_folder
 from reelstate.media.tool_run import OnProgress, run_tool
 from reelstate.worker.run import Run
 
@@ -64,13 +64,8 @@ class Studio:
     @asynccontextmanager
     async def folder(self, task: Run) -> AsyncIterator[Path]:
         """A folder that only this run of a task uses, and that goes with it."""
-        name = f"reel-{task.job_id}-{task.stage}-{task.part}-{task.token}-"
-        self.scratch.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=name, dir=self.scratch))
-        try:
+        with scratch_folder(self.scratch, task.job_id, task.stage, task.part, task.token) as folder:
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     async def run(
         self,
