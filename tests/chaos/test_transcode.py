@@ -1,6 +1,8 @@
 """A film is encoded though workers are killed, everything is stopped, or one comes back too late."""
 
 import contextlib
+import os
+import re
 import signal
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
@@ -130,6 +132,7 @@ async def kill_and_compare(studios: Studios, source: Path, *, kills: int) -> Non
     assert stream.played() == unhurt
     assert {rung: len(frames) for rung, frames in unhurt.items()} == dict.fromkeys(("180p", "90p"), CHUNKS * RATE)
     assert studios.commands(job) == []
+    assert names(studios.scratch) == set(), "what the killed ones left is gone"
 
 
 async def caught_encoding(studios: Studios, job: int, members: list[Member]) -> Member:
@@ -146,19 +149,43 @@ async def caught_encoding(studios: Studios, job: int, members: list[Member]) -> 
 
 
 def killed_encoding(studios: Studios, job: int, victim: Member) -> bool:
-    """Whether it was killed: it is held first, and left alone when its ffmpeg has come to its end meanwhile."""
+    """Whether it was killed: it is held first, and left alone unless its ffmpeg runs.
+
+    Also where its chunk has cost two workers: with a third the job would be quarantined. Its ffmpeg is held too, so
+    that it can't come to an end of its own.
+    """
     victim.send(signal.SIGSTOP)
-    theirs = [pid for pid in studios.commands(job) if victim.pid in ancestors(pid)]
-    if not theirs:
+    theirs = [pid for pid in studios.commands(job) if victim.pid in ancestors(pid) and token_of(pid) in (1, 2)]
+    if not any(is_ffmpeg(pid) for pid in theirs):
         victim.send(signal.SIGCONT)
         return False
     handles = Handles(theirs)
+    for pid in theirs:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
     victim.kill()
     try:
         assert handles.gone(10), "an ffmpeg outlives its worker"
     finally:
         handles.close()
     return True
+
+
+def is_ffmpeg(pid: int) -> bool:
+    """Whether a process has become what it was started for."""
+    with contextlib.suppress(OSError):
+        return "ffmpeg" in Path(f"/proc/{pid}/comm").read_text()
+    return False
+
+
+def token_of(pid: int) -> int:
+    """The token for which a process encodes; 0 if it is gone."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return 0
+    found = re.search(rf"/reel-\d+-{ENCODE}-\d+-(\d+)-", words)
+    return int(found[1]) if found else 0
 
 
 def ancestors(pid: int) -> Iterator[int]:
