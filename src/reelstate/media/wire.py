@@ -27,7 +27,8 @@ def document_of(value: Any) -> Any:
 
 def record_of(kind: type[Record], document: Mapping[str, Any]) -> Record:
     """The record that `document_of` wrote; a field that is missing takes its default."""
-    hints = _hints(kind)
+    known: Any = kind
+    hints = _hints(known)
     return kind(**{name: _value(hints[name], item) for name, item in document.items() if name in hints})
 
 
@@ -47,4 +48,4 @@ def _value(hint: Any, value: Any) -> Any:
         return tuple(_value(each, item) for each, item in zip(kinds, value, strict=True))
     if hint is Fraction:
         return Fraction(value)
-    return record_of(hint, value) if is_dataclass(hint) else value
+    return record_of(hint, value) if isinstance(hint, type) and is_dataclass(hint) else value
