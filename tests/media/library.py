@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from reelstate.app import built_in, open_engine, worker_for
+from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import Storage, open_storage
+from reelstate.artifacts.stored import Stored
 from reelstate.config import Settings
 from reelstate.core.declaration import Pipeline
 from reelstate.core.machine import JobStatus
@@ -45,6 +47,21 @@ class Gate:
             return await handler(task)
 
         return encode
+
+
+class Slow(Folder):
+    """A folder that is told when to write one of its files."""
+
+    def __init__(self, root: Path, key: str) -> None:
+        super().__init__(root)
+        self._key = key
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+
+    async def replace_bytes(self, key: str, data: bytes) -> Stored:
+        if key == self._key:
+            self.asked.set()
+            await self.may.wait()
+        return await super().replace_bytes(key, data)
 
 
 @dataclass

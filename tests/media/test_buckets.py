@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -28,7 +29,7 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
     await open_storage(bucket_url).put_file("films/film.mp4", film(tmp_path / "film.mp4", SECONDS))
     (tmp_path / "film.mp4").unlink()
     storage = open_storage(f"{bucket_url}/streams")
-    settings = {"app": "", "storage_url": storage.url, "worker_concurrency": 1}
+    settings: dict[str, Any] = {"app": "", "storage_url": storage.url, "worker_concurrency": 1}
     async with a_fleet(f"sqlite:///{tmp_path / 'jobs.db'}", tmp_path, tmp_path / "bytecode") as fleet:
         for name in ("one", "two"):
             fleet.worker(name, scratch=tmp_path / name, **settings)
@@ -94,7 +95,7 @@ async def test_a_bucket_that_is_not_there_fails_the_job_at_once(bucket_url: str,
     assert bucket_url
     missing = "s3://no-such-bucket/films"
     source = film(tmp_path / "film.mp4", 1, sound=False)
-    settings = {"storage_url": missing} if place == "storage" else {}
+    settings: dict[str, Any] = {"storage_url": missing} if place == "storage" else {}
     async with library(tmp_path, backoff=0.1, **settings) as made:
         address = f"{missing}/film.mp4" if place == "source" else str(source)
         detail = await made.rests((await made.submit(address)).job_id)

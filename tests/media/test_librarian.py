@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from reelstate.core.machine import JobStatus
+from reelstate.media.librarian import Librarian
 from reelstate.media.package import MANIFEST
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
-from tests.media.library import Gate, Library, encoded, front, library, read_whole
+from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole
 
 Json = Any
 CHUNKS = 3
@@ -101,6 +102,24 @@ async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: 
         await made.librarian.sweep()
         assert await made.files(f"videos/{video}") == set()
         assert await made.files(f"versions/{answer.job_id}/encode/0"), "a retry would begin with them"
+
+
+async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Path) -> None:
+    gate = Gate()
+    async with library(tmp_path, gate=gate) as made:
+        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        video, job = answer.video_id or 0, answer.job_id
+        gate.open()
+        await encoded(made.engine, job, 1)
+        slow = Slow(tmp_path / "media", front(video))
+        late = asyncio.create_task(Librarian(made.engine, slow, keep=0).grow())
+        await slow.asked.wait()
+        gate.open()
+        await made.completed(job)
+        await made.librarian.publish()
+        slow.may.set()
+        assert await late == 1
+        assert f"versions/{job}/" in await made.text(front(video))
 
 
 async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from reelstate.artifacts import keys
 from reelstate.artifacts.folder import Folder
-from reelstate.artifacts.stored import Stored
 from reelstate.config import Settings
 from reelstate.core.errors import StorageMissing
 from reelstate.core.machine import JobStatus
@@ -23,6 +22,7 @@ from reelstate.media.librarian import Librarian
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import take_one
 from tests.engines import a_worker, done, engine_at
+from tests.media.library import Slow
 
 TRANSCODE = Graph.of(
     "transcode",
@@ -49,19 +49,6 @@ def storage(tmp_path: Path) -> Folder:
 @pytest.fixture
 def librarian(engine: Engine, storage: Folder) -> Librarian:
     return Librarian(engine, storage, keep=DAY)
-
-
-class Slow(Folder):
-    """A folder that is told when to write."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
-        self.asked, self.may = asyncio.Event(), asyncio.Event()
-
-    async def replace_bytes(self, key: str, data: bytes) -> Stored:
-        self.asked.set()
-        await self.may.wait()
-        return await super().replace_bytes(key, data)
 
 
 async def version(engine: Engine, storage: Folder, video: int | None = None) -> tuple[int, int]:
@@ -105,7 +92,7 @@ async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(
     engine: Engine, storage: Folder, librarian: Librarian
 ) -> None:
     video, _ = await version(engine, storage)
-    slow = Slow(storage.root)
+    slow = Slow(storage.root, keys.video(video, "master.m3u8"))
     late = asyncio.create_task(Librarian(engine, slow, keep=DAY).publish())
     await slow.asked.wait()
     _, second = await version(engine, storage, video)

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from reelstate.artifacts import keys
@@ -189,12 +190,15 @@ class Librarian:
         """
         kept = {int(name) for name in await self._storage.folders(keys.VERSIONS) if name.isdigit()} - self._swept
         jobs = [await self._job(job_id) for job_id in sorted(kept)]
-        gone = await _for_each([job for job in jobs if job], self._sweep_job)
-        gone += await self._sweep_versions()
+        duties: list[Callable[[], Awaitable[int]]] = [
+            partial(_for_each, [job for job in jobs if job], self._sweep_job),
+            self._sweep_versions,
+        ]
         if None in jobs:
             logger.info("another database keeps files in %s: no source is swept", self._storage.url)
-            return gone
-        return gone + len(await sweep_sources(self._storage, self._engine.needed_sources, now=self._clock()))
+        else:
+            duties.append(self._sweep_sources)
+        return await _for_each(duties, lambda duty: duty())
 
     async def _job(self, job_id: int) -> Job | None:
         try:
@@ -207,6 +211,9 @@ class Librarian:
         gone = await sweep_versions(self._storage, removed)
         await self._engine.swept_versions(removed)
         return gone
+
+    async def _sweep_sources(self) -> int:
+        return len(await sweep_sources(self._storage, self._engine.needed_sources, now=self._clock()))
 
     async def _sweep_job(self, job: Job) -> int:
         """Of a job that is at rest: nobody writes there any more, and soon nobody watches it grow."""
