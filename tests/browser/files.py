@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ def served(**folders: Path) -> Iterator[Files]:
     class Handler(_Handler):
         served_files = files
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _Server(("127.0.0.1", 0), Handler) as server:
         files.address = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
@@ -56,6 +57,13 @@ def served(**folders: Path) -> Iterator[Files]:
         finally:
             server.shutdown()
             thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A player hangs up when it has changed its mind; anything else is told."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # passed on as it came
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -91,7 +91,7 @@ def test_the_dash_manifest_plays_the_same_frames_in_another_player(
 ) -> None:
     url = files.url(f"media/{published.stream.outputs['dash']}")
     page.run(f"openDash({json.dumps(url)})")
-    assert [page.run(f"seek({middle(frame)})") for frame in AROUND] == AROUND
+    assert [page.run(f"seek({middle(frame)})") for frame in sorted(AROUND)] == sorted(AROUND)
     page.run(f"seek({middle(FRAMES - 30)})")
     page.run("play()")
     page.run("until(() => video.ended, 'at the end')")
