@@ -182,8 +182,8 @@ def test_frames_are_counted_where_all_are_kept_and_timed_where_not() -> None:
     "seconds, workers, gop, indexed, wanted",
     [
         (59, 2, None, True, 1),
-        (120, 2, None, True, 10),
-        (120, 1, None, True, 4),
+        (120, 2, None, True, 20),
+        (120, 1, None, True, 10),
         (3600, 10, None, True, 120),
         (3600, 10, Fraction(20), True, 60),
         (3600, 10, Fraction(1300), True, 1),

@@ -53,8 +53,9 @@ MOST_TRACKS: Final = 16
 SMALLEST_SIDE: Final = {"h264": 16, "hevc": 32, "av1": 64}
 EVEN: Final = 2
 
-SHORTEST_CHUNK: Final = Fraction(10)
-CHUNKS_PER_WORKER: Final = 4
+SHORTEST_CHUNK: Final = Fraction(6)
+CHUNKS_PER_WORKER: Final = 8
+"""So that a film can be watched, and is shared out evenly, when a small part of it is made."""
 GOPS_PER_CHUNK: Final = 3
 INTERLACED_PRE_ROLL: Final = 6
 
