@@ -20,7 +20,7 @@ from reelstate.media.ffmpeg import Build, find_ffmpeg
 
 WORKERS = 2
 TRIAL = 12
-QUICK = 24
+QUICK = 14
 """Seconds of film."""
 CHUNK, QUICK_CHUNK = 30, 6
 """The longest chunk, in seconds: as profiles have it, and so that a short film is cut too."""
@@ -63,9 +63,11 @@ def measured(arguments: argparse.Namespace, folder: Path, console: Console) -> R
     film, part = folder / "film.mp4", folder / "part.mp4"
     console.print(f"making {seconds} s of film")
     clip.make(build.path, film, seconds)
-    clip.make(build.path, part, min(TRIAL, seconds))
-    console.print("trying the single command with several numbers of threads")
-    threads = single.best_threads(build.path, part, folder / "single", candidates())
+    threads = {0: 0.0}
+    if not arguments.quick:
+        console.print("trying the single command with several numbers of threads")
+        clip.make(build.path, part, TRIAL)
+        threads = single.best_threads(build.path, part, folder / "single", candidates())
     results = Results(machine(build, film, seconds, next(iter(threads))), threads)
     environment, profile = {"REEL_FFMPEG": build.path}, ladder.profile(QUICK_CHUNK if arguments.quick else CHUNK)
     for number in range(runs):
