@@ -81,6 +81,8 @@ async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_dele
         assert await made.librarian.grow() == 1
         assert "AUDIO" not in await made.text(front(video))
         assert await asyncio.to_thread(frames_so_far, tmp_path / "media", video, job) == RATE
+        (fetch,) = (await made.engine.tasks(job, stage="fetch")).items
+        assert fetch.checkpoint == {"source": fetch.result["source"]}, "it is said before it is stored"
         await made.engine.delete_video(video)
         await made.librarian.grow()
         assert await made.files(f"videos/{video}") == set()
