@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 from reelstate.core.outcome import Retry
 from reelstate.media import boxes, commands
@@ -16,6 +17,7 @@ from reelstate.media.ffmpeg import Build
 from reelstate.media.grid import Chunk
 from reelstate.media.limits import Limits
 from reelstate.media.plan import Plan
+from reelstate.media.score import NONE, measure_of, read_score
 from reelstate.media.studio import Studio
 from reelstate.worker.run import Run
 
@@ -26,6 +28,11 @@ SLOWEST: Final = Fraction(1, 50)
 LEAST_TIME: Final = 600.0
 WHILE_ENCODING: Final = 98.0
 """Percent that are reached when the last frame is encoded: what was made is still to be checked and stored."""
+
+
+class Score(TypedDict):
+    measure: str
+    mean: float
 
 
 class Encoding:
@@ -68,6 +75,27 @@ class Encoding:
             limits=Limits(timeout=patience(self._chunk.frames / self._plan.grid.rate), stall=STALL),
         )  # fmt: skip
         return {name: await asyncio.to_thread(self._checked, Path(path)) for name, path in outputs.items()}
+
+    async def scores(self, source: Path, folder: Path, names: Iterable[str]) -> dict[str, Score]:
+        """How close each rung is to the source, if the profile asks for it."""
+        how = measure_of(self._plan.profile.measure, self._build)
+        if how == NONE:
+            return {}
+        return {name: await self._score(how, source, folder, name) for name in names}
+
+    async def _score(self, how: str, source: Path, folder: Path, name: str) -> Score:
+        made = folder / name
+        rung = self._plan.rung(name)
+        argv = commands.compare(self._build.path, self._plan, self._chunk, rung, str(source), str(made), how)
+        await self._task.progress(WHILE_ENCODING, f"comparing {name} with the source by {how}")
+        await self._studio.run(
+            self._task, argv, folder, reads=[source], on_progress=self._still_there,
+            limits=Limits(timeout=patience(self._chunk.frames / self._plan.grid.rate), stall=STALL),
+        )  # fmt: skip
+        return {"measure": how, "mean": await asyncio.to_thread(read_score, how, folder)}
+
+    async def _still_there(self, _: Advance) -> None:
+        await self._task.progress(WHILE_ENCODING)
 
     async def _hear(self, advance: Advance) -> None:
         if advance.frame is not None:

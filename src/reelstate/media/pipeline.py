@@ -53,6 +53,7 @@ from reelstate.media.package import (
 from reelstate.media.plan import Plan, PlannedAudio, PlannedCaptions, make_plan, settle
 from reelstate.media.probe import ProbeLimits, count, probe
 from reelstate.media.quality import ENCODE
+from reelstate.media.score import mean
 from reelstate.media.source import fetch, reading
 from reelstate.media.studio import Studio
 from reelstate.media.verify import ChunkEntry, Manifest, verify
@@ -201,11 +202,14 @@ class Stages:
         work = Encoding(self._studio, task, plan, chunk, build)
         async with self._studio.source(fetched["source"]) as source, self._studio.folder(task) as folder:
             made, failed = await work.together_or_alone(source, folder)
+            scores = await work.scores(source, folder, made)
             await task.progress(99, "storing")
             rungs = {name: await self._kept_track(task, parsed, folder / name) for name, parsed in made.items()}
             if chunk.number == 0:
                 for name, parsed in made.items():
                     rungs[name]["init"] = await self._kept_header(task, parsed, folder / name)
+        for name, score in scores.items():
+            rungs[name]["score"] = score
         return {"chunk": chunk.number, "rungs": rungs, "failed": failed, "encoder": build.id}
 
     async def _kept_track(self, task: Run, parsed: Fragmented, path: Path) -> Json:
@@ -316,6 +320,8 @@ class Stages:
             "frames": film.plan.grid.frames,
             "duration": float(film.plan.grid.duration),
         }
+        if scores := _scores(film):
+            result["scores"] = scores
         if packed.degraded:
             result["degraded"] = list(packed.degraded)
         return result
@@ -415,6 +421,7 @@ class Stages:
             "poster": next((each["poster"]["key"] for each in pictures if each.get("poster")), None),
             "rungs": packed["rungs"],
             "duration": packed["duration"],
+            "scores": packed.get("scores", {}),
             "degraded": packed.get("degraded", []),
         }
 
@@ -448,6 +455,16 @@ def _parsed_audio(path: Path, plan: Plan) -> Fragmented:
 
 def _words(track: PlannedAudio | PlannedCaptions) -> Json:
     return {name: getattr(track, name) for name in ("number", "language", "title", "default")}
+
+
+def _scores(film: Film) -> dict[str, dict[str, float]]:
+    """How close each rung is to the source, by what it was measured with: workers may have measured differently."""
+    found: dict[str, dict[str, list[tuple[float, int]]]] = {}
+    for chunk in film.chunks:
+        for name, rung in chunk["rungs"].items():
+            if score := rung.get("score"):
+                found.setdefault(name, {}).setdefault(score["measure"], []).append((score["mean"], rung["frames"]))
+    return {name: {how: round(mean(pairs), 6) for how, pairs in scores.items()} for name, scores in found.items()}
 
 
 def _document(kept: Stored) -> Json:
