@@ -18,7 +18,7 @@ from reelstate.media.grid import Chunk
 from reelstate.media.limits import Limits
 from reelstate.media.plan import Plan
 from reelstate.media.score import NONE, measure_of, read_score
-from reelstate.media.studio import Studio
+from reelstate.media.studio import Studio, telling
 from reelstate.worker.run import Run
 
 STALL: Final = 120.0
@@ -87,15 +87,12 @@ class Encoding:
         made = folder / name
         rung = self._plan.rung(name)
         argv = commands.compare(self._build.path, self._plan, self._chunk, rung, str(source), str(made), how)
-        await self._task.progress(WHILE_ENCODING, f"comparing {name} with the source by {how}")
-        await self._studio.run(
-            self._task, argv, folder, reads=[source], on_progress=self._still_there,
-            limits=Limits(timeout=patience(self._chunk.frames / self._plan.grid.rate), stall=STALL),
-        )  # fmt: skip
+        async with telling(self._task, f"comparing {name} with the source by {how}"):
+            await self._studio.run(
+                self._task, argv, folder, reads=[source],
+                limits=Limits(timeout=patience(self._chunk.frames / self._plan.grid.rate), stall=STALL),
+            )  # fmt: skip
         return {"measure": how, "mean": await asyncio.to_thread(read_score, how, folder)}
-
-    async def _still_there(self, _: Advance) -> None:
-        await self._task.progress(WHILE_ENCODING)
 
     async def _hear(self, advance: Advance) -> None:
         if advance.frame is not None:

@@ -55,7 +55,7 @@ from reelstate.media.probe import ProbeLimits, count, probe
 from reelstate.media.quality import ENCODE
 from reelstate.media.score import mean
 from reelstate.media.source import fetch, reading
-from reelstate.media.studio import Studio
+from reelstate.media.studio import Studio, telling
 from reelstate.media.verify import ChunkEntry, Manifest, verify
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
@@ -136,11 +136,12 @@ class Stages:
             original = await fetch(
                 parse_address(task.spec["source"]), target, self._studio.rules, on_progress=_Downloading(task).hear
             )
-            if not facts.indexed:
-                path = await self._indexed(task, folder, facts)
-            settled = settle(plan, await self._counted(path))
-            await self._require_same_cut(task, original.sha256, settled)
-            sha256 = original.sha256 if path == target else await asyncio.to_thread(digest_of, path)
+            async with telling(task, "looking through the source"):
+                if not facts.indexed:
+                    path = await self._indexed(task, folder, facts)
+                settled = settle(plan, await self._counted(path))
+                await self._require_same_cut(task, original.sha256, settled)
+                sha256 = original.sha256 if path == target else await asyncio.to_thread(digest_of, path)
             kept = await self._keep_source(task, path, sha256)
         captions = [] if task.spec.get("captions") == "drop" else settled.to_json()["captions"]
         document = settled.to_json()
@@ -190,7 +191,8 @@ class Stages:
         size = (await asyncio.to_thread(path.stat)).st_size
         if await self._storage.size(key) == size:
             return Stored(key, size, sha256)
-        return await self._storage.put_file(key, path)
+        async with telling(task, "storing the source"):
+            return await self._storage.put_file(key, path)
 
     @judged()
     async def encode(self, task: Run) -> Json:
@@ -200,7 +202,7 @@ class Stages:
         build = await self._studio.build()
         require_encoders(build, plan)
         work = Encoding(self._studio, task, plan, chunk, build)
-        async with self._studio.source(fetched["source"]) as source, self._studio.folder(task) as folder:
+        async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             made, failed = await work.together_or_alone(source, folder)
             scores = await work.scores(source, folder, made)
             await task.progress(99, "storing")
@@ -236,7 +238,7 @@ class Stages:
         plan = Plan.from_json(fetched["plan"])
         track = next(each for each in plan.audio if each.number == task.input["number"])
         build = await self._studio.build()
-        async with self._studio.source(fetched["source"]) as source, self._studio.folder(task) as folder:
+        async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             path = folder / "audio"
             argv = commands.encode_audio(build.path, plan, track, str(source), str(path))
             await self._studio.run(
@@ -255,7 +257,7 @@ class Stages:
         plan = Plan.from_json(fetched["plan"])
         if plan.poster is None and plan.sprites is None:
             raise Skip("the profile asks for none")
-        async with self._studio.source(fetched["source"]) as source, self._studio.folder(task) as folder:
+        async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             poster = await self._poster(task, plan, source, folder) if plan.poster else None
             await task.progress(50)
             sprites = await self._sprites(task, plan, source, folder) if plan.sprites else None
@@ -288,7 +290,7 @@ class Stages:
         plan = Plan.from_json(fetched["plan"])
         track = next(each for each in plan.captions if each.number == task.input["number"])
         build = await self._studio.build()
-        async with self._studio.source(fetched["source"]) as source, self._studio.folder(task) as folder:
+        async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             path = folder / "raw.vtt"
             argv = commands.captions(build.path, plan, track, str(source), str(path))
             await self._studio.run(task, argv, folder, reads=[source], limits=Limits(timeout=SMALL_WORK))

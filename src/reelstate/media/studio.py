@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
+import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from reelstate.artifacts import keys
 from reelstate.artifacts.cache import SourceCache
@@ -22,6 +24,8 @@ from reelstate.media.sandbox import Sandbox
 from reelstate.media.scratch import scratch_folder
 from reelstate.media.tool_run import OnProgress, run_tool
 from reelstate.worker.run import Run
+
+TELL_EVERY: Final = 20.0
 
 
 class StudioSettings(InputSettings, Protocol):
@@ -57,9 +61,13 @@ class Studio:
     async def build(self) -> Build:
         return await find_ffmpeg(self.ffmpeg)
 
-    def source(self, sha256: str) -> AbstractAsyncContextManager[Path]:
+    @asynccontextmanager
+    async def source(self, task: Run, sha256: str) -> AsyncIterator[Path]:
         """A source as a file that stays while the context lasts."""
-        return self.cache.held(sha256)
+        async with AsyncExitStack() as held:
+            async with telling(task, "fetching the source"):
+                path = await held.enter_async_context(self.cache.held(sha256))
+            yield path
 
     @asynccontextmanager
     async def folder(self, task: Run) -> AsyncIterator[Path]:
@@ -90,7 +98,27 @@ class Studio:
 
     async def keep(self, task: Run, path: Path, file: str) -> Stored:
         """Put a file that a task made where only this run of it writes."""
-        return await self.storage.put_file(keys.made(task.job_id, task.stage, task.part, task.token, file), path)
+        key = keys.made(task.job_id, task.stage, task.part, task.token, file)
+        async with telling(task, f"storing {file}"):
+            return await self.storage.put_file(key, path)
+
+
+@asynccontextmanager
+async def telling(task: Run, words: str) -> AsyncIterator[None]:
+    """Say now and then that something goes on whose end nobody can foretell: it is not to be taken for a stall."""
+    teller = asyncio.create_task(_tell(task, words))
+    try:
+        yield
+    finally:
+        teller.cancel()
+
+
+async def _tell(task: Run, words: str) -> None:
+    """What was said before is no progress, so the time is said too."""
+    began = time.monotonic()
+    while True:
+        await asyncio.sleep(TELL_EVERY)
+        task.note(message=f"{words}, since {time.monotonic() - began:.2f} s")
 
 
 def studio_of(settings: StudioSettings) -> Studio:
