@@ -296,9 +296,10 @@ def _tell(scene: Scene, job_id: int, video_id: int) -> None:
     stream = media / keys.video(video_id, MASTER)
     lines = [
         ("play it", f"{_player()} {shlex.quote(str(stream))}"),
-        ("serve it", f"python3 -m http.server 8000 --directory {shlex.quote(str(media))}"),
+        # Playlists name spans of files: a server that only gives whole ones, as Python's own, can't serve them.
+        ("serve it", f"npx http-server {shlex.quote(str(media))} -p 8000 -c-1 --cors"),
         ("", f"http://localhost:8000/{keys.video(video_id, MASTER)}"),
-        ("", "(Safari, VLC, a page with hls.js; DASH is manifest.mpd)"),
+        ("", "(Safari, VLC, a page with hls.js; DASH is manifest.mpd; any web server with Range requests will do)"),
         ("look around", f"export REEL_DATABASE_URL={scene.settings.database_url}"),
         ("", f"export REEL_STORAGE_URL={media}"),
         ("", f"{_reel()} videos show {video_id}"),
