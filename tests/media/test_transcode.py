@@ -315,10 +315,10 @@ async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_
         stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
         master = hls.parse_master_playlist(stream.master.read_text())
         assert [(each["TYPE"], each["LANGUAGE"]) for each in master.media] == [
-            ("AUDIO", "eng"),
-            ("AUDIO", "deu"),
-            ("SUBTITLES", "eng"),
-            ("SUBTITLES", "deu"),
+            ("AUDIO", "en"),
+            ("AUDIO", "de"),
+            ("SUBTITLES", "en"),
+            ("SUBTITLES", "de"),
         ]
         texts = [stream.path(each["file"]).read_text() for each in stream.manifest["captions"]]
         assert [text.split("-->")[1].split()[1:] for text in texts] == [["hello"], ["hallo"]]

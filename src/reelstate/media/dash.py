@@ -12,7 +12,8 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from reelstate.core.errors import ReelstateError
-from reelstate.media.hls import Part, is_language, target_duration
+from reelstate.media.hls import Part, target_duration
+from reelstate.media.language import language_tag
 
 NAMESPACE: Final = "urn:mpeg:dash:schema:mpd:2011"
 _CHANNELS: Final = "urn:mpeg:dash:23003:3:audio_channel_configuration:2011"
@@ -110,7 +111,7 @@ def _family(rung: Representation) -> str:
 
 
 def _audio(period: ET.Element, track: Representation) -> None:
-    language = {"lang": track.language} if is_language(track.language) else {}
+    language = {"lang": tag} if (tag := language_tag(track.language)) else {}
     attributes = {"contentType": "audio", "mimeType": "audio/mp4", "startWithSAP": "1", **language}
     place = _set(period, f"audio-{track.name}", **attributes)
     inner = _representation(place, track, {"audioSamplingRate": str(track.sample_rate)})
@@ -118,7 +119,7 @@ def _audio(period: ET.Element, track: Representation) -> None:
 
 
 def _captions(period: ET.Element, text: Captions) -> None:
-    language = {"lang": text.language} if is_language(text.language) else {}
+    language = {"lang": tag} if (tag := language_tag(text.language)) else {}
     place = ET.SubElement(period, "AdaptationSet", {"contentType": "text", "mimeType": "text/vtt"} | language)
     inner = ET.SubElement(place, "Representation", id=f"captions-{text.name}", bandwidth="1000")
     ET.SubElement(inner, "BaseURL").text = text.uri

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from urllib.parse import quote, unquote
 
 from reelstate.core.errors import ReelstateError
+from reelstate.media.language import language_tag
 
 VERSION: Final = 7
 AUDIO_GROUP: Final = "audio"
@@ -228,8 +229,8 @@ def _renditions(kind: str, group: str, renditions: Sequence[Rendition]) -> Itera
     for rendition in renditions:
         name = _free_name(_quoted(rendition.name).strip() or rendition.language or kind.title(), names)
         attributes = [("TYPE", kind), ("GROUP-ID", f'"{group}"'), ("NAME", f'"{name}"')]
-        if is_language(rendition.language):
-            attributes.append(("LANGUAGE", f'"{rendition.language}"'))
+        if tag := language_tag(rendition.language):
+            attributes.append(("LANGUAGE", f'"{tag}"'))
         attributes += [("DEFAULT", _yes(rendition.default)), ("AUTOSELECT", "YES")]
         if kind == "SUBTITLES":
             attributes.append(("FORCED", _yes(rendition.forced)))
@@ -237,11 +238,6 @@ def _renditions(kind: str, group: str, renditions: Sequence[Rendition]) -> Itera
             attributes.append(("CHANNELS", f'"{rendition.channels}"'))
         attributes.append(("URI", f'"{_quoted(rendition.uri)}"'))
         yield f"#EXT-X-MEDIA:{_attributes(attributes)}"
-
-
-def is_language(tag: str) -> bool:
-    """Whether a language tag says a language; `und` says that nobody knows."""
-    return tag != "und" and re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", tag) is not None
 
 
 def _free_name(name: str, taken: set[str]) -> str:
