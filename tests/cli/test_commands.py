@@ -56,13 +56,15 @@ def test_the_shell_completes(reel: Reel, words: str, completed: list[str]) -> No
     assert answer.stdout.split() == completed
 
 
-def test_the_demo_loses_a_worker_checks_every_frame_and_says_how_to_play_it(reel: Reel) -> None:
+def test_the_demo_loses_a_worker_checks_every_frame_and_says_how_to_play_it(
+    reel: Reel, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = reel.folder / "demo"
-    answer = reel("demo", "--folder", folder, "--seconds", 12, "--size", "640x480")
+    answer = reel("demo", "--folder", folder, "--seconds", 24, "--size", "640x480")
     assert answer.code == 0, answer.stderr
-    assert re.search("kill -9 worker 'doomed' in the middle of chunk [012]", answer.stdout)
+    assert re.search("kill -9 worker 'doomed' in the middle of chunk [0-5]", answer.stdout)
     assert "keeper: worker died" in answer.words
-    assert "480p, 240p: each decodes to all 360 frames of the film" in answer.words
+    assert "480p, 240p: each decodes to all 720 frames of the film" in answer.words
     assert "every invariant holds" in answer.stdout
     (stream,) = re.findall(rf"play it .* ({re.escape(str(folder))}\S+)", answer.stdout)
     master = Path(stream).read_text()
@@ -72,6 +74,7 @@ def test_the_demo_loses_a_worker_checks_every_frame_and_says_how_to_play_it(reel
         ["320x240"],
     ]
     assert (answer.stderr, (folder / "scratch").exists()) == ("", False)
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("reelstate")] == []
     told = dict(re.findall(r"export (\w+)=(\S+)", answer.stdout))
     assert told == {"REEL_DATABASE_URL": f"sqlite:///{folder / 'demo.db'}", "REEL_STORAGE_URL": str(folder / "media")}
     (show,) = re.findall(r"videos show \d+", answer.stdout)
