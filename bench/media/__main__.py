@@ -19,7 +19,7 @@ from bench.media.report import Results
 from reelstate.media.ffmpeg import Build, find_ffmpeg
 
 WORKERS = 2
-TRIAL = 12
+TRIAL = 8
 QUICK = 14
 """Seconds of film."""
 CHUNK, QUICK_CHUNK = 30, 6
@@ -74,7 +74,9 @@ def measured(arguments: argparse.Namespace, folder: Path, console: Console) -> R
         ours = fleet.run(film, profile, folder / "fleet", WORKERS, environment)
         alone = single.run(build.path, film, folder / "single", next(iter(threads)))
         results.rounds.append(Round(ours, alone))
-        console.print(f"run {number + 1} of {runs}: ours {ours.seconds:.1f} s, the single command {alone:.1f} s")
+        console.print(
+            f"run {number + 1} of {runs}: ours {ours.seconds:.1f} s, the single command {alone.seconds:.1f} s"
+        )
         if arguments.one_worker:
             results.lone.append(fleet.run(film, profile, folder / "fleet", 1, environment).seconds)
     return results

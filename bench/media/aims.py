@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.media.fleet import Measured
+from bench.media.single import Alone
 
 
 @dataclass(frozen=True)
@@ -13,11 +14,11 @@ class Round:
     """A run of ours, and the run of the single command beside it."""
 
     ours: Measured
-    single: float
+    single: Alone
 
     @property
     def ratio(self) -> float:
-        return self.ours.seconds / self.single
+        return self.ours.seconds / self.single.seconds
 
 
 @dataclass(frozen=True)

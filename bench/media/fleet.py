@@ -38,9 +38,11 @@ class Measured:
     viewable: float
     """From submit until the sound and the first chunk are there."""
     cpu: float
-    """Seconds of CPU of the workers and all that they started."""
+    """Seconds of CPU of the workers and all that they started, from the submit on."""
     other: float
     """Of these, what was not ffmpeg's: the workers themselves, verify's reading included, and looks at the source."""
+    start: float
+    """Seconds of CPU until the workers were ready."""
     stages: dict[str, tuple[float, float]]
     """When each stage was begun and done, in seconds since the submit."""
 
@@ -48,7 +50,7 @@ class Measured:
 def run(clip: Path, profile: dict[str, Any], folder: Path, workers: int, environment: dict[str, str]) -> Measured:
     folder.mkdir()
     _adopt_orphans()
-    before = _children()
+    before = children_cpu()
     settings = {
         "REEL_DATABASE_URL": f"sqlite:///{folder}/reel.db",
         "REEL_STORAGE_URL": str(folder / "media"),
@@ -57,7 +59,7 @@ def run(clip: Path, profile: dict[str, Any], folder: Path, workers: int, environ
     with _working(workers, folder, {**os.environ, **environment, **settings}) as watched:
         job, tasks = asyncio.run(_transcoded(settings["REEL_DATABASE_URL"], clip, profile, workers))
         own = watched.newest
-    spent = _children() - before
+    spent = children_cpu() - before
     shutil.rmtree(folder)
     return _measured(job, tasks, watched, own, spent)
 
@@ -65,13 +67,17 @@ def run(clip: Path, profile: dict[str, Any], folder: Path, workers: int, environ
 def _measured(job: Job, tasks: list[Task], watched: "_Watched", own: float, spent: float) -> Measured:
     stages = {stage: _span(job, [task for task in tasks if task.stage_name == stage]) for stage in _names(tasks)}
     first = next(task for task in tasks if task.stage_name == "encode" and task.part == 0)
-    fetched = stages["fetch"][1] + job.created_at.timestamp()
+    submitted = job.created_at.timestamp()
+    own_before, children_before = watched.at(submitted)
+    _, looks = watched.at(submitted + stages["fetch"][1])
+    start = own_before + children_before
     return Measured(
         seconds=_since(job, job.finished_at),
         planned=stages["plan"][1] - stages["validate"][0],
         viewable=max(stages["audio"][1], _since(job, first.finished_at)),
-        cpu=spent,
-        other=own + watched.of_children_at(fetched),
+        cpu=spent - start,
+        other=own + looks - start,
+        start=start,
         stages=stages,
     )
 
@@ -138,8 +144,8 @@ class _Watched:
         self._processes = processes
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
-        self._seen: list[tuple[float, float]] = []
-        """When, and what the children of the processes had taken that were over by then."""
+        self._seen: list[tuple[float, float, float]] = []
+        """When, what the processes had taken, and what those of their children had that were over by then."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -152,15 +158,19 @@ class _Watched:
     @property
     def newest(self) -> float:
         """What the processes themselves have taken."""
-        return sum(_times(process)[0] for process in self._processes)
+        return self._now()[0]
 
-    def of_children_at(self, moment: float) -> float:
-        """Up to the end of the download a worker starts no ffmpeg, so these were looks at the source."""
-        return next(seconds for when, seconds in self._seen if when >= moment)
+    def at(self, moment: float) -> tuple[float, float]:
+        """What they and their children had taken. Up to the end of the download these are looks at the source."""
+        return next((own, theirs) for when, own, theirs in self._seen if when >= moment)
 
     def _look(self) -> None:
         while not self._ended.wait(SAMPLE):
-            self._seen.append((time.time(), sum(_times(process)[1] for process in self._processes)))
+            self._seen.append((time.time(), *self._now()))
+
+    def _now(self) -> tuple[float, float]:
+        own, theirs = zip(*map(_times, self._processes), strict=True)
+        return sum(own), sum(theirs)
 
 
 def _times(process: int) -> tuple[float, float]:
@@ -170,7 +180,8 @@ def _times(process: int) -> tuple[float, float]:
     return own / TICKS, theirs / TICKS
 
 
-def _children() -> float:
+def children_cpu() -> float:
+    """Seconds of CPU of all that this process has started and seen end."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -39,7 +39,7 @@ def aims(results: Results) -> Iterator[Cells]:
 
 def times(results: Results) -> Iterator[Cells]:
     rounds = results.rounds
-    yield _times("single command", [each.single for each in rounds])
+    yield _times("single command", [each.single.seconds for each in rounds])
     yield _times("two workers", [each.ours.seconds for each in rounds])
     if results.lone:
         yield _times("one worker", results.lone)
@@ -47,8 +47,10 @@ def times(results: Results) -> Iterator[Cells]:
     for stage in rounds[0].ours.stages:
         spans = [each.ours.stages[stage] for each in rounds]
         yield _times(f"stage {stage}", [end - begin for begin, end in spans])
-    yield _times("CPU of all", [each.ours.cpu for each in rounds])
-    yield _times("CPU that is not ffmpeg's", [each.ours.other for each in rounds])
+    yield _times("CPU of the single command", [each.single.cpu for each in rounds])
+    yield _times("CPU of two workers and all that they started", [each.ours.cpu for each in rounds])
+    yield _times("of this, not ffmpeg's", [each.ours.other for each in rounds])
+    yield _times("CPU until the workers were ready, not counted", [each.ours.start for each in rounds])
 
 
 def _times(subject: str, values: list[float]) -> Cells:

@@ -4,9 +4,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.media import ladder
+from bench.media.fleet import children_cpu
 
 
 def command(ffmpeg: str, clip: Path, folder: Path, threads: int) -> list[str]:
@@ -23,17 +25,24 @@ def command(ffmpeg: str, clip: Path, folder: Path, threads: int) -> list[str]:
     ]
 
 
-def run(ffmpeg: str, clip: Path, folder: Path, threads: int) -> float:
-    """Seconds that it takes."""
+@dataclass(frozen=True)
+class Alone:
+    """One run."""
+
+    seconds: float
+    cpu: float
+
+
+def run(ffmpeg: str, clip: Path, folder: Path, threads: int) -> Alone:
     folder.mkdir()
-    began = time.monotonic()
+    spent, began = children_cpu(), time.monotonic()
     subprocess.run(command(ffmpeg, clip, folder, threads), check=True)
-    seconds = time.monotonic() - began
+    alone = Alone(time.monotonic() - began, children_cpu() - spent)
     shutil.rmtree(folder)
-    return seconds
+    return alone
 
 
 def best_threads(ffmpeg: str, clip: Path, folder: Path, candidates: Iterable[int]) -> dict[int, float]:
     """How long it takes with each number of threads, the best first; the better of two tries counts."""
-    tried = {threads: min(run(ffmpeg, clip, folder, threads) for _ in range(2)) for threads in candidates}
+    tried = {threads: min(run(ffmpeg, clip, folder, threads).seconds for _ in range(2)) for threads in candidates}
     return dict(sorted(tried.items(), key=lambda pair: pair[1]))
