@@ -69,7 +69,7 @@ async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done
 
 async def everything_is_told(here: House, job_id: int) -> None:
     tasks = await here.tasks(job_id)
-    assert {(task.status, task.token) for task in tasks} <= {(TaskStatus.DONE, 1), (TaskStatus.SKIPPED, 0)}
+    assert {(task.status, task.attempt) for task in tasks} <= {(TaskStatus.DONE, 1), (TaskStatus.SKIPPED, 0)}
     steps = await here.steps(job_id)
     names = [stage.name for stage in (await here.engine.job(job_id)).stages]
     made = sorted((names[step.stage], step.part) for step in steps)
@@ -210,6 +210,28 @@ async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
         job = (await here.made(tmp_path / source)).job
         assert (job.status, job.error["stage"]) == (JobStatus.FAILED, "validate")
         assert "lies outside the folders" in job.error["cause"]["message"]
+
+
+async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path) -> None:
+    """A mark that takes a careless pattern for ever, and more text than anybody reads."""
+    mark = "<c" + 200 * ".a"
+    (tmp_path / "mark.srt").write_text(f"1\n00:00:00,500 --> 00:00:01,000\n{mark}\n")
+    cue = "\n".join(20 * ["long " * 200])
+    cues = (f"{number}\n00:00:00,{number:03} --> 00:00:01,000\n{cue}\n" for number in range(1, 1000))
+    (tmp_path / "long.srt").write_text("\n".join(cues))
+    ffmpeg(
+        BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25",
+        *("-i", str(tmp_path / "mark.srt"), "-i", str(tmp_path / "long.srt")),
+        *("-map", "0", "-map", "1", "-map", "2", "-t", "2", *X264.split(), "-c:s", "srt", str(tmp_path / "film.mkv")),
+    )  # fmt: skip
+    async with house(tmp_path) as here:
+        stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
+        (kept,) = stream.manifest["captions"]
+        assert mark.replace("<", "&lt;") in stream.path(kept["file"]).read_text()
+        _, refused = await here.tasks(stream.detail.job.id, "captions")
+        assert (refused.status, refused.attempt) == (TaskStatus.ERROR, 1)
+        assert "the text is longer than 16,777,216 bytes" in refused.error["message"]
+        assert refused.error["message"] and stream.detail.job.degraded == ["captions"]
 
 
 async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None:
