@@ -1,5 +1,6 @@
 """Cues for small pictures, and captions of strangers."""
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -99,6 +100,12 @@ def test_what_is_not_webvtt_is_refused(data: bytes) -> None:
 def test_captions_of_many_megabytes_are_refused() -> None:
     with pytest.raises(MalformedCaptions, match="bytes of captions"):
         webvtt.clean(b"WEBVTT" + bytes(webvtt.MOST_BYTES))
+
+
+def test_a_mark_that_never_ends_takes_no_longer_than_it_is_long() -> None:
+    began = time.process_time()
+    assert clean(f"{CUE}\n<c{'.a' * 24}&") == f"{CUE}\n&lt;c{'.a' * 24}&\n"
+    assert time.process_time() - began < 0.2, "it doubles with every class, and holds up the whole worker"
 
 
 def test_a_byte_order_mark_does_not_matter() -> None:

@@ -33,7 +33,7 @@ from reelstate.media.address import parse_address
 from reelstate.media.advance import Advance
 from reelstate.media.boxes import Fragmented
 from reelstate.media.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
-from reelstate.media.ending import BadInput, ToolFailed
+from reelstate.media.ending import BadInput, Kind, ToolFailed
 from reelstate.media.errors import SourceError, SourceUnseekable
 from reelstate.media.facts import SourceFacts
 from reelstate.media.grid import Chunk
@@ -293,8 +293,15 @@ class Stages:
         async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             path = folder / "raw.vtt"
             argv = commands.captions(build.path, plan, track, str(source), str(path))
-            await self._studio.run(task, argv, folder, reads=[source], limits=Limits(timeout=SMALL_WORK))
-            cleaned = webvtt.clean(await asyncio.to_thread(path.read_bytes))
+            # What comes is read into memory, and a source may hold gigabytes of it.
+            limits = Limits(timeout=SMALL_WORK, file_size=webvtt.MOST_BYTES)
+            try:
+                await self._studio.run(task, argv, folder, reads=[source], limits=limits)
+            except ToolFailed as failed:
+                if failed.kind is Kind.FILE_TOO_LARGE:
+                    raise Fail(f"the text is longer than {webvtt.MOST_BYTES:,} bytes") from failed
+                raise
+            cleaned = await asyncio.to_thread(_cleaned, path)
             made = folder / "captions.vtt"
             await asyncio.to_thread(made.write_text, cleaned.text, encoding="utf-8")
             kept = await self._studio.keep(task, made, made.name)
@@ -449,6 +456,10 @@ class _Listening:
     async def hear(self, advance: Advance) -> None:
         if advance.out_time_us:
             await self._task.progress(WHILE_ENCODING * min(advance.out_time_us / self._microseconds, 1))
+
+
+def _cleaned(path: Path) -> webvtt.Captions:
+    return webvtt.clean(path.read_bytes())
 
 
 def _parsed_audio(path: Path, plan: Plan) -> Fragmented:

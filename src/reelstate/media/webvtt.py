@@ -17,7 +17,7 @@ MOST_CUE: Final = 4096
 _TIME = r"(?:(\d{2,4}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
 _TIMING = re.compile(rf"{_TIME}[ \t]+-->[ \t]+{_TIME}(?:[ \t]+(.*))?", re.ASCII)
 _SETTING = re.compile(r"(?:vertical:(?:rl|lr)|(?:line|position|size|align):[a-z0-9,.%-]+)", re.ASCII)
-_MARK = re.compile(r"</?(?:[biu]|c|ruby|rt|v|lang)(?:\.[\w.-]+)*(?:[ \t][^<>&]*)?>|<[\d:.]+>|<|>", re.ASCII)
+_MARK = re.compile(r"</?(?:[biu]|c|ruby|rt|v|lang)(?:\.[\w.-]+)?(?:[ \t][^<>&]*)?>|<[\d:.]+>|<|>", re.ASCII)
 
 
 class MalformedCaptions(ReelstateError):
