@@ -237,6 +237,14 @@ async def test_a_server_that_drips_is_not_waited_for(server: WebServer, tmp_path
             await fetch(parse_address(server.url("/a.mp4")), tmp_path / "a", rules)
 
 
+async def test_a_part_that_comes_in_drips_is_not_waited_for(server: WebServer) -> None:
+    server.scripts["/a.mp4"] = dripping()
+    rules = Rules(hosts=RULES.hosts, part=0.3)
+    with pytest.raises(SourceUnavailable, match=r"took longer than 0\.3 s for a part"):
+        async with asyncio.timeout(4), reading(parse_address(server.url("/a.mp4")), rules):
+            pass
+
+
 @pytest.mark.parametrize(
     "line, kind",
     [

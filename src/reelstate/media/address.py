@@ -67,6 +67,8 @@ class Rules:
     connect: float = 10.0
     idle: float = 60.0
     """How long a server may say nothing."""
+    part: float = 120.0
+    """How long the answer to a question for a part may take as a whole: nobody waits for one that comes in drips."""
     total: float = 12 * 3600.0
     attempts: int = 5
     """How often a broken download is taken up again without a byte gained."""

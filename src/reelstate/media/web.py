@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, Self, TypeVar
 
 import httpx
 
@@ -28,6 +28,7 @@ from reelstate.media.errors import SourceUnavailable, UnusableSource
 from reelstate.media.fetched import Fetched, Progress, check_limit
 from reelstate.media.reader import BLOCK, BlockReader, HeadReader, Reader
 
+T = TypeVar("T")
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 Numeric = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -107,12 +108,8 @@ class Web:
     @asynccontextmanager
     async def reading(self, url: str) -> AsyncIterator[Reader]:
         """Read a source in parts, without fetching it."""
-        async with self._opened(url, {"Range": f"bytes=0-{BLOCK - 1}"}) as answer:
-            if answer.response.status_code == PARTIAL and answer.span is not None:
-                first, size = await _body(answer, BLOCK), answer.span[1]
-            else:
-                first, size = await _body(answer, HEAD + 1), -1
-        if size >= 0:
+        first, size, answer = await self._in_time(url, self._beginning(url))
+        if size is not None:
             self._check_size(url, size)
             parts = Parts(self, answer.url, size, answer.validator)
             yield BlockReader(parts.fetch, size, first)
@@ -121,6 +118,16 @@ class Web:
             yield HeadReader(first[:HEAD], len(first) if whole else answer.length, whole=whole)
 
     async def part(self, url: str, offset: int, length: int, validator: str | None) -> bytes:
+        return await self._in_time(url, self._part(url, offset, length, validator))
+
+    async def _beginning(self, url: str) -> tuple[bytes, int | None, Answer]:
+        """The first part, and how long the whole is; more of it, and no length, where a server does not serve parts."""
+        async with self._opened(url, {"Range": f"bytes=0-{BLOCK - 1}"}) as answer:
+            if answer.response.status_code == PARTIAL and answer.span is not None:
+                return await _body(answer, BLOCK), answer.span[1], answer
+            return await _body(answer, HEAD + 1), None, answer
+
+    async def _part(self, url: str, offset: int, length: int, validator: str | None) -> bytes:
         wanted = {"Range": f"bytes={offset}-{offset + length - 1}"}
         if validator is not None:
             wanted["If-Range"] = validator
@@ -130,6 +137,15 @@ class Web:
                     f"{shown(url)} changed while it was read", hint="it is read again at the next attempt"
                 )
             return await _body(answer, length)
+
+    async def _in_time(self, url: str, work: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self._rules.part):
+                return await work
+        except TimeoutError:
+            raise SourceUnavailable(
+                f"{shown(url)} took longer than {self._rules.part:g} s for a part", hint="it is tried again"
+            ) from None
 
     async def _download(self, url: str, download: Download) -> Fetched:
         failures = 0
