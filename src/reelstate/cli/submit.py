@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Annotated
@@ -26,6 +27,8 @@ from reelstate.media.package import MASTER
 from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 
+PUBLIC_PATIENCE = 15.0
+LOOK_EVERY = 0.1
 QUOTED = """write it as --spec '{"file": "a.mp4"}', --spec @file.json, or --spec - for standard input"""
 
 
@@ -148,8 +151,20 @@ async def finish(
     if document is not None:
         print_json({**detail_document(detail), "verdict": answer.verdict})
     elif completed and detail.job.video_id is not None:
-        console().print(Text(f"plays: {plays_at(storage_url, detail.job.video_id)}"), soft_wrap=True)
+        await _tell_place(engine, detail.job.video_id, storage_url)
     return 0 if completed else 1
+
+
+async def _tell_place(engine: Engine, video_id: int, storage_url: str) -> None:
+    """Where a video plays, as soon as it does: its public place follows the store, by the hand of a keeper."""
+    place = plays_at(storage_url, video_id)
+    end = time.monotonic() + PUBLIC_PATIENCE
+    while (video := (await engine.video(video_id)).video).published != video.current:
+        if time.monotonic() > end:
+            console().print(Text(f"will play, once a keeper runs (`reel up`): {place}"), soft_wrap=True)
+            return
+        await asyncio.sleep(LOOK_EVERY)
+    console().print(Text(f"plays: {place}"), soft_wrap=True)
 
 
 def plays_at(storage_url: str, video_id: int) -> str:

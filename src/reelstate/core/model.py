@@ -315,6 +315,8 @@ class Video:
     """The version that an operator chose; None for the newest completed one."""
     current: int | None
     """The version that plays."""
+    published: int | None
+    """The version that its public place shows: a moment behind the current one at most, while a keeper is there."""
     latest: int | None
     """The version that was submitted last."""
     version: int

@@ -256,7 +256,7 @@ def _job_statuses(statuses: Collection[VideoStatus]) -> list[str]:
 
 
 def _video(row: Row) -> Video:
-    video_id, title, source, user_id, pinned, current, latest, latest_status, *rest = row
+    video_id, title, source, user_id, pinned, current, published_job, latest, latest_status, *rest = row
     version, actor, reason, created_at, changed_at, deleted_at = rest
     status = None if latest_status is None else known_status(JobStatus, latest_status)
     return Video(
@@ -267,6 +267,7 @@ def _video(row: Row) -> Video:
         status=video_status(current, status),
         pinned=pinned,
         current=current,
+        published=published_job,
         latest=latest,
         version=version,
         actor=actor,

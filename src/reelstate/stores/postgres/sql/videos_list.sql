@@ -1,5 +1,5 @@
 -- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
-SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id), latest.id, latest.status,
+SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id), v.published, latest.id, latest.status,
        v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at
 FROM reelstate.videos v
 LEFT JOIN LATERAL (

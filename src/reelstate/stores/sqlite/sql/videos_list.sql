@@ -18,8 +18,8 @@ WITH wanted AS (
     FROM wanted AS v
     WHERE :deleted OR v.deleted_at IS NULL
 )
-SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.completed), f.latest, l.status, f.version,
-       f.actor, f.reason, f.created_at, f.changed_at, f.deleted_at
+SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.completed), f.published, f.latest, l.status,
+       f.version, f.actor, f.reason, f.created_at, f.changed_at, f.deleted_at
 FROM found AS f LEFT JOIN jobs AS l ON l.id = f.latest
 WHERE :statuses IS NULL
    OR CASE WHEN f.completed IS NOT NULL THEN :ready ELSE l.status IN (SELECT value FROM json_each(:statuses)) END
