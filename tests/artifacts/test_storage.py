@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reelstate.artifacts import bucket
 from reelstate.artifacts.bucket import SMALL
 from reelstate.artifacts.faults import cause, folder_fault
 from reelstate.artifacts.folder import INCOMING, Folder
@@ -19,6 +20,7 @@ from reelstate.core.errors import (
     StorageMissing,
     StorageUnavailable,
 )
+from tests.media.web_server import TAG, Request, WebServer, silent
 
 KEY = "versions/7/encode/0/3/720p.mp4"
 
@@ -290,3 +292,25 @@ def test_the_cause_of_a_failed_call_is_not_lost_behind_its_address() -> None:
     assert cause(f"Generic S3 error: {call}HTTP error: error sending request") == (
         "Generic S3 error: HEAD http://host: HTTP error: error sending request"
     )
+
+
+async def test_an_object_may_take_long_as_long_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slowly(request: Request) -> None:
+        await request.head("200 OK", Content_Length=8, ETag=TAG, Last_Modified="Wed, 21 Oct 2015 07:28:00 GMT")
+        for sign in b"patience":
+            await request.send(bytes([sign]))
+            await asyncio.sleep(0.25)
+
+    impatient = {name: "1s" if value == "60s" else value for name, value in bucket.CLIENT.items()}
+    monkeypatch.setattr(bucket, "CLIENT", impatient)
+    monkeypatch.setattr(bucket, "RETRIES", {**bucket.RETRIES, "max_retries": 0})
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "something")
+    async with WebServer.running() as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
+        server.scripts = {"/slow/film": slowly, "/slow/never": silent(b"pat")}
+        storage = open_storage("s3://slow")
+        assert (await storage.download("film", tmp_path / "film")).sha256 == sha256(b"patience")
+        with pytest.raises(StorageUnavailable):
+            async with asyncio.timeout(5):
+                await storage.download("never", tmp_path / "film")

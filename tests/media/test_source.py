@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.artifacts.bucket import Bucket
+from reelstate.artifacts.bucket import SMALL, Bucket
 from reelstate.config import Settings
 from reelstate.media.address import BucketAddress, LocalAddress, Rules, WebAddress, parse_address, rules_of
 from reelstate.media.errors import UnusableSource
@@ -118,6 +118,18 @@ async def test_a_file_that_is_missing_or_too_large_is_told(root: Path, tmp_path:
     with pytest.raises(UnusableSource) as large:
         await fetch(LocalAddress(tmp_path / "outside.mp4"), tmp_path / "copy", Rules(limit=999_999))
     assert large.value.kind == "too_large"
+
+
+async def test_the_way_of_an_object_is_heard_of(bucket_url: str, tmp_path: Path) -> None:
+    """Who hears nothing for long takes it for a stall."""
+    size = 2 * SMALL + 5
+    await Bucket(bucket_url).put_bytes("a.mp4", bytes(size))
+    heard: list[tuple[int, int | None]] = []
+    address = parse_address(f"{bucket_url}/a.mp4")
+    await fetch(address, tmp_path / "a", Rules(), on_progress=lambda *so_far: heard.append(so_far))
+    assert len(heard) > 1
+    assert heard == sorted(heard)
+    assert heard[-1] == (size, size)
 
 
 async def test_an_object_is_read_and_fetched(bucket_url: str, tmp_path: Path) -> None:

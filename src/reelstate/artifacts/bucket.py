@@ -30,7 +30,8 @@ BATCH: Final = 1_000
 CLIENT: Final = {
     "allow_http": True,  # an endpoint says by its own address whether it speaks TLS; the clouds' own ones all do
     "connect_timeout": "5s",
-    "timeout": "60s",
+    "read_timeout": "60s",  # how long a server may say nothing
+    "timeout": "12h",  # how long one call may take, and a large source may take long: left out, it would be 30 s
 }
 RETRIES: Final = {"max_retries": 3, "retry_timeout": timedelta(seconds=30)}
 """Short, because the engine tries a task again, perhaps elsewhere."""
@@ -82,11 +83,13 @@ class Bucket:
                 return bytes(await (await obstore.get_async(self._store, self._checked(key))).bytes_async())
             return await self._range(self._checked(key), start or 0, length)
 
-    async def download(self, key: str, path: Path, *, sha256: str | None = None) -> Stored:
+    async def download(
+        self, key: str, path: Path, *, sha256: str | None = None, on_progress: Callable[[int], None] | None = None
+    ) -> Stored:
         part = path.with_name(f"{path.name}.part")
         try:
             with folder_faults(str(part)), part.open("wb") as file:
-                found = await self._hashed(self._checked(key), file)
+                found = await self._hashed(self._checked(key), file, on_progress)
                 await asyncio.to_thread(_finish, file)
             verified(found, sha256)
             part.replace(path)
@@ -142,7 +145,9 @@ class Bucket:
         """What is kept under a key, hashed from its bytes; None in the usual case that there is nothing."""
         return await self._hashed(key) if await self.exists(key) else None
 
-    async def _hashed(self, key: str, file: BinaryIO | None = None) -> Stored:
+    async def _hashed(
+        self, key: str, file: BinaryIO | None = None, on_progress: Callable[[int], None] | None = None
+    ) -> Stored:
         """Read an object, into a file if one is given; what it writes to is never read back."""
         digest, size = hashlib.sha256(), 0
         with bucket_faults(self._place(key)):
@@ -152,6 +157,8 @@ class Bucket:
                 await asyncio.to_thread(digest.update, chunk)
                 if file is not None:
                     await asyncio.to_thread(file.write, chunk)
+                if on_progress is not None:
+                    on_progress(size)
         return Stored(key, size, digest.hexdigest())
 
     async def _send(self, key: str, path: Path, size: int) -> Stored:

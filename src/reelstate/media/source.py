@@ -155,10 +155,14 @@ async def _part(address: BucketAddress, offset: int, length: int) -> bytes:
 
 async def _object(address: BucketAddress, path: Path, rules: Rules, on_progress: Progress | None) -> Fetched:
     size = await _object_size(address, rules)
+
+    def hear(so_far: int) -> None:
+        check_limit(str(address), so_far, rules.limit)
+        if on_progress is not None:
+            on_progress(so_far, size)
+
     with _object_faults(address):
-        stored = await _bucket(address).download(address.key, path)
-    if on_progress is not None:
-        on_progress(stored.size, size)
+        stored = await _bucket(address).download(address.key, path, on_progress=hear)
     return Fetched(stored.size, stored.sha256)
 
 
