@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from reelstate.core.errors import InvalidRequest
+from reelstate.media.order import Order
 from reelstate.media.profile import SCHEMA, Profile, load, names, parse
 
 GOOD: dict[str, Any] = {
@@ -176,3 +177,15 @@ def test_a_document_of_another_kind_is_refused() -> None:
     with pytest.raises(InvalidRequest) as caught:
         parse(["720p"])
     assert caught.value.field == "profile"
+
+
+@pytest.mark.parametrize("name", ["secret.yaml", "secret.json"])
+def test_a_spec_names_no_file_of_the_worker(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("[hunter2]")
+    with pytest.raises(InvalidRequest, match="no profile is called") as refused:
+        Order.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
+    assert "hunter2" not in str(refused.value)
+    (tmp_path / name).write_text(json.dumps(GOOD))
+    with pytest.raises(InvalidRequest, match="no profile is called"):
+        Order.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
+    assert Order.of({"source": "/a.mp4", "profile": GOOD}).profile == parse(GOOD)

@@ -9,7 +9,7 @@ from typing import Any
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.address import parse_address
 from reelstate.media.plan import chosen
-from reelstate.media.profile import DEFAULT, Profile, load
+from reelstate.media.profile import DEFAULT, Profile, given
 
 Json = Any
 
@@ -30,7 +30,7 @@ class Order:
         if not isinstance(spec, Mapping) or not isinstance(spec.get("source"), str):
             raise InvalidRequest("spec.source", "is missing", hint='a path or an address: {"source": "/films/a.mp4"}')
         parse_address(spec["source"])
-        profile, qualities = load(spec.get("profile") or DEFAULT), spec.get("qualities")
+        profile, qualities = given(spec.get("profile") or DEFAULT), spec.get("qualities")
         if qualities is not None and not isinstance(qualities, list):
             raise InvalidRequest("spec.qualities", "is not a list", hint='for example ["720p", "360p"]')
         chosen(profile, qualities)

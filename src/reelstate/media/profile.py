@@ -187,15 +187,20 @@ def names() -> tuple[str, ...]:
 
 def load(profile: str | Path | Mapping[str, Any] = DEFAULT) -> Profile:
     """A profile by name, from a file (.json, .yaml, .yml), or from a document; `InvalidRequest` names the mistake."""
+    if isinstance(profile, Path) or (isinstance(profile, str) and _is_file(profile)):
+        return parse(_read(Path(profile)))
+    return given(profile, "give a .json or .yaml file")
+
+
+def given(profile: Any, otherwise: str = "give the profile itself, as an object") -> Profile:
+    """A profile as a spec gives it, by name or whole: what files a worker has is not for a spec to ask."""
     if isinstance(profile, Mapping):
         return parse(profile)
-    if isinstance(profile, Path) or _is_file(profile):
-        return parse(_read(Path(profile)))
     if profile not in names():
         raise InvalidRequest(
             "profile",
-            f"no profile is called {profile!r}",
-            hint=f"profiles: {', '.join(names())}; or give a .json or .yaml file",
+            f"no profile is called {_shown(profile)}",
+            hint=f"profiles: {', '.join(names())}; or {otherwise}",
         )
     return parse(json.loads((_shipped() / f"{profile}.json").read_text("utf-8")))
 
@@ -304,8 +309,8 @@ def _shipped() -> Any:
     return resources.files("reelstate.media") / "profiles"
 
 
-def _is_file(profile: Any) -> bool:
-    return isinstance(profile, str) and profile.endswith((".json", ".yaml", ".yml"))
+def _is_file(profile: str) -> bool:
+    return profile.endswith((".json", ".yaml", ".yml"))
 
 
 def _read(path: Path) -> Any:
