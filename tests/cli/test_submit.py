@@ -154,6 +154,16 @@ def test_a_film_becomes_a_video(reel: Reel) -> None:
     assert (video["id"], video["title"], video["source"]) == (answer.json["video"], "a film.mp4", source)
 
 
+def test_a_film_of_the_web_is_not_called_by_the_secrets_of_its_address(reel: Reel) -> None:
+    reel.engine(declared)
+    source = "https://ada:hunter2@films.example/a%20film.mp4?X-Signature=hunter2"
+    video = reel("submit", "transcode", source, "--json").json["video"]
+    assert reel("videos", "show", video, "--json").json["title"] == "a film.mp4"
+    words = reel("videos", "show", video).words
+    assert "from https://films.example/a%20film.mp4?…" in words
+    assert "hunter2" not in words
+
+
 @pytest.mark.parametrize(
     "arguments, told",
     [

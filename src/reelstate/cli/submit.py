@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +21,7 @@ from reelstate.cli.session import opened, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
-from reelstate.media.address import parse_address
+from reelstate.media.address import name_in, parse_address
 from reelstate.media.order import Order
 from reelstate.media.package import MASTER
 from reelstate.services.engine import Engine
@@ -103,7 +103,7 @@ def of_film(submission: Submission, film: str, title: str | None, wanted: dict[s
     if submission.pipeline != TRANSCODE:
         raise typer.BadParameter(f"only {TRANSCODE} takes one; others are told by --spec", param_hint="FILM")
     place = source_address(film)
-    video = NewVideo(source=place, title=title or PurePath(film).name)
+    video = NewVideo(source=place, title=title or name_in(film))
     spec = {**submission.spec, **wanted}
     Order.of({"source": place, **spec})
     return replace(submission, spec=spec, video=video)

@@ -14,6 +14,7 @@ from reelstate.cli.page import took, what
 from reelstate.cli.terminal import age, cut, moment, now, rough, status, table
 from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.media.address import shown_source
 from reelstate.media.quality import Quality
 
 
@@ -29,7 +30,7 @@ def videos_table(videos: Sequence[Video]) -> Table:
             *([cut(video.user_id)] if users else []),
             rough((now() - video.created_at).total_seconds()),
             _plays(video),
-            cut(video.title or video.source),
+            cut(video.title or shown_source(video.source)),
         )
     return made
 
@@ -57,7 +58,7 @@ def telling_version(detail: VideoDetail) -> VideoVersion | None:
 
 def _head(video: Video) -> RenderableType:
     title = Text.assemble(f"video {video.id} ", (video.title, "bold"), " ", _status(video))
-    facts = [f"from {video.source}", *([f"for {video.user_id}"] if video.user_id else [])]
+    facts = [f"from {shown_source(video.source)}", *([f"for {video.user_id}"] if video.user_id else [])]
     facts.append(f"since {moment(video.created_at)} ({age(video.created_at)})")
     return Group(title, Text(" · ".join(facts), style="dim"))
 

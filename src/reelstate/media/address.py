@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
+from reelstate.core.outcome import without_passwords
 from reelstate.media.errors import UnusableSource
 
 BUCKETS: Final = ("s3", "gs", "az")
@@ -106,6 +107,20 @@ def shown(url: str) -> str:
     """A web address as people may see it."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{'?…' if parts.query else ''}"
+
+
+def shown_source(source: str) -> str:
+    """Any source as people may see it."""
+    try:
+        return str(parse_address(source))
+    except UnusableSource:
+        return without_passwords(source)
+
+
+def name_in(source: str) -> str:
+    """What a source is called: the last word of its path, without what follows it in a web address."""
+    path = unquote(urlsplit(source).path) if source.lower().startswith(("http://", "https://")) else source
+    return PurePosixPath(path).name
 
 
 def _local(text: str) -> LocalAddress:
