@@ -33,11 +33,11 @@ class Shipped:
 
 def players() -> Path:
     """The folder of the packages of players."""
-    return _installed("players") / "node_modules"
+    return installed(HERE / "players") / "node_modules"
 
 
 def shipped_browser() -> Shipped:
-    folder = _installed("shipped", _unpack_browser)
+    folder = installed(HERE / "shipped", _unpack_browser)
     return Shipped(folder / "chromium", folder / "lib")
 
 
@@ -48,9 +48,9 @@ def _unpack_browser(folder: Path) -> None:
     _run("tar", "--extract", "--file", "lib.tar", folder=folder)
 
 
-def _installed(name: str, unpack: Callable[[Path], None] = lambda folder: None) -> Path:
+def installed(wanted: Path, unpack: Callable[[Path], None] = lambda folder: None) -> Path:
     """A folder in which npm has installed what is locked; whoever comes second finds the work of the first."""
-    lists = [HERE / name / each for each in LISTS]
+    name, lists = wanted.name, [wanted / each for each in LISTS]
     locked = hashlib.sha256(b"".join(path.read_bytes() for path in lists)).hexdigest()[:16]
     folder = BUILD / f"{name}-{locked}"
     if folder.exists():

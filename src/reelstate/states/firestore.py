@@ -1,0 +1,292 @@
+"""States in Firestore: for fleets that share a Google Cloud project and no database.
+
+A write is one transaction: it reads the job (is it still the same?), the newest state (which version is next?) and the
+log document of its event (was this written before?), and writes the state and a new log document. Writers of other
+keys never wait for it. What that costs: a collection whose documents are indexed by time takes some 500 writes a
+second, so a job does too; and readers go by the time of commits, not by a counter (see `firestore_log`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import ModuleType
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+from reelstate.core.errors import InvalidRequest, NotFound, StoreError, StoreUnavailable
+from reelstate.core.state import (
+    BEGINNING,
+    FINISHED,
+    State,
+    StateJob,
+    StateKey,
+    StateWrite,
+    aggregate,
+    checked_job,
+)
+from reelstate.states.feed import FIRST_PAUSE, Feed
+from reelstate.states.firestore_documents import (
+    JOBS,
+    LOG,
+    STATES,
+    TIMESTAMP,
+    job_from,
+    job_name,
+    log_name,
+    state_fields,
+    state_from,
+    state_name,
+)
+from reelstate.states.firestore_log import FirestoreLog, where
+from reelstate.states.memory import following, require_generation, require_same
+
+EMULATOR: Final = "FIRESTORE_EMULATOR_HOST"
+MILLISECOND: Final = 1_000_000
+BATCH: Final = 300
+ATTEMPTS: Final = 20
+"""Of a transaction that meets another one."""
+
+Answer = TypeVar("Answer")
+
+
+class FirestoreStore:
+    """The states of one project, which is never guessed. `calls` bounds how many calls are under way at once."""
+
+    def __init__(
+        self,
+        project_id: str,
+        *,
+        database: str = "(default)",
+        collection: str = JOBS,
+        calls: int | None = None,
+        pause: float = FIRST_PAUSE,
+    ) -> None:
+        if not project_id:
+            raise InvalidRequest("project_id", "is empty", hint="name the Google Cloud project: it is never guessed")
+        self._library = library()
+        self._client = self._library.AsyncClient(project=project_id, database=database)
+        self._jobs = self._client.collection(collection)
+        self._calls = asyncio.Semaphore(calls) if calls else contextlib.nullcontext()
+        self._pause = pause
+        self._tick = MILLISECOND if EMULATOR in os.environ else 0
+        self._writing: WeakValueDictionary[tuple[str, StateKey], asyncio.Lock] = WeakValueDictionary()
+        self._opening = asyncio.Lock()
+        self._logs: dict[tuple[str, int], FirestoreLog] = {}
+        self._feeds: dict[tuple[str, int], Feed[State]] = {}
+
+    async def open_job(self, job: StateJob) -> StateJob:
+        wanted = checked_job(job)
+        document = self._document(wanted.job_id)
+
+        async def flow(transaction: Any) -> StateJob:
+            (about,) = await self._read(transaction, document)
+            if about.exists and not about.get("deleted"):
+                return job_from(wanted.job_id, about.to_dict())
+            made = replace(wanted, generation=about.get("generation") + 1 if about.exists else 1)
+            transaction.set(document, self._job_fields(made))
+            return made
+
+        stored, _ = await self._transaction(flow)
+        require_same(wanted, stored)
+        return stored
+
+    async def find_job(self, job_id: str) -> StateJob:
+        async with self._asking():
+            snapshot = await self._document(job_id).get()
+        fields = snapshot.to_dict()
+        if fields is None or fields["deleted"]:
+            raise NotFound("states of job", job_id)
+        return job_from(job_id, fields)
+
+    async def write(self, write: StateWrite, generation: int) -> State:
+        key = StateKey(write.task, write.tag)
+        lock = self._writing.setdefault((write.job_id, key), asyncio.Lock())
+        async with lock:  # whoever writes next in this process would only meet this transaction and begin again
+            job, stored, fields, committed = await self._written(write, key, generation)
+        if job is None:
+            raise NotFound("states of job", write.job_id)
+        require_generation(job, generation)
+        if (log := self._logs.get((write.job_id, generation))) is not None and fields:
+            log.wrote(fields, committed)
+        return stored if not fields else state_from(write.job_id, fields, committed)
+
+    async def states(self, job_id: str) -> Sequence[State]:
+        """One document is read, to know that the job is still the same; the rest is known from the listener."""
+        log = await self._log(await self.find_job(job_id))
+        return log.states()
+
+    async def feed(self, job: StateJob) -> Feed[State]:
+        require_generation(await self.find_job(job.job_id), job.generation)
+        log = await self._log(job)
+        return self._feeds.setdefault((job.job_id, job.generation), Feed(log, pause=self._pause))
+
+    async def delete_job(self, job_id: str) -> bool:
+        """The tombstone comes first: what is left when this is cut short is of a generation that nobody reads."""
+        document = self._document(job_id)
+
+        async def flow(transaction: Any) -> int | None:
+            (about,) = await self._read(transaction, document)
+            if not about.exists or about.get("deleted"):
+                return None
+            transaction.update(document, {"deleted": True})
+            return int(about.get("generation"))
+
+        generation, _ = await self._transaction(flow)
+        if generation is None:
+            return False
+        if (log := self._logs.pop((job_id, generation), None)) is not None:
+            await log.close()
+        for name in (STATES, LOG):
+            await self._purge(document.collection(name), generation)
+        return True
+
+    async def forget(self, *, older: float) -> list[str]:
+        """Every job that is there is looked at: one document each, and the states of those that are left alone."""
+        past = datetime.now(UTC) - timedelta(seconds=older)
+        query = where(self._jobs, "deleted", "==", False)
+        async with self._asking():
+            jobs = [snapshot.to_dict() async for snapshot in query.stream()]
+        found = [job_from(fields["jobID"], fields) for fields in jobs]
+        over = [job.job_id for job in found if await self._finished_before(job, past)]
+        return sorted([job_id for job_id in over if await self.delete_job(job_id)])
+
+    async def close(self) -> None:
+        for feed in self._feeds.values():
+            await feed.close()
+        for log in self._logs.values():
+            await log.close()
+        await self._client._firestore_api.transport.close()  # noqa: SLF001 - the client's own close awaits nothing
+
+    def _document(self, job_id: str) -> Any:
+        return self._jobs.document(job_name(job_id))
+
+    def _job_fields(self, job: StateJob) -> dict[str, Any]:
+        return {
+            "jobID": job.job_id,
+            "numTasks": job.tasks,
+            "tags": list(job.tags),
+            "generation": job.generation,
+            "deleted": False,
+            "createdAt": self._library.SERVER_TIMESTAMP,
+        }
+
+    async def _written(
+        self, write: StateWrite, key: StateKey, generation: int
+    ) -> tuple[StateJob | None, State, dict[str, Any], datetime]:
+        """The job, and either what the same event stored before or the fields of what was stored now, and when."""
+        document = self._document(write.job_id)
+        newest = document.collection(STATES).document(state_name(key))
+        logged = document.collection(LOG).document(log_name(generation, key, write.event_id))
+        nothing = following(None, write, BEGINNING)
+
+        async def flow(transaction: Any) -> tuple[StateJob | None, State, dict[str, Any]]:
+            about, before, first = await self._read(transaction, document, newest, logged)
+            if not about.exists or about.get("deleted"):
+                return None, nothing, {}
+            job = job_from(write.job_id, about.to_dict())
+            if job.generation != generation:
+                return job, nothing, {}
+            if first.exists:
+                return job, state_from(write.job_id, first.to_dict(), first.update_time), {}
+            same = before.exists and before.get("generation") == generation
+            last = state_from(write.job_id, before.to_dict(), before.update_time) if same else None
+            fields = state_fields(following(last, write, BEGINNING), generation)
+            stamped = {**fields, TIMESTAMP: self._library.SERVER_TIMESTAMP}
+            transaction.set(newest, stamped)
+            transaction.create(logged, stamped)
+            return job, nothing, fields
+
+        (job, stored, fields), committed = await self._transaction(flow)
+        return job, stored, fields, committed
+
+    async def _log(self, job: StateJob) -> FirestoreLog:
+        """One listener a job, however many ask."""
+        key = job.job_id, job.generation
+        async with self._opening:
+            if key not in self._logs:
+                document = self._document(job.job_id)
+                log = FirestoreLog(self._client, document, job, self._asking, tick=self._tick, pause=self._pause)
+                await log.open()
+                self._logs[key] = log
+            return self._logs[key]
+
+    async def _purge(self, collection: Any, generation: int) -> None:
+        old = where(collection, "generation", "<=", generation).limit(BATCH)
+        while True:
+            async with self._asking():
+                batch = self._client.batch()
+                found = [snapshot.reference async for snapshot in old.stream()]
+                for reference in found:
+                    batch.delete(reference)
+                if found:
+                    await batch.commit()
+            if len(found) < BATCH:
+                return
+
+    async def _finished_before(self, job: StateJob, past: datetime) -> bool:
+        async with self._asking():
+            query = where(self._document(job.job_id).collection(STATES), "generation", "==", job.generation)
+            snapshots = [snapshot async for snapshot in query.stream()]
+        states = [state_from(job.job_id, snapshot.to_dict(), snapshot.update_time) for snapshot in snapshots]
+        newest = max((state.timestamp for state in states), default=None)
+        return newest is not None and newest <= past and aggregate(job, states).status == FINISHED
+
+    async def _read(self, transaction: Any, *documents: Any) -> list[Any]:
+        """The documents as they stand in a transaction; they come in any order."""
+        found = self._client.get_all(documents, transaction=transaction)
+        named = {snapshot.reference.path: snapshot async for snapshot in found}
+        return [named[document.path] for document in documents]
+
+    async def _transaction(self, flow: Callable[[Any], Awaitable[Answer]]) -> tuple[Answer, datetime]:
+        """What a flow answers, and when it was committed."""
+        from google.api_core.exceptions import AlreadyExists  # noqa: PLC0415 - an extra
+
+        run = self._library.async_transactional(flow)
+        async with self._asking():
+            transaction = self._client.transaction(max_attempts=ATTEMPTS)
+            try:
+                answer = await run(transaction)
+            except AlreadyExists:  # its own commit, whose answer was lost
+                answer = await run(transaction)
+            return answer, transaction.commit_time
+
+    @contextlib.asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
+        async with self._calls:
+            try:
+                yield
+            except Exception as error:
+                if (known := _in_our_words(error)) is None:
+                    raise
+                raise known from error
+
+
+def library() -> ModuleType:
+    try:
+        from google.cloud import firestore  # noqa: PLC0415 - an extra
+    except ImportError:
+        hint = "pip install reelstate[firestore]"
+        raise StoreUnavailable("the client library of Firestore is not installed", hint=hint) from None
+    module: ModuleType = firestore
+    return module
+
+
+def _in_our_words(error: BaseException) -> StoreError | None:
+    """What went wrong in a call. The library hides it behind errors of its own: that it could not roll back, say."""
+    from google.api_core import exceptions  # noqa: PLC0415 - an extra
+
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, exceptions.GoogleAPIError):
+        cause = cause.__cause__ or cause.__context__
+    if cause is None:
+        return None
+    if isinstance(cause, (exceptions.Forbidden, exceptions.Unauthorized)):
+        return StoreError(f"Firestore refused: {cause}", hint="see its roles in docs/guides/states.md")
+    if isinstance(cause, exceptions.ClientError) and not isinstance(cause, exceptions.Aborted):
+        return StoreError(f"Firestore refused: {cause}")
+    return StoreUnavailable(f"Firestore can't be reached: {cause}", hint="the same event id makes another try harmless")

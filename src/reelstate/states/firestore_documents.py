@@ -1,0 +1,129 @@
+"""States as Firestore documents: their names, their fields, and what of a payload a document can hold.
+
+```text
+jobs/{job}                                     numTasks, tags, generation, createdAt, deleted
+jobs/{job}/states/{task}-{tag}                 the newest version of a state
+jobs/{job}/log/{generation}:{task}:{tag}:{event}   every version, each written once
+```
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from reelstate.core.model import Json
+from reelstate.core.state import BEGINNING, Severity, State, StateJob, StateKey
+from reelstate.states.feed import Order
+
+JOBS: Final = "jobs"
+STATES: Final = "states"
+LOG: Final = "log"
+TIMESTAMP: Final = "timestamp"
+
+DEEPEST: Final = 15
+"""Firestore nests 20 levels; the payload is not at the top of its document."""
+RESERVED: Final = re.compile(r"__.*__", re.DOTALL)
+SECOND: Final = 1_000_000_000
+BEFORE_ALL: Final[Order] = (0, 0, 0)
+
+
+class Logged(NamedTuple):
+    """One document of the log, and where it stands: by the time of its commit, then by what is the same everywhere."""
+
+    order: Order
+    state: State
+
+
+def job_name(job_id: str) -> str:
+    """A document may not be called `.`, `..` or `__…__`, and a slash would part the name."""
+    name = quote(job_id, safe="")
+    if name.strip(".") == "" or RESERVED.fullmatch(name):
+        return f"%{ord(name[0]):02X}{name[1:]}"
+    return name
+
+
+def state_name(key: StateKey) -> str:
+    return f"{key.task}-{quote(key.tag, safe='')}"
+
+
+def log_name(generation: int, key: StateKey, event_id: str) -> str:
+    """The event is in the name, so that a repeated write finds the first one by its name."""
+    return f"{generation}:{key.task}:{quote(key.tag, safe='')}:{quote(event_id, safe='')}"
+
+
+def job_from(job_id: str, fields: Mapping[str, Any]) -> StateJob:
+    return StateJob(
+        job_id=job_id, tasks=fields["numTasks"], tags=tuple(fields["tags"]), generation=fields["generation"]
+    )
+
+
+def state_fields(state: State, generation: int) -> dict[str, Any]:
+    """Everything but the time, which is the server's."""
+    held = holds(state.payload)
+    return {
+        "taskID": state.task,
+        "tag": state.tag,
+        "status": state.status,
+        "severity": str(state.severity),
+        "message": state.message,
+        "version": state.version,
+        "eventID": state.event_id,
+        "payload": state.payload if held else None,
+        "payloadText": None if held else json.dumps(state.payload),
+        "schemaVersion": state.schema_version,
+        "generation": generation,
+    }
+
+
+def state_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> State:
+    text = fields["payloadText"]
+    return State(
+        job_id=job_id,
+        task=fields["taskID"],
+        tag=fields["tag"],
+        status=fields["status"],
+        severity=Severity(fields["severity"]),
+        message=fields["message"],
+        payload=fields["payload"] if text is None else json.loads(text),
+        schema_version=fields["schemaVersion"],
+        timestamp=moment(nanoseconds(committed)),
+        version=fields["version"],
+        event_id=fields["eventID"],
+    )
+
+
+def logged_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> Logged:
+    state = state_from(job_id, fields, committed)
+    name = log_name(fields["generation"], state.key, state.event_id)
+    number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:6])
+    return Logged((nanoseconds(committed), state.version, number), state)
+
+
+def holds(payload: Json, depth: int = 0) -> bool:
+    """Whether a document gives a payload back as it was: lists in lists, odd names and great depth are refused."""
+    if depth > DEEPEST:
+        return False
+    if isinstance(payload, dict):
+        named = all(name and not RESERVED.fullmatch(name) for name in payload)
+        return named and all(holds(value, depth + 1) for value in payload.values())
+    if isinstance(payload, list):
+        return all(not isinstance(value, list) and holds(value, depth + 1) for value in payload)
+    return True
+
+
+def nanoseconds(time: datetime) -> int:
+    """Of a time as the client library gives it: its own kind of datetime knows nanoseconds."""
+    whole = int(time.replace(microsecond=0).timestamp())
+    return whole * SECOND + int(getattr(time, "nanosecond", time.microsecond * 1000))
+
+
+def moment(number: int) -> datetime:
+    if number <= 0:
+        return BEGINNING
+    return datetime.fromtimestamp(number // SECOND, UTC).replace(microsecond=number % SECOND // 1000)

@@ -1,0 +1,271 @@
+"""What is Firestore's own: names, cuts, cursors that are times, versions that were missed, and what a project needs."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import google.cloud
+import pytest
+
+from reelstate.core.errors import InvalidRequest, StoreUnavailable
+from reelstate.core.state import State, StateKey
+from reelstate.states import feed, firestore_log
+from reelstate.states.feed import Kind, Message
+from reelstate.states.firestore import EMULATOR, FirestoreStore
+from reelstate.states.firestore_documents import job_name, log_name, state_name
+from reelstate.states.manager import StateManager
+from tests.states.conftest import PROJECT, firestore_states
+from tests.states.emulated import line_to
+
+SECONDS = 30
+
+
+async def manager(store: FirestoreStore, task: int | None = 0, tasks: int = 3) -> StateManager:
+    return await StateManager.open("job", task, tasks, store)
+
+
+async def versions(messages: AsyncGenerator[Message[State], None], count: int) -> list[tuple[int, str, int]]:
+    """The next so many states, whatever else is said between them."""
+    found: list[tuple[int, str, int]] = []
+    async with asyncio.timeout(SECONDS):
+        async for message in messages:
+            if message.item is not None:
+                found.append((message.item.task, message.item.tag, message.item.version))
+            if len(found) == count:
+                break
+    return found
+
+
+@asynccontextmanager
+async def two_stores(project: str) -> Any:
+    """As two processes have them."""
+    async with firestore_states(project) as one:
+        name = one._jobs.id
+        async with firestore_states(project, collection=name) as other:
+            yield one, other
+
+
+async def store_late(store: FirestoreStore, tag: str, version: int, stamped: datetime) -> None:
+    """A version whose commit comes long after the server has stamped it."""
+    fields = {
+        "taskID": 0, "tag": tag, "status": 5, "severity": "info", "message": "", "version": version,
+        "eventID": f"late-{version}", "payload": None, "payloadText": None, "schemaVersion": 1, "generation": 1,
+        "timestamp": stamped,
+    }  # fmt: skip
+    document = store._document("job")
+    batch = store._client.batch()
+    batch.set(document.collection("states").document(state_name(StateKey(0, tag))), fields)
+    batch.create(document.collection("log").document(log_name(1, StateKey(0, tag), f"late-{version}")), fields)
+    await batch.commit()
+
+
+async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
+    firestore_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with line_to(firestore_server) as line, asyncio.timeout(SECONDS):
+        monkeypatch.setenv(EMULATOR, line.address)
+        project = f"cut-{os.getpid()}-{id(line)}"
+        reader = FirestoreStore(project, pause=0.05)
+        monitor = await manager(reader, None)
+        monkeypatch.setenv(EMULATOR, firestore_server)
+        writer = FirestoreStore(project)
+        one = await manager(writer)
+        kinds: list[Kind] = []
+        seen: list[int] = []
+        told = {kind: asyncio.Event() for kind in Kind}
+
+        async def follow() -> None:
+            async with contextlib.aclosing(monitor.subscribe(after="0")) as messages:
+                async for message in messages:
+                    kinds.append(message.kind)
+                    told[message.kind].set()
+                    if message.item is not None:
+                        seen.append(message.item.version)
+                        if message.item.version == 30:
+                            return
+
+        following = asyncio.create_task(follow())
+        for number in range(30):
+            if number in {10, 20}:
+                told[Kind.STALE].clear()
+                await line.cut()
+                await told[Kind.STALE].wait()
+            await one.set_state("a", number)
+            if number in {15, 25}:
+                told[Kind.FRESH].clear()
+                await line.mend()
+                await told[Kind.FRESH].wait()
+        await following
+        await reader.close()
+        await writer.close()
+    assert seen == list(range(1, 31))
+    assert kinds.count(Kind.STALE) == kinds.count(Kind.FRESH) == 2
+    assert kinds.count(Kind.REPLAY_COMPLETE) == 1
+
+
+async def test_two_processes_write_and_everybody_sees_everything_once(firestore_project: str) -> None:
+    tasks, tags, count = 4, 2, 6
+    everything = tasks * tags * count
+    async with two_stores(firestore_project) as (one, other), asyncio.timeout(2 * SECONDS):
+        monitors = [await manager(store, None, tasks) for store in (one, other)]
+
+        async def write(task: int, tag: int) -> None:
+            own = await manager((one, other)[task % 2], task, tasks)
+            for status in range(count):
+                await own.set_state(f"tag-{tag}", status)
+
+        async def read(monitor: StateManager, leaves: int) -> list[tuple[int, str, int]]:
+            """Comes back with its cursor after so many."""
+            cursor = "0"
+            seen: list[tuple[int, str, int]] = []
+            while len(seen) < everything:
+                left = leaves
+                async with contextlib.aclosing(monitor.subscribe(after=cursor)) as messages:
+                    async for message in messages:
+                        cursor = message.cursor
+                        if message.item is not None:
+                            seen.append((message.item.task, message.item.tag, message.item.version))
+                            left -= 1
+                        if not left or len(seen) == everything:
+                            break
+            return seen
+
+        readers = [asyncio.create_task(read(monitor, leaves)) for monitor in monitors for leaves in (everything, 7, 40)]
+        await asyncio.gather(*(write(task, tag) for task in range(tasks) for tag in range(tags)))
+        seen = await asyncio.gather(*readers)
+        for each in seen:
+            assert len(each) == len(set(each)) == everything
+            assert each == seen[0], "all see the same order"
+        assert sorted(seen[0]) == sorted(
+            (task, f"tag-{tag}", version + 1)
+            for task in range(tasks)
+            for tag in range(tags)
+            for version in range(count)
+        )
+        assert len(one._logs) == len(other._logs) == 1, "one listener a process and job"
+
+
+async def test_what_is_older_than_the_tail_is_read_from_the_store(
+    firestore_project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "PAGE", 7)
+    monkeypatch.setattr(firestore_log, "KEPT", 5)
+    async with two_stores(firestore_project) as (one, other):
+        writer = await manager(one)
+        async with contextlib.aclosing(writer.subscribe()) as messages:
+            assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+            for status in range(40):
+                await writer.set_state("a", status)
+            assert await versions(messages, 40) == [(0, "a", version) for version in range(1, 41)]
+        (log,) = one._logs.values()
+        assert len(log._tail) <= 10, "the tail does not grow"
+        for store in (one, other):
+            async with contextlib.aclosing((await manager(store, None)).subscribe(after="0")) as messages:
+                assert await versions(messages, 40) == [(0, "a", version) for version in range(1, 41)]
+
+
+async def test_a_commit_that_took_seconds_is_not_missed_by_a_cursor(firestore_project: str) -> None:
+    async with two_stores(firestore_project) as (one, other):
+        writer = await manager(one)
+        await writer.set_state("a", 1)
+        async with contextlib.aclosing(writer.subscribe(after="0")) as messages:
+            cursor = (await anext(messages)).cursor
+        await store_late(one, "late", 1, datetime.now(UTC) - timedelta(seconds=10))
+        await writer.set_state("a", 2)
+        async with contextlib.aclosing((await manager(other, None)).subscribe(after=cursor)) as messages:
+            assert await versions(messages, 2) == [(0, "late", 1), (0, "a", 2)]
+
+
+async def test_a_version_that_was_missed_is_fetched_before_the_next(firestore_project: str) -> None:
+    async with firestore_states(firestore_project) as store:
+        one = await manager(store)
+        await one.set_state("a", 1)
+        async with contextlib.aclosing(one.subscribe()) as messages:
+            assert await versions(messages, 1) == [(0, "a", 1)]
+            await store_late(store, "a", 2, datetime.now(UTC) - timedelta(hours=1))
+            await one.set_state("a", 3)
+            assert await versions(messages, 2) == [(0, "a", 2), (0, "a", 3)]
+        assert [log.back_filled for log in store._logs.values()] == [1]
+
+
+async def test_the_cache_hears_what_others_write(firestore_project: str) -> None:
+    async with two_stores(firestore_project) as (one, other):
+        monitor = await manager(one, None)
+        assert (await monitor.get_state()).status == 0
+        async with contextlib.aclosing(monitor.subscribe()) as messages:
+            await (await manager(other)).set_state("a", 7)
+            assert await versions(messages, 1) == [(0, "a", 1)]
+        (log,) = one._logs.values()
+        assert [(state.status, state.version) for state in log.states()] == [(7, 1)]
+
+
+async def test_a_payload_of_any_shape_and_a_tag_of_any_letters_come_back(firestore_project: str) -> None:
+    shapes: list[Any] = [[[1, [2]], []], {"__name__": 1}, {"": 1}, 1.0, 2**50, "text", None, {"a": {"b": [1, {}]}}]
+    for _ in range(30):
+        shapes[0] = {"deep": shapes[0]}
+    async with two_stores(firestore_project) as (one, other):
+        writer = await manager(one)
+        for number, shape in enumerate(shapes):
+            await writer.set_state(f"% é:{number}-x.", 1, payload=shape)
+        found = {state.tag: state.payload for state in await other.states("job")}
+    assert found == {f"% é:{number}-x.": shape for number, shape in enumerate(shapes)}
+
+
+@pytest.mark.parametrize("name", [".", "..", "__x__", "a/b", "ü", "job"])
+def test_a_job_has_a_name_that_firestore_takes(name: str) -> None:
+    made = job_name(name)
+    assert made not in {".", ".."}
+    assert not (made.startswith("__") and made.endswith("__"))
+    assert "/" not in made
+    assert (made == name) == (name == "job")
+
+
+async def test_a_deleted_job_leaves_a_tombstone_and_nothing_else(
+    firestore_project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reelstate.states.firestore.BATCH", 3)
+    async with firestore_states(firestore_project) as store:
+        one = await manager(store)
+        for status in range(8):
+            await one.set_state("a", status)
+        await one.delete_job()
+        document = store._document("job")
+        left = [[found.id async for found in document.collection(name).stream()] for name in ("states", "log")]
+        assert left == [[], []]
+        assert (await document.get()).to_dict()["deleted"] is True
+
+
+async def test_calls_are_bounded(firestore_project: str) -> None:
+    async with firestore_states(firestore_project, calls=1) as store:
+        one = await manager(store)
+        async with store._calls:
+            writing = asyncio.create_task(one.set_state("a", 1))
+            _, waiting = await asyncio.wait({writing}, timeout=0.2)
+            assert waiting == {writing}
+        assert (await writing).version == 1
+
+
+async def test_writers_of_one_key_in_two_processes_get_versions_without_a_gap(firestore_project: str) -> None:
+    if PROJECT not in os.environ:
+        pytest.skip(f"THE EMULATOR DOES NOT ISOLATE TRANSACTIONS: name a real project in {PROJECT}")
+    async with two_stores(firestore_project) as (one, other):
+        writers = [await manager(store) for store in (one, other)]
+        written = await asyncio.gather(*(each.set_state("a", 1) for each in writers for _ in range(5)))
+    assert sorted(state.version for state in written) == list(range(1, 11))
+
+
+def test_a_project_is_never_guessed() -> None:
+    with pytest.raises(InvalidRequest, match="project_id"):
+        FirestoreStore("")
+
+
+def test_who_has_not_the_library_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.cloud.firestore", None)
+    monkeypatch.delattr(google.cloud, "firestore", raising=False)
+    with pytest.raises(StoreUnavailable, match=r"pip install reelstate\[firestore\]"):
+        FirestoreStore("project")
