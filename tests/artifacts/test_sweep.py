@@ -89,3 +89,16 @@ async def test_whole_versions_and_sources_are_deleted(storage: Storage) -> None:
     later = datetime.now(UTC) + timedelta(days=2)
     assert await sweep_sources(storage, needed, now=later) == (keys.source("a" * 64),)
     assert not await storage.exists(keys.source("a" * 64))
+
+
+async def test_a_source_that_is_needed_while_others_are_deleted_stays(storage: Storage) -> None:
+    first, second = "a" * 64, "b" * 64
+    for sha256 in (first, second):
+        await storage.put_bytes(keys.source(sha256), b"data")
+
+    async def needed() -> frozenset[str]:
+        return frozenset() if await storage.exists(keys.source(first)) else frozenset({second})
+
+    later = datetime.now(UTC) + timedelta(days=2)
+    assert await sweep_sources(storage, needed, now=later) == (keys.source(first),)
+    assert await storage.exists(keys.source(second))

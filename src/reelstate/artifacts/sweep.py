@@ -85,9 +85,13 @@ async def sweep_versions(storage: Storage, jobs: Iterable[int]) -> int:
 async def sweep_sources(
     storage: Storage, needed: Callable[[], Awaitable[frozenset[str]]], *, now: datetime
 ) -> tuple[str, ...]:
-    """Delete the sources that no job needs. Which those are is asked for after the sources are listed."""
+    """Delete the sources that no job needs. Which those are is asked for after the sources are listed, and again
+    before each goes: to delete many takes a while, in which a job may come to need one that was there all along.
+    """
     found = [each async for each in storage.list(SOURCES)]
-    keys = unneeded(found, await needed(), now=now) if found else ()
-    for key in keys:
-        await storage.delete(key)
-    return keys
+    swept = []
+    for key in unneeded(found, await needed(), now=now) if found else ():
+        if key.rpartition("/")[2] not in await needed():
+            await storage.delete(key)
+            swept.append(key)
+    return tuple(swept)
