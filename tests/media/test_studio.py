@@ -1,10 +1,16 @@
 import asyncio
+import shutil
+import threading
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from reelstate.config import Settings
 from reelstate.media import studio
-from reelstate.media.studio import telling
+from reelstate.media.studio import studio_of, telling
+from tests.media.tools import names_in
 
 
 class Listener:
@@ -28,3 +34,42 @@ async def test_what_takes_long_is_told_again_and_again_until_it_is_over(monkeypa
     before = listener.heard.qsize()
     await asyncio.sleep(0.05)
     assert listener.heard.qsize() == before
+
+
+TASK: Any = SimpleNamespace(job_id=7, stage="encode", part=3, token=1)
+
+
+async def test_a_folder_is_deleted_beside_the_loop_which_others_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, rmtree = [], shutil.rmtree
+
+    def seen(*arguments: Any, **options: Any) -> None:
+        threads.append(threading.current_thread())
+        rmtree(*arguments, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", seen)
+    here = studio_of(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
+    (tmp_path / "reel-7-encode-3-0-killed").mkdir()
+    async with here.folder(TASK) as folder:
+        assert names_in(tmp_path) == [folder.name]
+    assert names_in(tmp_path) == []
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+
+
+async def test_a_folder_goes_with_a_task_that_is_stopped_whenever_that_is(tmp_path: Path) -> None:
+    here = studio_of(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
+
+    async def work() -> None:
+        async with here.folder(TASK):
+            await asyncio.Event().wait()
+
+    for turns in range(6):
+        task = asyncio.create_task(work())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert names_in(tmp_path) == []

@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -72,8 +72,14 @@ class Studio:
     @asynccontextmanager
     async def folder(self, task: Run) -> AsyncIterator[Path]:
         """A folder that only this run of a task uses, and that goes with it."""
-        with scratch_folder(self.scratch, task.job_id, task.stage, task.part, task.token) as folder:
-            yield folder
+        # In threads: to look through a large folder, or to delete a large file, may take seconds.
+        held = ExitStack()
+        scratch = scratch_folder(self.scratch, task.job_id, task.stage, task.part, task.token)
+        entering = asyncio.create_task(asyncio.to_thread(held.enter_context, scratch))
+        try:
+            yield await asyncio.shield(entering)
+        finally:
+            await asyncio.shield(asyncio.create_task(_left(entering, held)))
 
     async def run(
         self,
@@ -101,6 +107,12 @@ class Studio:
         key = keys.made(task.job_id, task.stage, task.part, task.token, file)
         async with telling(task, f"storing {file}"):
             return await self.storage.put_file(key, path)
+
+
+async def _left(entering: asyncio.Task[Path], held: ExitStack) -> None:
+    """Let go of a folder, also of one that a stopped task had only begun to make."""
+    await asyncio.wait([entering])
+    await asyncio.to_thread(held.close)
 
 
 @asynccontextmanager
