@@ -19,6 +19,7 @@ from reelstate.core.model import (
     Step,
     Submission,
     TaskKey,
+    TaskState,
     Verdict,
     VideoStatus,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "Stopped",
     "Submission",
     "TaskKey",
+    "TaskState",
     "TaskStatus",
     "Verdict",
     "VideoStatus",

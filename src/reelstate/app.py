@@ -94,12 +94,12 @@ async def open_engine(
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
     bells = dispatch_at(url, dispatch or chosen.dispatch)
+    engine = Engine(store, dispatch=bells, limits=limits or chosen.limits)
     try:
         if migrate:
             await store.migrate()
         await store.open()
         await bells.open()
-        engine = Engine(store, dispatch=bells, limits=limits or chosen.limits)
         await check_at_open(store)
         await engine.declare(*(each.graph if isinstance(each, Pipeline) else each for each in declared))
         if workers:
@@ -111,6 +111,7 @@ async def open_engine(
             yield engine
     finally:
         try:
+            await engine.state_store.close()
             await bells.close()
         finally:
             await store.close()
@@ -133,7 +134,7 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
     @asynccontextmanager
     async def connect() -> AsyncIterator[Link]:
         if isinstance(engine.store, SQLiteStore):
-            yield engine  # its thread serves every loop
+            yield Engine(engine.store, limits=engine.limits)  # its thread serves every loop, its dispatch only one
             return
         store = store_at(settings.database_url, patience=settings.database_patience, connections=1)
         try:

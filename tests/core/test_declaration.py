@@ -111,6 +111,8 @@ WRONG: list[tuple[Callable[[rs.Pipeline], Any], str, str]] = [
     (lambda film: film.stage(name="cut", lease="60")(nothing), "film.cut.lease", "'60' can't be"),  # type: ignore[call-overload]
     (lambda film: film.stage(name="cut", timeout=-1)(nothing), "film.cut.timeout", "-1 can't be"),
     (lambda film: film.stage(name="cut", needs=3)(nothing), "film.cut.needs", "3 can't be"),  # type: ignore[call-overload]
+    (lambda film: film.stage(name="cut", tags=3)(nothing), "film.cut.tags", "3 can't be"),  # type: ignore[call-overload]
+    (lambda film: film.stage(name="cut", tags="a/b")(nothing), "film.cut.tags", "'a/b' has a slash in it"),
     (lambda film: film.stage(name="cut", backoff=-2)(nothing), "film.cut.backoff", "can't be"),
     (lambda film: film.stage(name="cut", each="plam.parts")(nothing), "film.cut.each", "'plam' is not a stage"),
 ]

@@ -208,3 +208,26 @@ def test_equal_declarations_have_one_digest_and_others_another() -> None:
     other = Graph.of("p", [StageSpec(name="a", needs=frozenset({"y", "x"}), lease=61)])
     assert one.digest == same.digest
     assert one.digest != other.digest
+
+
+def test_a_graph_without_tags_is_stored_as_it_was_before_there_were_any() -> None:
+    encode = StageSpec(name="encode", after=("plan",), each="plan.parts", needs=frozenset({"ffmpeg"}))
+    graph = Graph.of("film", [StageSpec(name="plan"), encode])
+    assert graph.digest == "91ff6295ffb9e1809261e7863ebdcca7ee1cce425e14b86b0163826e548762da"
+    assert all("tags" not in stage for stage in graph.document()["stages"])
+    assert Graph.from_document(graph.document()) == graph
+
+
+def test_tags_are_part_of_a_graph_whatever_their_order() -> None:
+    plain, one, same = (Graph.of("p", [StageSpec(name="a", tags=tags)]) for tags in ((), ("x", "y"), ("y", "x", "y")))
+    assert one.digest == same.digest != plain.digest
+    assert Graph.from_document(json.loads(json.dumps(one.document()))) == one
+    assert one.stages[0].tags == ("x", "y")
+
+
+@pytest.mark.parametrize("tag", ["", "a/b", "x" * 201, "a\0", 7])
+def test_a_tag_that_can_be_none_is_named(tag: Any) -> None:
+    with pytest.raises(InvalidPipeline) as refused:
+        Graph.of("p", [StageSpec(name="a", tags=(tag, "good"))])
+    assert refused.value.field == "p.a.tags"
+    assert refused.value.hint

@@ -78,3 +78,14 @@ def step(task: rs.BlockingRun) -> object:
             Path(task.spec["pids"]).write_text(f"{os.getpid()} {child.pid}")
             time.sleep(1000)
     return None
+
+
+talkative = rs.Pipeline("talkative")
+
+
+@talkative.stage(process=True)
+def speak(task: rs.BlockingRun) -> None:
+    task.state("ingest", 1, "begun", payload={"files": 2})
+    task.warning("ingest", "slow")
+    task.state("export", -5, "no disk")
+    task.state("ingest", 2**31 - 1)

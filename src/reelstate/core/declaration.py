@@ -95,6 +95,7 @@ class Pipeline:
         required: bool = True,
         max_lost: int = 3,
         strict_lease: bool = False,
+        tags: Iterable[str] = (),
         process: bool = False,
     ) -> Callable[[H], H]: ...
 
@@ -134,6 +135,9 @@ class Pipeline:
         for option in ("needs", "prefers"):
             if option in options:
                 options[option] = _words(f"{place}.{option}", options[option])
+        if "tags" in options:
+            tags = _words(f"{place}.tags", options["tags"], hint='a list of tags, for example ["ingest", "export"]')
+            options["tags"] = tuple(tags)
         backoff = options.get("backoff")
         if isinstance(backoff, int | float):
             options["backoff"] = Backoff(backoff, max(backoff, Backoff().cap))
@@ -203,8 +207,8 @@ def _phase(place: str, phase: str) -> JobStatus:
     return JobStatus(phase)
 
 
-def _words(place: str, words: Iterable[str]) -> frozenset[str]:
+def _words(place: str, words: Iterable[str], hint: str = "a set of capability names") -> frozenset[str]:
     try:
         return frozenset({words} if isinstance(words, str) else words)
     except TypeError:
-        raise InvalidPipeline(place, f"{words!r} can't be", hint="a set of capability names") from None
+        raise InvalidPipeline(place, f"{words!r} can't be", hint=hint) from None

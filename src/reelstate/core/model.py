@@ -133,6 +133,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskState:
+    """What a run says of itself under a tag."""
+
+    number: int
+    """Which state of its run: the first is 1. One told twice is kept once."""
+    tag: str
+    status: int | None = None
+    """None leaves the status as it is."""
+    message: str = ""
+    severity: str = "info"
+    payload: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """A worker's word on a task that it runs. Every field left out stays as it was."""
 
@@ -144,6 +158,7 @@ class Progress:
     checkpoint: Json = None
     logs: tuple[LogLine, ...] = ()
     steps: tuple[Step, ...] = ()
+    states: tuple[TaskState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

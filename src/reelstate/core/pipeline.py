@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from reelstate.core.errors import InvalidPipeline, SchemaMismatch
+from reelstate.core.errors import InvalidPipeline, InvalidRequest, SchemaMismatch
 from reelstate.core.machine import PHASES, JobStatus
 from reelstate.core.policy import Backoff
+from reelstate.core.state import StateJob, checked_job
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
 SPEC = "spec"
@@ -51,10 +52,15 @@ class StageSpec:
     max_lost: int = 3
     strict_lease: bool = False
     """Stop a run whose lease can't be renewed in time, even while the store is away and nobody else can have it."""
+    tags: tuple[str, ...] = ()
+    """Under which each of its tasks will report states: one that has not is not started."""
 
     def document(self) -> dict[str, Any]:
-        """The stage as JSON, equal for equal stages."""
-        return asdict(self) | {"needs": sorted(self.needs), "prefers": sorted(self.prefers)}
+        """The stage as JSON, equal for equal stages, and as it was before there were tags where there are none."""
+        document = asdict(self) | {"needs": sorted(self.needs), "prefers": sorted(self.prefers)}
+        if not document.pop("tags"):
+            return document
+        return document | {"tags": list(self.tags)}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StageSpec:
@@ -70,6 +76,7 @@ class StageSpec:
                 **document,
                 **sets,
                 "after": tuple(document["after"]),
+                "tags": tuple(document.get("tags", ())),
                 "phase": JobStatus(document["phase"]),
                 "backoff": Backoff(**document["backoff"]),
             }
@@ -103,7 +110,13 @@ class Graph:
     def of(cls, name: str, stages: Iterable[StageSpec]) -> Graph:
         """Check a declaration and put it in order; `InvalidPipeline` names the path to a mistake."""
         given = tuple(
-            replace(stage, needs=frozenset(stage.needs), prefers=frozenset(stage.prefers), after=tuple(stage.after))
+            replace(
+                stage,
+                needs=frozenset(stage.needs),
+                prefers=frozenset(stage.prefers),
+                after=tuple(stage.after),
+                tags=tuple(sorted(set(stage.tags), key=str)),
+            )
             for stage in stages
         )
         _check_names(name, given)
@@ -263,8 +276,16 @@ def _check_options(place: str, stage: StageSpec) -> None:
     for option in ("needs", "prefers"):
         names = getattr(stage, option)
         require(option, all(isinstance(name, str) and name for name in names), "a set of capability names")
+    _check_tags(f"{place}.tags", stage)
     for option in ("required", "strict_lease"):
         require(option, isinstance(getattr(stage, option), bool), "True or False")
+
+
+def _check_tags(place: str, stage: StageSpec) -> None:
+    try:
+        checked_job(StateJob(job_id=stage.name, tasks=1, tags=stage.tags))
+    except InvalidRequest as error:
+        raise InvalidPipeline(place, error.message.partition(": ")[2], hint=error.hint) from None
 
 
 def _between(least: float, value: object, most: float) -> bool:

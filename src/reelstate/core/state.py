@@ -6,15 +6,16 @@ last. A warning is no status: it marks a message, and leaves the status as it wa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from reelstate.core.document import LIMITS, Limits, encode, plain_text
+from reelstate.core.document import LIMITS, Limits, encode, plain_text, shorten, whole
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.model import Json
+from reelstate.core.model import Json, TaskState
 
 NOT_STARTED: Final = 0
 STARTED: Final = 1
@@ -27,6 +28,7 @@ LONGEST_TAG: Final = 200
 LONGEST_EVENT_ID: Final = 200
 MOST_TASKS: Final = 1_000_000
 MOST_TAGS: Final = 1_000
+_OF_A_STAGE: Final = re.compile(r"\d+\.[a-z][a-z0-9_-]*", re.ASCII)
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -117,7 +119,35 @@ def checked_write(write: StateWrite, job: StateJob, limits: Limits = LIMITS) -> 
         raise InvalidRequest("schema_version", f"{write.schema_version!r} is no version", hint="a whole number from 1")
     if write.payload is not None:
         encode("payload", write.payload, limits.checkpoint)
-    return replace(write, severity=Severity(write.severity))
+    return replace(write, severity=checked_severity(write.severity))
+
+
+def kept(said: TaskState, limits: Limits) -> TaskState:
+    """What a run says of itself as it is stored: checked, and its message cut to what may be."""
+    whole("state.number", said.number, FINISHED)
+    checked_tag(said.tag)
+    if said.status is not None:
+        checked_status(said.status)
+    if said.payload is not None:
+        encode("payload", said.payload, limits.checkpoint)
+    return replace(said, message=shorten(str(said.message), limits.message), severity=checked_severity(said.severity))
+
+
+def stage_job(job_id: int, stage: str) -> str:
+    """The job that the states of a stage belong to."""
+    return f"{job_id}.{stage}"
+
+
+def require_free(job_id: str) -> None:
+    """Refuse what only the tasks of a stage may write: their words are fenced by their tokens."""
+    if _OF_A_STAGE.fullmatch(job_id):
+        raise InvalidRequest("job_id", f"{job_id!r} belongs to a stage", hint="its tasks write it, with task.state(…)")
+
+
+def checked_severity(severity: str) -> Severity:
+    if severity not in list(Severity):
+        raise InvalidRequest("severity", f"{severity!r} is none", hint=f"one of {', '.join(Severity)}")
+    return Severity(severity)
 
 
 def checked_job(job: StateJob) -> StateJob:
@@ -138,7 +168,8 @@ def checked_task(task: int, tasks: int) -> int:
 
 
 def checked_tag(tag: str) -> str:
-    if not tag:
+    given: object = tag
+    if not isinstance(given, str) or not given:
         raise InvalidRequest("tag", f"{tag!r} is no tag", hint="a short word such as ingest")
     return _slashless("tag", plain_text("tag", tag, LONGEST_TAG))
 
@@ -157,7 +188,12 @@ def aggregate(job: StateJob, states: Iterable[State], task: int | None = None, t
     """
     known = [each for each in states if task in (None, each.task) and tag in (None, each.tag)]
     missing = _unwritten(job, {each.key for each in known}, task, tag)
-    return min((*known, *missing), key=_precedence)
+    return lowest((*known, *missing))
+
+
+def lowest(states: Iterable[State]) -> State:
+    """The state that stands for these: the lowest status, of equals the lowest task, then the oldest."""
+    return min(states, key=_precedence)
 
 
 def unwritten(job: StateJob, key: StateKey) -> State:

@@ -54,10 +54,13 @@ from reelstate.services.reclaim import reclaim, reclaim_workers
 from reelstate.services.release import release
 from reelstate.services.repair import Finding
 from reelstate.services.report import report
+from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.videos import Change, VideoFilter
 from reelstate.services.watch import wait, watch
 from reelstate.services.workers import Registration
+from reelstate.states.manager import StateManager
+from reelstate.states.sql import SqlStateStore
 from reelstate.stores.store import Store
 
 T = TypeVar("T")
@@ -75,6 +78,7 @@ class Engine:
         self.dispatch = dispatch or PollDispatch()
         self.limits = limits
         self.catalogue = Catalogue()
+        self.state_store = SqlStateStore(store, self.dispatch)
         self._claims = Claims()
 
     async def declare(self, *graphs: Graph) -> None:
@@ -122,7 +126,10 @@ class Engine:
 
     async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
         """Renew leases and note progress; with no items, only a sign of life."""
-        return await report(self.store, worker_id, items, self.limits)
+        answer = await report(self.store, worker_id, items, self.limits)
+        accepted = zip(items, answer.verdicts, strict=True)
+        stated = any(item.states and verdict is Verdict.OK for item, verdict in accepted)
+        return self._rung((answer, [Bell.STATE] if stated else []))
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         return self._rung(await complete(self.store, self.catalogue, items, self.limits))
@@ -304,6 +311,23 @@ class Engine:
     ) -> Page[StepEntry]:
         """The commands that its runs have started: arguments, exit code, time taken, output."""
         return await observe.observe_steps(self.store, job_id, key=key, limit=limit, after=after)
+
+    async def states(self, job_id: int | str, stage: str | None = None) -> States:
+        """What the tasks of a job say of themselves: a grid a stage, and the state that stands for all."""
+        return await states(self.store, self.catalogue, self.state_store, job_id, stage)
+
+    async def state_manager(
+        self,
+        job_id: str,
+        task_index: int | None = None,
+        num_tasks: int | None = None,
+        *,
+        tags: Iterable[str] = (),
+    ) -> StateManager:
+        """A manager of states in this engine's database: of a job of your own, or a monitor of a stage's."""
+        return await StateManager.open(
+            job_id, task_index, num_tasks, self.state_store, tags=tuple(tags), limits=self.limits
+        )
 
     async def register(self, /, name: str, **options: Any) -> int:
         """Make a worker instance known; options are those of `Registration`."""

@@ -72,6 +72,12 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDet
     return await store.read(flow)
 
 
+async def observe_tags(store: Store, catalogue: Catalogue, job_id: int) -> dict[str, tuple[str, ...]]:
+    """The tags under which the tasks of each stage are expected to report states."""
+    declared = await store.read(lambda transaction: _declared(transaction, catalogue, job_id))
+    return {stage.name: stage.tags for stage in declared.graph.stages}
+
+
 async def observe_tasks(
     store: Store,
     catalogue: Catalogue,

@@ -1,5 +1,5 @@
-"""report: a worker's word on the tasks it runs. It renews their leases, notes progress and keeps checkpoints, logs
-and steps.
+"""report: a worker's word on the tasks it runs. It renews their leases, notes progress and keeps checkpoints, logs,
+steps and states.
 
 A heartbeat is the same verb with nothing to say but which tasks it still holds; the answer tells which of them it has
 lost or must stop, and whether the worker should drain.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reelstate.core import state
 from reelstate.core.document import LIMITS, Limits, encode, encode_optional, shorten
 from reelstate.core.errors import InvalidRequest, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
@@ -19,6 +20,8 @@ from reelstate.stores.store import Batch, Row, Store, Transaction
 COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
 LOG_COLUMNS = (*HELD_COLUMNS, "level", "message", "metadata")
 STEP_COLUMNS = (*HELD_COLUMNS, "place", "argv", "exit_code", "seconds", "output")
+STAGE_COLUMNS = ("job_id", "stage")
+STATE_COLUMNS = ("name", "task", "tag", "place", "event_id", "status", "severity", "message", "payload")
 WHOLE = 100
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -28,6 +31,7 @@ async def report(store: Store, worker_id: int, items: Sequence[Progress], limits
     rows = [_row(item, limits) for item in items]
     logs = [_log_rows(item, limits) for item in items]
     steps = [_step_rows(item, limits) for item in items]
+    states = [_state_rows(item, limits) for item in items]
 
     async def flow(transaction: Transaction) -> Report:
         drain = await _heartbeat(transaction, worker_id)
@@ -36,6 +40,8 @@ async def report(store: Store, worker_id: int, items: Sequence[Progress], limits
             await transaction.run("report_logs", Batch(LOG_COLUMNS, lines))
         if commands := _accepted(steps, answers):
             await transaction.run("report_steps", Batch(STEP_COLUMNS, commands))
+        if said := _accepted(states, answers):
+            await _state(transaction, said)
         return Report(answers, drain)
 
     return await store.write(flow)
@@ -54,6 +60,14 @@ async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list
     renewed = {held_of(row) for row in await transaction.run("report", Batch(COLUMNS, rows))}
     answers = await verdicts(transaction, held(items), renewed, lambda _: ())
     return [Verdict.OK if answer is Verdict.REPEATED else answer for answer in answers]
+
+
+async def _state(transaction: Transaction, said: list[Row]) -> None:
+    """Store states in the order in which they were said; the job they belong to is that of their stage."""
+    stages = sorted({row[:2] for row in said})
+    names = {row[:2]: row[2] for row in await transaction.run("report_state_jobs", Batch(STAGE_COLUMNS, stages))}
+    rows = [(names[row[:2]], row[2], row[3], place, *row[4:]) for place, row in enumerate(said)]
+    await transaction.run("report_states", Batch(STATE_COLUMNS, rows))
 
 
 def _accepted(rows: list[list[Row]], answers: list[Verdict]) -> list[Row]:
@@ -95,4 +109,19 @@ def _step_rows(item: Progress, limits: Limits) -> list[Row]:
             step.output,
         )
         for step in (kept(said, limits) for said in item.steps)
+    ]
+
+
+def _state_rows(item: Progress, limits: Limits) -> list[Row]:
+    return [
+        (
+            *item.key,
+            said.tag,
+            f"{item.token}.{said.number}",
+            said.status,
+            str(said.severity),
+            said.message,
+            encode_optional("payload", said.payload, limits.checkpoint),
+        )
+        for said in (state.kept(each, limits) for each in item.states)
     ]

@@ -18,8 +18,9 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -37,6 +38,8 @@ BUFFER: Final = 1_000
 LOOK_EVERY: Final = 0.5
 """Seconds between two looks at the log when no bell rings."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+STALE_AFTER: Final = 3.0
+"""Seconds without an answer after which subscribers are told: a store may itself wait long for a database."""
 
 
 class Entry(NamedTuple, Generic[Item]):
@@ -99,6 +102,25 @@ class Figures:
     replays: int = 0
     replay_seconds: float = 0.0
     subscribers: int = 0
+    delivery_seconds: float = 0.0
+    """From the time of each item, by the store's clock, to its subscriber; of those with `marks`, as the next two."""
+    slowest_delivery: float = 0.0
+    drift: int = 0
+    """Versions that the log has skipped: if it is not 0, something is wrong."""
+    dropped: int = 0
+    """Messages that waited for subscribers who left."""
+
+    def deliver(self, seconds: float) -> None:
+        self.delivery_seconds += max(0.0, seconds)
+        self.slowest_delivery = max(self.slowest_delivery, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks(Generic[Item]):
+    """What figures are made of: when an item was stored, and which version it is of what."""
+
+    at: Callable[[Item], datetime]
+    version: Callable[[Item], tuple[Hashable, int]]
 
 
 Wanted = Callable[[Item], bool]
@@ -115,6 +137,10 @@ class Subscriber(Generic[Item]):
         self._waiting: deque[Message[Item]] = deque()
         self._filled = asyncio.Event()
         self.overflowed = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     def put(self, entry: Entry[Item], order: Order) -> bool:
         """Take an entry if it is of this subscriber's scope and new to it; false when there is no room for it."""
@@ -146,8 +172,12 @@ class Subscriber(Generic[Item]):
 class Feed(Generic[Item]):
     """The subscribers of one log in this process. Its reader runs while there are any."""
 
-    def __init__(self, log: Log[Item], *, buffer: int = BUFFER, pause: float = FIRST_PAUSE) -> None:
+    def __init__(
+        self, log: Log[Item], *, buffer: int = BUFFER, pause: float = FIRST_PAUSE, marks: Marks[Item] | None = None
+    ) -> None:
         self.log = log
+        self._marks = marks
+        self._versions: dict[Hashable, int] = {}
         self._buffer = buffer
         self._pause = pause
         self._position: str | None = None
@@ -226,8 +256,8 @@ class Feed(Generic[Item]):
         try:
             while True:
                 message = await subscriber.next()
-                if message.kind is Kind.ITEM:
-                    self.figures.delivered += 1
+                if message.item is not None:
+                    self._count(message.item)
                 yield message
                 if message.kind is Kind.OVERFLOW:
                     return
@@ -240,7 +270,7 @@ class Feed(Generic[Item]):
             for entry in await self._page(after):
                 after = entry.cursor
                 if wanted(entry.item):
-                    self.figures.delivered += 1
+                    self._count(entry.item)
                     yield Message(Kind.ITEM, after, entry.item)
         yield Message(Kind.REPLAY_COMPLETE, after)
 
@@ -257,9 +287,11 @@ class Feed(Generic[Item]):
     def _leave(self, subscriber: Subscriber[Item]) -> None:
         self._subscribers.discard(subscriber)
         self.figures.subscribers = len(self._subscribers)
+        self.figures.dropped += subscriber.waiting
         if not self._subscribers and self._reader is not None:
             self._reader.cancel()
             self._reader, self._position = None, None
+            self._versions.clear()  # what comes while nobody reads is not missed
 
     async def _read_for_ever(self) -> None:
         pause = self._pause
@@ -277,7 +309,11 @@ class Feed(Generic[Item]):
         """One page for everybody; whether there may be more at once."""
         if self._position is None:
             return False
-        page = await self.log.read(self._position, PAGE)
+        late = asyncio.get_running_loop().call_later(STALE_AFTER, self._set_stale, "the store does not answer")
+        try:
+            page = await self.log.read(self._position, PAGE)
+        finally:
+            late.cancel()
         self._set_fresh()
         for entry in page:
             self._deliver(entry)
@@ -286,15 +322,30 @@ class Feed(Generic[Item]):
     def _deliver(self, entry: Entry[Item]) -> None:
         order = self.log.order(entry.cursor)
         self._position = entry.cursor
+        self._check_version(entry.item)
         for subscriber in list(self._subscribers):
             if not subscriber.put(entry, order):
                 subscriber.overflow()
                 self._subscribers.discard(subscriber)
                 self.figures.overflows += 1
 
-    def _set_stale(self, error: StoreError) -> None:
+    def _count(self, item: Item) -> None:
+        self.figures.delivered += 1
+        if self._marks is not None:
+            self.figures.deliver((datetime.now(UTC) - self._marks.at(item)).total_seconds())
+
+    def _check_version(self, item: Item) -> None:
+        """Versions follow each other; who comes late with an old cursor makes the reader read some again."""
+        if self._marks is None:
+            return
+        key, version = self._marks.version(item)
+        before = self._versions.get(key, version - 1)
+        self.figures.drift += max(0, version - before - 1)
+        self._versions[key] = max(before, version)
+
+    def _set_stale(self, why: object) -> None:
         if not self._stale:
-            logger.warning("subscribers see what may be old: %s", error)
+            logger.warning("subscribers see what may be old: %s", why)
             self._stale = True
             for subscriber in self._subscribers:
                 subscriber.tell(Kind.STALE)

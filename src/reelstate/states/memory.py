@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.state import FINISHED, NOT_STARTED, State, StateJob, StateKey, StateWrite, aggregate, checked_job
 from reelstate.states.feed import Entry, Feed, Order
+from reelstate.states.state_store import STATE_MARKS, StoreFigures
 
 Clock = Callable[[], datetime]
 ALIKE = "every process says the same of a job"
@@ -33,6 +34,7 @@ class MemoryStore:
     def __init__(self, clock: Clock = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
         self._jobs: dict[str, _Kept] = {}
+        self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
         wanted = checked_job(job)
@@ -49,6 +51,10 @@ class MemoryStore:
         return self._found(job_id).job
 
     async def write(self, write: StateWrite, generation: int) -> State:
+        with self.figures.writing():
+            return self._written(write, generation)
+
+    def _written(self, write: StateWrite, generation: int) -> State:
         kept = self._found(write.job_id)
         require_generation(kept.job, generation)
         key = StateKey(write.task, write.tag)
@@ -67,7 +73,7 @@ class MemoryStore:
         kept = self._found(job.job_id)
         require_generation(kept.job, job.generation)
         if kept.feed is None:
-            kept.feed = Feed(MemoryLog(kept))
+            kept.feed = Feed(MemoryLog(kept), marks=STATE_MARKS)
         return kept.feed
 
     async def delete_job(self, job_id: str) -> bool:

@@ -7,10 +7,11 @@ from typing import Any
 
 from reelstate.core.document import LIMITS, encode_optional
 from reelstate.core.errors import InvalidRequest, NotFound
-from reelstate.core.state import Severity, State, StateJob, StateWrite, checked_job
+from reelstate.core.state import Severity, State, StateJob, StateWrite, checked_job, require_free
 from reelstate.dispatch.dispatch import Bell, Dispatch, Listener
 from reelstate.states.feed import Entry, Feed, Order
 from reelstate.states.memory import require_same
+from reelstate.states.state_store import STATE_MARKS, StoreFigures
 from reelstate.stores.store import Row, Store, Transaction
 
 PIECES = 3
@@ -23,9 +24,11 @@ class SqlStateStore:
         self._dispatch = dispatch
         self._feeds: dict[tuple[str, int], Feed[State]] = {}
         self._logs: list[SqlLog] = []
+        self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
         wanted = checked_job(job)
+        require_free(wanted.job_id)
 
         async def flow(transaction: Transaction) -> StateJob:
             await transaction.run("states_open", job_id=wanted.job_id, tasks=wanted.tasks, tags=list(wanted.tags))
@@ -39,6 +42,13 @@ class SqlStateStore:
         return await self._store.read(lambda transaction: _job(transaction, job_id))
 
     async def write(self, write: StateWrite, generation: int) -> State:
+        require_free(write.job_id)
+        with self.figures.writing():
+            state = await self._written(write, generation)
+        self._dispatch.ring(Bell.STATE)
+        return state
+
+    async def _written(self, write: StateWrite, generation: int) -> State:
         parameters = {
             "job_id": write.job_id,
             "generation": generation,
@@ -58,7 +68,6 @@ class SqlStateStore:
             rows = await self._store.read(lambda transaction: transaction.run("states_written", **parameters))
         if not rows:
             raise NotFound("states of job", f"{write.job_id!r}, or it was deleted and made anew")
-        self._dispatch.ring(Bell.STATE)
         return _state(rows[0])
 
     async def states(self, job_id: str) -> Sequence[State]:
@@ -74,7 +83,7 @@ class SqlStateStore:
             epoch = await self._store.read(_epoch)
             log = SqlLog(self._store, self._dispatch.listen([Bell.STATE]), job, epoch)
             self._logs.append(log)
-            self._feeds.setdefault(key, Feed(log))
+            self._feeds.setdefault(key, Feed(log, marks=STATE_MARKS))
         return self._feeds[key]
 
     async def delete_job(self, job_id: str) -> bool:

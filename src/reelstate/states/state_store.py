@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from reelstate.core.state import State, StateJob, StateWrite
-from reelstate.states.feed import Feed
+from reelstate.states.feed import Feed, Marks
+
+STATE_MARKS: Final[Marks[State]] = Marks(
+    at=lambda state: state.timestamp, version=lambda state: (state.key, state.version)
+)
+
+
+@dataclass(slots=True)
+class StoreFigures:
+    """What a store has done in this process, for whoever exports it."""
+
+    writes: int = 0
+    write_errors: int = 0
+    write_seconds: float = 0.0
+    slowest_write: float = 0.0
+    cache_hits: int = 0
+    cache_misses: int = 0
+    """Reads that a cache answered, and those that it could not; a store without one counts neither."""
+
+    @property
+    def hit_rate(self) -> float | None:
+        reads = self.cache_hits + self.cache_misses
+        return self.cache_hits / reads if reads else None
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around one write: how long it took, and whether it failed."""
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException:
+            self.write_errors += 1
+            raise
+        finally:
+            seconds = time.monotonic() - began
+            self.writes += 1
+            self.write_seconds += seconds
+            self.slowest_write = max(self.slowest_write, seconds)
 
 
 class StateStore(Protocol):

@@ -18,9 +18,10 @@ from concurrent.futures import Future
 from itertools import count
 from typing import Any, TextIO
 
+from reelstate.core import state as states
 from reelstate.core.document import LIMITS
 from reelstate.core.errors import InvalidRequest, TooLarge
-from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskKey
+from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskKey, TaskState
 from reelstate.core.outcome import Ended, Fail, done, judged
 from reelstate.core.step import kept
 from reelstate.worker.process import CHILD
@@ -44,6 +45,9 @@ class PipeDesk:
 
     def step(self, step: Step) -> None:
         self.say({"step": dataclasses.asdict(kept(step, LIMITS))})
+
+    def state(self, state: TaskState) -> None:
+        self.say({"state": dataclasses.asdict(states.kept(state, LIMITS))})
 
     def save(self, checkpoint: Json) -> Future[None]:
         return self._ask({"save": checkpoint})

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from reelstate.core import state as states
 from reelstate.core.document import Limits, encode, encode_optional
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Json, LogLine, Step
+from reelstate.core.model import Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Stopped
 from reelstate.core.step import kept
 from reelstate.worker.held import Held, refuse
@@ -35,6 +36,9 @@ class LocalDesk:
 
     def step(self, step: Step) -> None:
         self._held.step(kept(step, self._limits))
+
+    def state(self, state: TaskState) -> None:
+        self._held.state(states.kept(state, self._limits))
 
     def save(self, checkpoint: Json) -> Future[None]:
         encode("checkpoint", checkpoint, self._limits.checkpoint)

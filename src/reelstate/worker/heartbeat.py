@@ -37,6 +37,8 @@ class Answer:
 
     refused: list[tuple[Lease, Verdict]]
     drain: bool
+    stated: bool = False
+    """Whether states were stored that others may wait for."""
 
 
 class Heartbeat:
@@ -128,15 +130,17 @@ class Heartbeat:
                 refuse(each.waiting, _as_told(error))
             raise
         refused: list[tuple[Lease, Verdict]] = []
+        stated = False
         for task, each, verdict in zip(held, said, report.verdicts, strict=True):
             task.sending = False
             if verdict is Verdict.OK:
                 task.renewed_at = sent_at
+                stated |= bool(each.progress.states)
                 _settle(each.waiting)
             else:
                 refused.append((task.lease, verdict))
                 refuse(each.waiting, Stopped(verdict))
-        self._on_answer(Answer(refused, report.drain))
+        self._on_answer(Answer(refused, report.drain, stated))
 
     async def _sent(self, link: Link, held: list[Held], items: list[Progress]) -> tuple[float, Report]:
         while True:

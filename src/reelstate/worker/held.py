@@ -14,11 +14,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, Step, TaskKey
+from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, Step, TaskKey, TaskState
 from reelstate.core.outcome import Stopped
 
 MOST_LINES = 1000
 """Log lines, and steps, kept between two reports; a handler that says more loses the oldest."""
+MOST_STATES = 10_000
+"""States kept between two reports; beyond it the oldest one that a newer one of its tag follows is let go."""
 WHOLE = 100
 
 Lease = tuple[TaskKey, int]
@@ -40,7 +42,19 @@ class Said(NamedTuple):
 
 
 class Held:
-    __slots__ = ("_lines", "_lock", "_said", "_steps", "_waiting", "renewed_at", "run", "sending", "stop", "task")
+    __slots__ = (
+        "_lines",
+        "_lock",
+        "_said",
+        "_states",
+        "_steps",
+        "_waiting",
+        "renewed_at",
+        "run",
+        "sending",
+        "stop",
+        "task",
+    )
 
     def __init__(self, task: ClaimedTask, now: float) -> None:
         self.task = task
@@ -53,6 +67,7 @@ class Held:
         self._said: dict[str, Any] = {}
         self._lines: list[LogLine] = []
         self._steps: list[Step] = []
+        self._states: list[TaskState] = []
         self._waiting: list[Future[None]] = []
 
     @property
@@ -66,7 +81,7 @@ class Held:
 
     @property
     def has_said(self) -> bool:
-        return bool(self._said or self._lines or self._steps or self._waiting)
+        return bool(self._said or self._lines or self._steps or self._states or self._waiting)
 
     def note(self, percent: Any, message: str | None, step: str | None) -> None:
         """Remember the newest word on the progress; the next report carries it."""
@@ -86,6 +101,12 @@ class Held:
         with self._lock:
             self._steps.append(step)
             del self._steps[:-MOST_LINES]
+
+    def state(self, state: TaskState) -> None:
+        with self._lock:
+            self._states.append(state)
+            if len(self._states) > MOST_STATES:
+                del self._states[_superseded(self._states)]
 
     def save(self, checkpoint: Json) -> Future[None]:
         """Have a checkpoint stored; the future is done when it is."""
@@ -110,13 +131,21 @@ class Held:
             said, self._said = self._said, {}
             lines, self._lines = self._lines, []
             steps, self._steps = self._steps, []
+            states, self._states = self._states, []
             waiting, self._waiting = self._waiting, []
-        progress = Progress(key=key, token=token, logs=tuple(lines), steps=tuple(steps), **said)
+        lists: dict[str, Any] = {"logs": tuple(lines), "steps": tuple(steps), "states": tuple(states)}
+        progress = Progress(key=key, token=token, **lists, **said)
         return Said(progress, tuple(waiting))
 
     def give_up(self) -> None:
         """Nothing more of it will be stored."""
         refuse(self.take().waiting, Stopped(self.stop or Stop.LOST))
+
+
+def _superseded(states: list[TaskState]) -> int:
+    """The place of the oldest state that is not the newest of its tag."""
+    newest = {state.tag: state.number for state in states}
+    return next((place for place, state in enumerate(states) if newest[state.tag] != state.number), 0)
 
 
 def refuse(waiting: Iterable[Future[None]], error: BaseException) -> None:

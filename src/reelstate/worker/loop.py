@@ -319,7 +319,9 @@ class Worker:
         self._wake.set()
 
     def _heed(self, answer: Answer) -> None:
-        """What the heartbeat learned."""
+        """What the heartbeat learned. It rings here, because a dispatch belongs to the loop that opened it."""
+        if answer.stated:
+            self._dispatch.ring(Bell.STATE)
         for lease, verdict in answer.refused:
             held = self._ledger.get(lease)
             if held is not None and held.stop is None and verdict is not Verdict.REPEATED:

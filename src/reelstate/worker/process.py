@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from reelstate.core.declaration import Handler
-from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step
+from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
 from reelstate.core.outcome import Ended, described, failure, without_passwords
 from reelstate.worker.run import LONGEST_LINE, Desk
 
@@ -110,6 +110,8 @@ async def _converse(process: Process, task: ClaimedTask, desk: Desk) -> Ended | 
                 desk.log(LogLine(**line_said))
             case {"step": step_taken}:
                 desk.step(Step(**step_taken))
+            case {"state": said}:
+                desk.state(TaskState(**said))
             case {"save": checkpoint, "number": number}:
                 await _answer(process, number, desk.save(checkpoint))
             case {"results": [stage, after], "number": number}:

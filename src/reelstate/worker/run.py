@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol
 
 from reelstate.core.declaration import StageRef, stage_name
 from reelstate.core.errors import NotFound
-from reelstate.core.model import ClaimedTask, Json, LogLine, Step, TaskKey
+from reelstate.core.model import ClaimedTask, Json, LogLine, Step, TaskKey, TaskState
+from reelstate.core.state import NOT_STARTED, Severity
 
 LONGEST_LINE = 64 * 1024 * 1024
 """More is not said in one piece through a pipe; what may be stored is far below it."""
@@ -36,6 +37,8 @@ class Desk(Protocol):
 
     def step(self, step: Step) -> None: ...
 
+    def state(self, state: TaskState) -> None: ...
+
     def save(self, checkpoint: Json) -> Future[None]: ...
 
     def results(self, stage: str, after: str | None) -> Future[Results]: ...
@@ -48,6 +51,7 @@ class _Attempt:
         self._task = task
         self._desk = desk
         self._steps = count(1)
+        self._states = count(1)
         self.checkpoint: Json = task.checkpoint
         """What the last run of this task saved, or this one; None at first."""
 
@@ -110,6 +114,31 @@ class _Attempt:
         """Keep a command that was run with the job (`reel steps`). It is stored with the next report."""
         number = next(self._steps)
         self._desk.step(Step(number=number, argv=argv, exit_code=exit_code, seconds=seconds, output=output))
+
+    def state(
+        self,
+        tag: str,
+        status: int | None,
+        message: str = "",
+        *,
+        severity: str | None = None,
+        payload: Json = None,
+    ) -> None:
+        """Say how far it is under a tag (`reel states`): 1 started, 2147483647 finished, below 0 an error.
+
+        It is stored with the next report, and told to whoever subscribes. None leaves the status as it is.
+        """
+        if severity is None:
+            failed = isinstance(status, int) and status < NOT_STARTED
+            severity = Severity.ERROR if failed else Severity.INFO
+        said = TaskState(
+            number=next(self._states), tag=tag, status=status, message=message, severity=severity, payload=payload
+        )
+        self._desk.state(said)
+
+    def warning(self, tag: str, message: str, *, payload: Json = None) -> None:
+        """Say under a tag that something is amiss; the status stays as it is."""
+        self.state(tag, None, message, severity=Severity.WARNING, payload=payload)
 
 
 class Run(_Attempt):

@@ -1,0 +1,221 @@
+"""report: what a run says of itself under tags is kept under its token, once and in order."""
+
+from typing import Any
+
+import pytest
+
+from reelstate.core.errors import InvalidRequest, NotFound, TooLarge
+from reelstate.core.model import ClaimedTask, Report, TaskState, Verdict
+from reelstate.core.pipeline import StageSpec
+from reelstate.core.state import FINISHED, Severity, State
+from reelstate.dispatch.dispatch import Bell
+from reelstate.services.engine import Engine
+from reelstate.services.states import States
+from tests.conformance.scenes import a_running_task, declared, lose, progress, running_parts, submitted, take, take_one
+from tests.engines import FakeClock, a_worker, done
+
+
+def said(number: int, tag: str, status: int | None, message: str = "", **rest: Any) -> TaskState:
+    return TaskState(number=number, tag=tag, status=status, message=message, **rest)
+
+
+async def say(engine: Engine, task: ClaimedTask, *states: TaskState) -> Verdict:
+    (worker,) = {each.id for each in await engine.workers() if each.name == "worker"} or {0}
+    report = await engine.report(worker, [progress(task, states=states)])
+    assert isinstance(report, Report)
+    return report.verdicts[0]
+
+
+async def log_of(engine: Engine, name: str) -> list[State]:
+    """Every version, in the order of the feed."""
+    job = await engine.state_store.find_job(name)
+    log = (await engine.state_store.feed(job)).log
+    return [entry.item for entry in await log.read(log.first(), 1000)]
+
+
+def lowest_of(states: States) -> State:
+    assert states.lowest is not None
+    return states.lowest
+
+
+def versions(states: list[State]) -> list[tuple[int, str, int, int, str]]:
+    return [(state.task, state.tag, state.version, state.status, state.message) for state in states]
+
+
+async def test_what_a_run_says_is_kept_in_the_order_in_which_it_said_it(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    assert await say(engine, task, said(1, "a", 1), said(2, "b", 5), said(3, "a", 40, "half"), said(4, "a", 41)) == "ok"
+    assert await say(engine, task, said(5, "a", FINISHED)) is Verdict.OK
+    name = f"{task.key.job_id}.main"
+    assert versions(await log_of(engine, name)) == [
+        (0, "a", 1, 1, ""), (0, "b", 1, 5, ""), (0, "a", 2, 40, "half"), (0, "a", 3, 41, ""), (0, "a", 4, FINISHED, ""),
+    ]  # fmt: skip
+    newest = {state.tag: state for state in await engine.state_store.states(name)}
+    assert (newest["a"].version, newest["a"].status, newest["a"].timestamp) == (4, FINISHED, clock.now)
+    assert newest["a"].event_id == f"{task.token}.5"
+
+
+async def test_what_is_told_again_is_kept_once(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    for _ in range(2):
+        assert await say(engine, task, said(1, "a", 1), said(2, "a", 2)) is Verdict.OK
+    assert await say(engine, task, said(2, "a", 2), said(3, "a", 3)) is Verdict.OK
+    assert [state.status for state in await log_of(engine, f"{task.key.job_id}.main")] == [1, 2, 3]
+
+
+async def test_a_warning_leaves_the_status_within_a_report_and_after_it(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    warning = {"severity": "warning"}
+    await say(engine, task, said(1, "a", None, "early", **warning), said(2, "a", 7), said(3, "a", None, **warning))
+    await say(engine, task, said(4, "a", None, "slow", **warning), said(5, "a", -3, severity="error"))
+    await say(engine, task, said(6, "a", None, **warning))
+    log = await log_of(engine, f"{task.key.job_id}.main")
+    assert [state.status for state in log] == [0, 7, 7, 7, -3, -3]
+    assert [state.severity for state in log][3:] == [Severity.WARNING, Severity.ERROR, Severity.WARNING]
+
+
+async def test_the_words_of_a_lost_run_are_refused(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    assert await say(engine, task, said(1, "a", 10)) is Verdict.OK
+    await lose(engine, clock)
+    again = await take_one(engine, await a_worker(engine, "other"))
+    assert await say(engine, task, said(2, "a", 99)) is Verdict.LOST
+    assert await say(engine, again, said(1, "a", 20)) is Verdict.OK
+    assert await say(engine, task, said(3, "a", 99)) is Verdict.LOST
+    assert [state.status for state in await log_of(engine, f"{task.key.job_id}.main")] == [10, 20]
+
+
+async def test_a_lost_run_makes_no_job_of_states(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    await lose(engine, clock)
+    assert await say(engine, task, said(1, "a", 10)) is Verdict.LOST
+    with pytest.raises(NotFound):
+        await engine.state_store.find_job(f"{task.key.job_id}.main")
+
+
+async def test_the_parts_of_a_stage_are_the_tasks_of_one_job(engine: Engine) -> None:
+    tasks = await running_parts(engine, 3)
+    (worker,) = [each.id for each in await engine.workers()]
+    items = [progress(task, states=(said(1, "a", 10 + task.key.part), said(2, "b", 5))) for task in tasks]
+    assert (await engine.report(worker, items)).verdicts == [Verdict.OK] * 3
+    job = await engine.state_store.find_job(f"{tasks[0].key.job_id}.part")
+    assert (job.tasks, job.tags, job.generation) == (3, (), 1)
+    assert sorted((state.task, state.tag, state.status) for state in await engine.state_store.states(job.job_id)) == [
+        (0, "a", 10), (0, "b", 5), (1, "a", 11), (1, "b", 5), (2, "a", 12), (2, "b", 5),
+    ]  # fmt: skip
+
+
+async def test_stages_of_several_jobs_in_one_report(engine: Engine) -> None:
+    await submitted(engine, "parts", {"parts": 2})
+    await submitted(engine)
+    worker = await a_worker(engine)
+    tasks = await take(engine, worker)
+    items = [progress(task, states=(said(1, "a", task.key.part),)) for task in tasks]
+    assert (await engine.report(worker, items)).verdicts == [Verdict.OK] * 3
+    names = {f"{task.key.job_id}.{task.stage_name}" for task in tasks}
+    assert sorted([len(await engine.state_store.states(name)) for name in names]) == [1, 2]
+
+
+async def test_expected_tags_come_with_the_stage(engine: Engine) -> None:
+    await declared(engine, "tagged", StageSpec(name="main", tags=("ingest", "export")))
+    task = await a_running_task(engine, "tagged")
+    await say(engine, task, said(1, "ingest", FINISHED))
+    (grid,) = (await engine.states(task.key.job_id)).stages
+    assert grid.job.tags == ("export", "ingest")
+    assert (grid.lowest.tag, grid.lowest.status) == ("export", 0)
+    await say(engine, task, said(2, "export", FINISHED))
+    assert lowest_of(await engine.states(task.key.job_id)).status == FINISHED
+
+
+async def test_a_job_of_states_that_was_deleted_is_made_anew(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    name = f"{task.key.job_id}.main"
+    await say(engine, task, said(1, "a", 1))
+    assert await engine.state_store.delete_job(name)
+    await say(engine, task, said(2, "a", 2))
+    (state,) = await engine.state_store.states(name)
+    assert (state.version, state.status) == (1, 2)
+    assert (await engine.state_store.find_job(name)).generation == 2
+
+
+async def test_the_grid_of_a_job_has_every_stage_that_speaks(engine: Engine) -> None:
+    await declared(
+        engine,
+        "two",
+        StageSpec(name="one"),
+        StageSpec(name="mute"),
+        StageSpec(name="late", after=("one",), tags=("x",)),
+    )
+    job_id = await submitted(engine, "two")
+    assert [grid.name for grid in (await engine.states(job_id)).stages] == ["late"]
+    worker = await a_worker(engine)
+    first = next(task for task in await take(engine, worker) if task.stage_name == "one")
+    await say(engine, first, said(1, "a", FINISHED))
+    states = await engine.states(job_id)
+    assert [(grid.name, grid.lowest.status) for grid in states.stages] == [("one", FINISHED), ("late", 0)]
+    assert (lowest_of(states).job_id, lowest_of(states).status) == (f"{job_id}.late", 0)
+    assert [grid.name for grid in (await engine.states(job_id, "one")).stages] == ["one"]
+    assert (await engine.states(f"{job_id}.one")).stages[0].states == states.stages[0].states
+
+
+async def test_states_that_are_not_there(engine: Engine) -> None:
+    job_id = await submitted(engine)
+    assert (await engine.states(job_id)).stages == ()
+    with pytest.raises(InvalidRequest, match="there is no stage 'nowhere'"):
+        await engine.states(job_id, "nowhere")
+    for missing in (123, "my-job", f"{job_id}.main"):
+        with pytest.raises(NotFound):
+            await engine.states(missing)
+
+
+MISTAKES: list[tuple[TaskState, str]] = [
+    (said(1, "", 1), "tag"),
+    (said(1, "a/b", 1), "slash"),
+    (said(1, "a" * 2000, 1), "tag"),
+    (said(1, "a", 2**31), "32-bit"),
+    (said(1, "a", True), "32-bit"),
+    (said(-1, "a", 1), "number"),
+    (said(1, "a", 1, severity="loud"), "severity"),
+    (said(1, "a", 1, payload={1}), "JSON"),
+]
+
+
+@pytest.mark.parametrize("mistake, words", MISTAKES, ids=[words for _, words in MISTAKES])
+async def test_a_mistake_is_named_and_nothing_is_stored(engine: Engine, mistake: TaskState, words: str) -> None:
+    task = await a_running_task(engine)
+    with pytest.raises((InvalidRequest, TooLarge), match=words):
+        await say(engine, task, said(2, "good", 1), mistake)
+    assert (await engine.states(task.key.job_id)).stages == ()
+
+
+async def test_a_bell_rings_for_states_that_were_stored(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    ears = engine.dispatch.listen([Bell.STATE])
+    await say(engine, task)
+    assert not await ears.wait(0)
+    await say(engine, task, said(1, "a", 1))
+    assert await ears.wait(5) == {Bell.STATE}
+    await engine.complete([done(task)])
+    await say(engine, task, said(2, "a", 2))
+    assert not await ears.wait(0)
+
+
+async def test_a_manager_on_the_store_of_the_engine(engine: Engine) -> None:
+    async with await engine.state_manager("mine", 0, 2, tags=("a",)) as manager:
+        await manager.set_state("a", 40)
+    states = await engine.states("mine")
+    assert [(state.task, state.status) for state in states.stages[0].states] == [(0, 40)]
+    assert (lowest_of(states).task, lowest_of(states).status) == (1, 0)
+
+
+async def test_nobody_but_its_tasks_writes_the_states_of_a_stage(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    await say(engine, task, said(1, "a", 1))
+    name = f"{task.key.job_id}.main"
+    async with await engine.state_manager(name) as monitor:
+        assert (await monitor.get_state()).status == 1
+    async with await engine.state_manager(name, 0) as manager:
+        with pytest.raises(InvalidRequest, match="belongs to a stage"):
+            await manager.set_state("a", 5)
+    with pytest.raises(InvalidRequest, match="belongs to a stage"):
+        await engine.state_manager(f"{task.key.job_id}.other", 0, 1)
