@@ -155,10 +155,11 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _command(name: str, command: Any) -> str:
-    text, _, example = inspect.cleandoc(command.help).partition("Example: ")
+    text, *examples = inspect.cleandoc(command.help).split("Example: ")
     rows = [_parameter(each) for each in command.params if not each.hidden]
     table = _table(("argument or option", "meaning"), rows) if rows else ""
-    return f"### `{name}`\n\n{text.strip()}\n\n```sh\n{example.strip('` ')}\n```\n\n{table}"
+    shown = "\n".join(example.strip("` \n") for example in examples)
+    return f"### `{name}`\n\n{text.strip()}\n\n```sh\n{shown}\n```\n\n{table}"
 
 
 def _parameter(parameter: Any) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Jobs in the states that the commands are about."""
 
-from reelstate.core.model import LogLine, Progress, Step
+from reelstate.core.model import Completion, LogLine, Progress, Step, TaskState
 from reelstate.services.engine import Engine
 from tests.engines import a_worker, done, failed
 
@@ -59,3 +59,36 @@ async def running(engine: Engine) -> int:
     ]
     await engine.report(worker, said)
     return job_id
+
+
+async def speaking(engine: Engine) -> int:
+    """Three parts: one is done with a tag and has failed in another, one warns, one has said nothing."""
+    job_id = (await engine.submit("parts", {"parts": 3})).job_id
+    worker = await a_worker(engine)
+    tasks = (await engine.claim(worker, 3)).tasks
+    said = {
+        0: (
+            TaskState(number=1, tag="ingest", status=40, message="almost [bold]half"),
+            TaskState(number=2, tag="ingest", status=2**31 - 1),
+            TaskState(number=3, tag="export", status=-7, severity="error", message="no disk"),
+        ),
+        1: (TaskState(number=1, tag="ingest", status=None, severity="warning", message="slow"),),
+    }
+    items = [Progress(key=task.key, token=task.token, states=said.get(task.key.part, ())) for task in tasks]
+    await engine.report(worker, items)
+    return job_id
+
+
+async def spoken(engine: Engine) -> int:
+    """The same, and its tasks are done."""
+    job_id = await speaking(engine)
+    tasks = (await engine.tasks(job_id)).items
+    await engine.complete([Completion(key=task.key, token=task.token) for task in tasks])
+    return job_id
+
+
+async def own_states(engine: Engine) -> str:
+    """A job of the state manager that the engine knows nothing of."""
+    async with await engine.state_manager("nightly", 0, 1) as manager:
+        await manager.set_started("copy")
+    return "nightly"

@@ -23,7 +23,8 @@ from tests.vandal import Vandal
 REEL = Path(sys.executable).with_name("reel")
 COMMANDS = (
     *("cancel", "config", "demo", "doctor", "force", "history", "ingest", "job", "jobs", "logs"),
-    *("machines", "migrate", "quarantine", "retry", "steps", "submit", "up", "videos", "watch", "worker", "workers"),
+    *("machines", "migrate", "quarantine", "retry", "states", "steps", "submit", "up", "videos", "watch", "worker"),
+    "workers",
     *("videos list", "videos show", "videos retranscode", "videos rollback", "videos unpin", "videos delete"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )

@@ -12,6 +12,7 @@ import typer
 
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Video, VideoVersion, Worker
+from reelstate.core.state import State
 from reelstate.media.quality import Quality
 
 Document = dict[str, Any]
@@ -101,6 +102,10 @@ def log_document(entry: LogEntry, stages: Sequence[str]) -> Document:
 
 def step_document(entry: StepEntry, stages: Sequence[str]) -> Document:
     return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
+
+
+def state_document(state: State) -> Document:
+    return _fields(state)
 
 
 def worker_document(worker: Worker) -> Document:

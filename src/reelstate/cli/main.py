@@ -23,6 +23,7 @@ from reelstate.cli import (
     migrate,
     quarantine,
     retry,
+    states,
     steps,
     submit,
     up,
@@ -44,7 +45,7 @@ def _add(panel: str, *commands: Callable[..., Any]) -> None:
 
 
 _add(RUN, demo.demo, up.up, worker.worker, submit.submit, ingest.ingest)
-_add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, steps.steps, history.history)
+_add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, steps.steps, states.states, history.history)
 _add(CHANGE, retry.retry, cancel.cancel, quarantine.quarantine, force.force)
 reel.add_typer(videos.videos, name="videos", rich_help_panel=LOOK)
 reel.add_typer(workers.workers, name="workers", rich_help_panel=KEEP)

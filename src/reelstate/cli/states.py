@@ -1,0 +1,184 @@
+"""`reel states`: what the tasks of a job say of themselves, tag by tag."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from reelstate.cli.documents import Document, print_json, print_line, state_document
+from reelstate.cli.live import at_rest, pause
+from reelstate.cli.options import AsJson, Database
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console, moment, table
+from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateJob, StateKey, checked_tag
+from reelstate.services.engine import Engine
+from reelstate.services.states import Grid, States
+
+MOST_TASKS: Final = 50
+"""Rows of a grid that are shown to people; `--json` has all of them."""
+PAGE: Final = 500
+MOMENT: Final = 0.05
+SIGNS: Final = {Severity.ERROR: "🔴", Severity.WARNING: "🟡"}
+UNDER_WAY, FINISHED_SIGN, NOTHING = "🟢", "⚫", "·"
+STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
+
+
+def states(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's id, JOB.STAGE, or any id of the state manager.")],
+    stage: Annotated[str | None, typer.Option(help="Only this stage.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only this tag.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print every state from the first on, until the job ends.")
+    ] = False,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the tasks of a job say of themselves: the lowest state, which stands for all, and tasks × tags.
+
+    With --follow, --json prints one document a line.
+
+    Example: `reel states 244813922304 --stage encode`
+    """
+    run(_show(database, job, stage, tag, follow=follow, as_json=as_json))
+
+
+async def _show(
+    database: str | None, job: str, stage: str | None, tag: str | None, *, follow: bool, as_json: bool
+) -> None:
+    async with opened(database, patient=follow) as engine:
+        if tag is not None:
+            checked_tag(tag)
+        if follow:
+            await _print_all(_every(engine, job, stage), tag, as_json=as_json)
+            return
+        found = _narrowed(await engine.states(job, stage), tag)
+    if as_json:
+        print_json(_document(found))
+        return
+    screen = console()
+    for grid in found.stages:
+        _print(screen, grid)
+    if not found.stages:
+        screen.print("none of its tasks has reported a state")
+
+
+def _narrowed(states: States, tag: str | None) -> States:
+    """The same with one tag alone, which every task is then expected to report."""
+    if tag is None:
+        return states
+    return States(
+        tuple(
+            Grid(grid.name, replace(grid.job, tags=(tag,)), tuple(each for each in grid.states if each.tag == tag))
+            for grid in states.stages
+        )
+    )
+
+
+def _document(states: States) -> Document:
+    lowest = states.lowest
+    return {
+        "lowest": None if lowest is None else state_document(lowest),
+        "stages": [
+            {
+                "name": grid.name,
+                "job": grid.job.job_id,
+                "tasks": grid.job.tasks,
+                "expected_tags": list(grid.job.tags),
+                "lowest": state_document(grid.lowest),
+                "states": [state_document(state) for state in grid.states],
+            }
+            for grid in states.stages
+        ],
+    }
+
+
+async def _print_all(states: AsyncIterator[State], tag: str | None, *, as_json: bool) -> None:
+    screen = console()
+    async for state in states:
+        if tag not in (None, state.tag):
+            continue
+        if as_json:
+            print_line(state_document(state))
+        else:
+            line = Text.assemble((f"{moment(state.timestamp)} ", "dim"), f"{state.job_id}/{state.task} {state.tag} ")
+            screen.print(line.append_text(_told(state)), soft_wrap=True)
+
+
+async def _every(engine: Engine, job: str, stage: str | None) -> AsyncIterator[State]:
+    """Every version of every state: of a job of the engine until it rests, of another until ctrl-C."""
+    if not job.isdecimal():
+        async with await engine.state_manager(job) as monitor:
+            async for message in monitor.subscribe(after="0"):
+                if message.item is not None:
+                    yield message.item
+        return
+    readers: dict[StateJob, _Reader] = {}
+    while True:
+        ending = at_rest((await engine.job(int(job))).job)
+        for grid in (await engine.states(job, stage)).stages:
+            reader = readers.setdefault(grid.job, _Reader(engine, grid.job))
+            async for state in reader.news():
+                yield state
+            ending &= reader.has_all(grid)
+        if ending:
+            return
+        await pause(engine, int(job))
+        await asyncio.sleep(MOMENT)
+
+
+class _Reader:
+    """Reads the log of one stage, page by page."""
+
+    def __init__(self, engine: Engine, job: StateJob) -> None:
+        self._engine = engine
+        self._job = job
+        self._cursor: str | None = None
+        self._count = 0
+
+    async def news(self) -> AsyncIterator[State]:
+        log = (await self._engine.state_store.feed(self._job)).log
+        while page := await log.read(self._cursor or log.first(), PAGE):
+            for entry in page:
+                self._cursor = entry.cursor
+                self._count += 1
+                yield entry.item
+
+    def has_all(self, grid: Grid) -> bool:
+        """Versions have no gaps, so the newest ones tell how many there are; the log may be a moment behind them."""
+        return self._count >= sum(state.version for state in grid.states)
+
+
+def _print(screen: Console, grid: Grid) -> None:
+    lowest = grid.lowest
+    place = f"task {lowest.task}" + (f", {lowest.tag}" if lowest.tag else "")
+    screen.print(Text.assemble((grid.name, "bold"), "  ", _told(lowest), (f"  ({place})", "dim")), soft_wrap=True)
+    shown = table("task", *grid.tags, flexible=grid.tags)
+    by_key = {state.key: state for state in grid.states}
+    for task in range(min(grid.job.tasks, MOST_TASKS)):
+        cells = [by_key.get(StateKey(task, tag)) for tag in grid.tags]
+        shown.add_row(str(task), *(Text(NOTHING, style="dim") if cell is None else _told(cell) for cell in cells))
+    screen.print(shown)
+    if grid.job.tasks > MOST_TASKS:
+        screen.print(Text(f"… and {grid.job.tasks - MOST_TASKS} more tasks; --json has all of them", style="dim"))
+
+
+def _told(state: State) -> Text:
+    """A state in a few words; sign and colour are how its severity is shown, not part of it."""
+    words = {NOT_STARTED: "not started", FINISHED: "finished"}.get(state.status, str(state.status))
+    if state.message and state.message != words:
+        words = f"{words} {state.message}"
+    return Text(f"{_sign(state)} {words}", style=STYLES.get(state.severity, ""))
+
+
+def _sign(state: State) -> str:
+    if state.severity in SIGNS:
+        return SIGNS[state.severity]
+    if state.status == NOT_STARTED:
+        return NOTHING
+    return FINISHED_SIGN if state.finished else UNDER_WAY
