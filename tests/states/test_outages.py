@@ -1,0 +1,118 @@
+"""The database is restarted, connections are cut, in the middle of subscriptions: nothing is missed or told twice."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+
+from reelstate.core.state import StateKey
+from reelstate.states import feed
+from reelstate.states.feed import Kind
+from reelstate.states.manager import StateManager
+from tests.postgres import PostgresServer, StopMode
+from tests.states.conftest import sql_states
+
+TASKS, TAGS = 2, ("a", "b")
+KEYS = {StateKey(task, tag) for task in range(TASKS) for tag in TAGS}
+
+
+class Watcher:
+    """A subscriber that goes on until every key is finished."""
+
+    def __init__(self) -> None:
+        self.seen: dict[StateKey, list[int]] = {}
+        self.kinds: list[Kind] = []
+        self.changed = asyncio.Event()
+
+    async def watch(self, manager: StateManager) -> None:
+        finished: set[StateKey] = set()
+        async with contextlib.aclosing(manager.subscribe(after="0")) as messages:
+            async for message in messages:
+                if message.item is None:
+                    self.kinds.append(message.kind)
+                else:
+                    self.seen.setdefault(message.item.key, []).append(message.item.version)
+                    finished |= {message.item.key} if message.item.finished else set()
+                self.changed.set()
+                if finished == KEYS:
+                    return
+
+    async def until(self, kind: Kind) -> None:
+        while kind not in self.kinds:
+            self.changed.clear()
+            await self.changed.wait()
+
+    async def until_seen(self, count: int) -> None:
+        while sum(map(len, self.seen.values())) < count:
+            self.changed.clear()
+            await self.changed.wait()
+
+
+class Writer:
+    """Writes a state of every key again and again until it is told to finish."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.written: dict[StateKey, int] = {}
+
+    async def write(self, manager: StateManager, tag: str) -> None:
+        while not self.over:
+            await manager.set_state(tag, 5)
+            await asyncio.sleep(0.002)
+        last = await manager.set_finished(tag)
+        self.written[last.key] = last.version
+
+
+@contextlib.asynccontextmanager
+async def watched(url: str) -> AsyncIterator[tuple[Writer, Watcher]]:
+    """Two subscribers and four writers at work; when the block is left each has seen everything, once and in order."""
+    writer, watchers = Writer(), (Watcher(), Watcher())
+    async with sql_states(url) as store, asyncio.timeout(60), asyncio.TaskGroup() as group:
+        monitor = await StateManager.open("job", None, TASKS, store)
+        figures = (await store.feed(monitor.job)).figures
+        for watcher in watchers:
+            group.create_task(watcher.watch(monitor))
+        for task in range(TASKS):
+            manager = await StateManager.open("job", task, TASKS, store)
+            for tag in TAGS:
+                group.create_task(writer.write(manager, tag))
+        await watchers[0].until_seen(40)
+        yield writer, watchers[0]
+        writer.over = True
+    for watcher in watchers:
+        expected = {key: list(range(1, version + 1)) for key, version in writer.written.items()}
+        assert watcher.seen == expected
+        assert watcher.kinds.count(Kind.REPLAY_COMPLETE) == 1
+    assert (figures.drift, figures.overflows) == (0, 0)
+    assert figures.reconnects == watchers[0].kinds.count(Kind.FRESH)
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+async def test_the_server_is_restarted(mode: StopMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "STALE_AFTER", 0.2)
+    with PostgresServer() as server:
+        async with watched(server.new_database()) as (_, watcher):
+            await asyncio.to_thread(server.stop, mode)
+            await watcher.until(Kind.STALE)
+            await asyncio.to_thread(server.start)
+            await watcher.until(Kind.FRESH)
+            await watcher.until_seen(sum(map(len, watcher.seen.values())) + 40)
+
+
+async def test_every_connection_is_cut_again_and_again(state_database: str) -> None:
+    """The listener's too: what it did not hear is found by looking."""
+    cut = (
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    async with (
+        watched(state_database) as (_, watcher),
+        await psycopg.AsyncConnection.connect(state_database, autocommit=True) as connection,
+    ):
+        for _ in range(5):
+            found = await (await connection.execute(cut)).fetchone()
+            assert found is not None
+            assert found[0] >= 1
+            await watcher.until_seen(sum(map(len, watcher.seen.values())) + 20)
