@@ -77,6 +77,19 @@ async def test_the_idempotent_handlers_of_the_guide_run(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["chunk-0.1.mp4"]  # noqa: PTH208 - the job has ended, nothing waits
 
 
+async def test_the_states_of_the_guide_are_reported(tmp_path: Path) -> None:
+    handler, manager = blocks("docs/guides/states.md", "python")
+    names: dict[str, rs.Pipeline] = {}
+    exec(handler, names)  # noqa: S102 - our own page
+    async with rs.open("sqlite://", pipelines=[names["film"]], workers=2) as engine:
+        job = await engine.submit("film")
+        await engine.wait(job.id, timeout=60)
+        (grid,) = (await engine.states(job.id)).stages
+        assert (grid.job.tasks, grid.tags, grid.lowest.finished) == (8, ("export", "ingest"), True)
+        assert [state.version for state in grid.states] == [1, 4] * 8
+    assert run(manager, tmp_path) == ["2147483647 0", "item True 4", "replay_complete False None"]
+
+
 def test_the_unit_runs_a_worker_and_lets_it_finish() -> None:
     (unit,) = blocks("docs/guides/run-workers.md", "ini")
     values = dict(line.partition("=")[::2] for line in unit.splitlines() if "=" in line)
