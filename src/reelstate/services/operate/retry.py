@@ -74,7 +74,7 @@ async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation:
 
 
 async def _objections(transaction: Transaction, jobs: Sequence[LockedJob], start: From) -> dict[int, ReelstateError]:
-    """Which jobs can't be run again from there, and why: no such stage or part, not begun, or others run on its work."""
+    """Which jobs can't be run again from there, and why: no such stage or part, not begun, or others use its work."""
     able = [job for job in jobs if start.stage in job.declared.graph.index]
     running = await _running_downstream(transaction, able, start)
     opened = await stage_counters(transaction, [job.id for job in able])
