@@ -86,6 +86,19 @@ async def test_of_many_writers_of_one_key_one_is_first_and_the_others_are_told(t
     assert sha256(await folder.get_bytes(KEY)) == kept[0].sha256
 
 
+async def test_a_folder_that_is_swept_away_as_empty_does_not_fail_who_writes_into_it(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+
+    async def come_and_go(number: int) -> None:
+        for turn in range(100):
+            key = f"sources/{number}-{turn}"
+            await (storage.put_bytes if turn % 2 else storage.replace_bytes)(key, b"data")
+            await storage.delete(key)
+
+    await asyncio.gather(*map(come_and_go, range(4)))
+    assert await keys(storage, "sources") == []
+
+
 async def test_a_replaced_file_is_the_old_one_or_the_new_one(storage: Storage) -> None:
     key, texts = "videos/1/master.m3u8", [bytes([number]) * 5000 for number in range(10)]
     await storage.replace_bytes(key, texts[0])

@@ -11,9 +11,10 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ from reelstate.artifacts.stored import Listed, Stored, chunks, digest_of, stored
 
 INCOMING: Final = ".incoming"
 """No key begins with a dot, so files on their way are never listed."""
+TRIES: Final = 10
 NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV, errno.ENOSYS, errno.EACCES}
 
 
@@ -93,21 +95,17 @@ class Folder:
     def _enter(self, new: Stored, incoming: Path) -> Stored:
         """Give a written file its place, unless other bytes have it."""
         target = self.root / new.key
-        _make_folder(target.parent)
         try:
-            _settle(incoming, target)
+            _place(target, partial(_settle, incoming, target))
         except FileExistsError:
             return unchanged(new, Stored(new.key, target.stat().st_size, digest_of(target)))
-        _to_disk(target.parent)
         return new
 
     def _replace_bytes(self, key: str, data: bytes) -> Stored:
         target = self.root / key
         with folder_faults(self._place(key)), self._incoming() as incoming:
             _write(incoming, data)
-            _make_folder(target.parent)
-            incoming.replace(target)
-            _to_disk(target.parent)
+            _place(target, partial(incoming.replace, target))
         return stored(key, data)
 
     def _get_bytes(self, key: str, start: int, length: int | None) -> bytes:
@@ -186,6 +184,20 @@ def _linked(path: Path, target: Path) -> bool:
             return False
         raise
     return True
+
+
+def _place(target: Path, enter: Callable[[], object]) -> None:
+    """Have a file enter its folder, which is made anew if somebody who swept there took it away as an empty one."""
+    for left in reversed(range(TRIES)):
+        try:
+            _make_folder(target.parent)
+            enter()
+        except FileNotFoundError:
+            if not left:
+                raise
+        else:
+            break
+    _to_disk(target.parent)
 
 
 def _settle(incoming: Path, target: Path) -> None:
