@@ -6,15 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from reelstate.artifacts.folder import Folder
 from reelstate.core.machine import JobStatus
+from reelstate.media import librarian
 from reelstate.media.librarian import Librarian
-from reelstate.media.package import MANIFEST
+from reelstate.media.package import MANIFEST, growing
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
 from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole
@@ -104,6 +109,70 @@ async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: 
         await made.librarian.sweep()
         assert await made.files(f"videos/{video}") == set()
         assert await made.files(f"versions/{answer.job_id}/encode/0"), "a retry would begin with them"
+
+
+async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The playlists of twelve hours take four seconds."""
+    gate, threads = Gate(), []
+
+    def seen(*arguments: Any) -> dict[str, bytes]:
+        threads.append(threading.current_thread())
+        return growing(*arguments)
+
+    monkeypatch.setattr(librarian, "growing", seen)
+    monkeypatch.setattr(librarian, "GROW_EVERY", 0.0)
+    monkeypatch.setattr(librarian, "LEISURE", 1e6)
+    async with library(tmp_path, gate=gate) as made:
+        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        gate.open()
+        await encoded(made.engine, answer.job_id, 1)
+        assert await made.librarian.grow() == 1
+        gate.open()
+        await encoded(made.engine, answer.job_id, 2)
+        assert await made.librarian.grow() == 0
+        await made.completed(answer.job_id)
+        await made.librarian.publish()
+        assert "#EXT-X-ENDLIST" in await made.text(f"videos/{answer.video_id}/live/{answer.job_id}/video/90p.m3u8")
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+
+
+class Interrupted(Folder):
+    """A folder in which something else happens before the first deletion."""
+
+    def __init__(self, root: Path, happens: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(root)
+        self._happens: Callable[[], Awaitable[object]] | None = happens
+
+    async def delete(self, prefix: str) -> int:
+        happens, self._happens = self._happens, None
+        if happens:
+            await happens()
+        return await super().delete(prefix)
+
+
+async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path) -> None:
+    gate = Gate()
+    async with library(tmp_path, gate=gate, keep=86_400) as made:
+        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        video, job = answer.video_id or 0, answer.job_id
+        gate.open()
+        await encoded(made.engine, job, 1)
+        await made.librarian.grow()
+        await made.engine.force(job, JobStatus.FAILED, reason="it has had its chance")
+
+        async def retried() -> None:
+            gate.open(9)
+            await made.engine.retry(job, reason="another chance")
+            await made.completed(job)
+            await made.librarian.publish()
+
+        storage = Interrupted(tmp_path / "media", retried)
+        later = datetime.now(UTC) + 2 * HOUR
+        await Librarian(made.engine, storage, keep=86_400, clock=lambda: later).sweep()
+        assert await read_whole(made.storage, front(video))
 
 
 async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Path) -> None:

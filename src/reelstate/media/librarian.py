@@ -6,7 +6,9 @@ two at once, shows a version a moment too long, and never a wrong one for good.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -31,6 +33,8 @@ logger = logging.getLogger("reelstate.library")
 
 PUBLISH_EVERY: Final = 1.0
 GROW_EVERY: Final = 1.0
+LEISURE: Final = 10
+"""How often longer than it took over a second, the playlists of a long film are not written again."""
 SWEEP_EVERY: Final = 600.0
 PAGE: Final = 500
 LIVE: Final = "live"
@@ -57,6 +61,8 @@ class Librarian:
         self._since: datetime | None = None
         self._grown: dict[int, int] = {}
         """How many chunks were done when the playlists of a running job were written."""
+        self._rests: dict[int, float] = {}
+        """Until when those that take long to write are left alone."""
         self._swept: set[int] = set()
 
     def duties(self) -> tuple[Duty, ...]:
@@ -122,17 +128,20 @@ class Librarian:
         if (await self._engine.video(job.video_id or 0)).video.deleted_at is not None:
             await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
         del self._grown[job_id]
+        self._rests.pop(job_id, None)
         return True
 
     async def _grow(self, job: Job) -> bool:
         detail = await self._engine.job(job.id)
         done = next((stage.done for stage in detail.stages if stage.name == ENCODE), 0)
-        if done == self._grown.get(job.id, 0) or not _has_sound(detail):
+        began = time.monotonic()
+        if done == self._grown.get(job.id, 0) or not _has_sound(detail) or began < self._rests.get(job.id, 0.0):
             return False
         film = await self._film(detail)
         if film.chunks:
             await self._write(job.video_id or 0, job.id, film)
         self._grown[job.id] = done
+        self._rests[job.id] = time.monotonic() + LEISURE * max(0.0, time.monotonic() - began - GROW_EVERY)
         return bool(film.chunks)
 
     async def _end(self, video_id: int, job_id: int) -> None:
@@ -177,7 +186,7 @@ class Librarian:
             return keys.video(video_id, f"{LIVE}/{job_id}/{file}")
 
         headers = {key: await self._storage.get_bytes(key) for key in wanted_headers(film)}
-        files = growing(replace(film, headers=headers), place)
+        files = await asyncio.to_thread(growing, replace(film, headers=headers), place)  # seconds for a long film
         for key, data in files.items():
             await self._storage.replace_bytes(key, data)
         return files[place(MASTER)].decode()
@@ -232,7 +241,11 @@ class Librarian:
         shared = await self._storage.folders(keys.video(job.video_id, LIVE)) != (str(job.id),)
         if shared or (await self._playing(job.video_id)).current is not None:
             return await self._storage.delete(keys.video(job.video_id, f"{LIVE}/{job.id}"))
-        return await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
+        gone = await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
+        video = await self._playing(job.video_id)
+        if video.current is not None:
+            await self._lead(video)  # the job was tried again, and is through by now
+        return gone
 
     async def _tokens(self, job_id: int) -> dict[tuple[str, int], int]:
         return {(task.stage_name, task.part): task.token for task in await self._tasks(job_id)}
