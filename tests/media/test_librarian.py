@@ -17,9 +17,9 @@ import pytest
 
 from reelstate.artifacts.folder import Folder
 from reelstate.core.machine import JobStatus
-from reelstate.media import librarian
+from reelstate.media import librarian, package
 from reelstate.media.librarian import Librarian
-from reelstate.media.package import MANIFEST, growing
+from reelstate.media.package import MANIFEST
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
 from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole
@@ -119,7 +119,7 @@ async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_
 
     def seen(*arguments: Any) -> dict[str, bytes]:
         threads.append(threading.current_thread())
-        return growing(*arguments)
+        return package.growing(*arguments)
 
     monkeypatch.setattr(librarian, "growing", seen)
     monkeypatch.setattr(librarian, "GROW_EVERY", 0.0)
