@@ -44,6 +44,8 @@ class Line:
         self._server: asyncio.Server | None = None
         self._ends: set[asyncio.StreamWriter] = set()
         self._own_port = 0
+        self._lost = b""
+        self.answers_lost = 0
 
     @property
     def address(self) -> str:
@@ -59,11 +61,37 @@ class Line:
         for end in tuple(self._ends):
             end.transport.abort()
 
+    def lose_answer_to(self, words: bytes) -> None:
+        """The next request with these words reaches the server, and its answer nobody: the line breaks instead."""
+        self._lost = words
+
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
         self._ends |= {writer, there_writer}
-        await asyncio.gather(_pass(reader, there_writer), _pass(there_reader, writer))
+        lost = asyncio.Event()
+        await asyncio.gather(self._ask(reader, there_writer, lost), self._answer(there_reader, writer, lost))
         self._ends -= {writer, there_writer}
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lost: asyncio.Event) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                if self._lost and self._lost in data:
+                    self._lost = b""
+                    lost.set()
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lost: asyncio.Event) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                if lost.is_set():
+                    self.answers_lost += 1
+                    writer.transport.abort()
+                    return
+                writer.write(data)
+                await writer.drain()
+        writer.close()
 
 
 @contextlib.asynccontextmanager
@@ -72,11 +100,3 @@ async def line_to(server: str) -> AsyncIterator[Line]:
     await line.mend()
     yield line
     await line.cut()
-
-
-async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()

@@ -44,6 +44,7 @@ from reelstate.states.firestore_documents import (
 )
 from reelstate.states.firestore_log import FirestoreLog, where
 from reelstate.states.memory import following, require_generation, require_same
+from reelstate.states.state_store import STATE_MARKS, StoreFigures
 
 EMULATOR: Final = "FIRESTORE_EMULATOR_HOST"
 MILLISECOND: Final = 1_000_000
@@ -78,6 +79,7 @@ class FirestoreStore:
         self._opening = asyncio.Lock()
         self._logs: dict[tuple[str, int], FirestoreLog] = {}
         self._feeds: dict[tuple[str, int], Feed[State]] = {}
+        self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
         wanted = checked_job(job)
@@ -104,26 +106,21 @@ class FirestoreStore:
         return job_from(job_id, fields)
 
     async def write(self, write: StateWrite, generation: int) -> State:
-        key = StateKey(write.task, write.tag)
-        lock = self._writing.setdefault((write.job_id, key), asyncio.Lock())
-        async with lock:  # whoever writes next in this process would only meet this transaction and begin again
-            job, stored, fields, committed = await self._written(write, key, generation)
-        if job is None:
-            raise NotFound("states of job", write.job_id)
-        require_generation(job, generation)
-        if (log := self._logs.get((write.job_id, generation))) is not None and fields:
-            log.wrote(fields, committed)
-        return stored if not fields else state_from(write.job_id, fields, committed)
+        with self.figures.writing():
+            return await self._write(write, generation)
 
     async def states(self, job_id: str) -> Sequence[State]:
         """One document is read, to know that the job is still the same; the rest is known from the listener."""
-        log = await self._log(await self.find_job(job_id))
-        return log.states()
+        job = await self.find_job(job_id)
+        known = (job.job_id, job.generation) in self._logs
+        self.figures.cache_hits += known
+        self.figures.cache_misses += not known
+        return (await self._log(job)).states()
 
     async def feed(self, job: StateJob) -> Feed[State]:
         require_generation(await self.find_job(job.job_id), job.generation)
         log = await self._log(job)
-        return self._feeds.setdefault((job.job_id, job.generation), Feed(log, pause=self._pause))
+        return self._feeds.setdefault((job.job_id, job.generation), Feed(log, pause=self._pause, marks=STATE_MARKS))
 
     async def delete_job(self, job_id: str) -> bool:
         """The tombstone comes first: what is left when this is cut short is of a generation that nobody reads."""
@@ -174,6 +171,18 @@ class FirestoreStore:
             "deleted": False,
             "createdAt": self._library.SERVER_TIMESTAMP,
         }
+
+    async def _write(self, write: StateWrite, generation: int) -> State:
+        key = StateKey(write.task, write.tag)
+        lock = self._writing.setdefault((write.job_id, key), asyncio.Lock())
+        async with lock:  # whoever writes next in this process would only meet this transaction and begin again
+            job, stored, fields, committed = await self._written(write, key, generation)
+        if job is None:
+            raise NotFound("states of job", write.job_id)
+        require_generation(job, generation)
+        if (log := self._logs.get((write.job_id, generation))) is not None and fields:
+            log.wrote(fields, committed)
+        return stored if not fields else state_from(write.job_id, fields, committed)
 
     async def _written(
         self, write: StateWrite, key: StateKey, generation: int
@@ -244,14 +253,14 @@ class FirestoreStore:
 
     async def _transaction(self, flow: Callable[[Any], Awaitable[Answer]]) -> tuple[Answer, datetime]:
         """What a flow answers, and when it was committed."""
-        from google.api_core.exceptions import AlreadyExists  # noqa: PLC0415 - an extra
+        from google.api_core.exceptions import AlreadyExists, InvalidArgument  # noqa: PLC0415 - an extra
 
         run = self._library.async_transactional(flow)
         async with self._asking():
             transaction = self._client.transaction(max_attempts=ATTEMPTS)
             try:
                 answer = await run(transaction)
-            except AlreadyExists:  # its own commit, whose answer was lost
+            except (AlreadyExists, InvalidArgument):  # its own commit, whose answer was lost: the event is found
                 answer = await run(transaction)
             return answer, transaction.commit_time
 
