@@ -36,6 +36,8 @@ def test_states_are_narrowed_to_a_stage_and_a_tag(reel: Reel) -> None:
         told = reel("states", *scope, "--tag", "ingest", "--json").json
         assert (told["lowest"]["task"], told["lowest"]["status"]) == (1, 0)
         assert {state["tag"] for state in told["stages"][0]["states"]} == {"ingest"}
+    later = reel("states", job_id, "--tag", "later", "--json").json["lowest"]
+    assert (later["task"], later["tag"], later["status"]) == (0, "later", 0)
 
 
 def test_states_of_any_job_of_the_state_manager(reel: Reel) -> None:

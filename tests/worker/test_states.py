@@ -10,6 +10,7 @@ import reelstate as rs
 from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskState
+from reelstate.dispatch.dispatch import Bell
 from reelstate.states import FINISHED, Kind, Severity
 from reelstate.worker import held
 from reelstate.worker.held import Held
@@ -100,6 +101,22 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
                 if message.item is not None and message.item.finished:
                     break
         assert kinds == [(40, True), Kind.REPLAY_COMPLETE, (FINISHED, False)]
+
+
+async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> None:
+    film = rs.Pipeline("film")
+
+    @film.stage(each="spec.words")
+    def cut(task: rs.BlockingRun) -> None:
+        if task.input:
+            task.state("ingest", 1)
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+        ears = engine.dispatch.listen([Bell.STATE])
+        await rested(engine, (await engine.submit("film", {"words": [False]})).id)
+        assert not await ears.wait(0)
+        await rested(engine, (await engine.submit("film", {"words": [True]})).id)
+        assert await ears.wait(5) == {Bell.STATE}
 
 
 async def _spoken(engine: rs.Engine, job_id: int) -> bool:
