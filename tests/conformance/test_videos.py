@@ -87,6 +87,22 @@ async def test_a_video_is_made_with_its_first_job(engine: Engine, clock: FakeClo
     assert video.id != answer.job_id
 
 
+async def test_a_version_that_was_forced_to_be_complete_takes_no_place_of_one_that_plays(
+    engine: Engine, clock: FakeClock
+) -> None:
+    video_id, (plays,) = await a_library(engine, 1)
+    forced = (await engine.retranscode(video_id)).job_id
+    await engine.force(forced, JobStatus.COMPLETED, reason="it hangs")
+    assert await current(engine, video_id) == plays
+    clock.advance(30 * DAY)
+    assert await engine.remove_versions(keep=DAY) == [forced]
+    assert await current(engine, video_id) == plays
+    first = await a_video(engine)
+    await engine.force(first.job_id, JobStatus.COMPLETED, reason="it hangs")
+    assert (await engine.video(video_of(first))).video.status is VideoStatus.FAILED
+    assert await listed(engine, statuses=[VideoStatus.FAILED]) == [first.video_id]
+
+
 async def test_a_job_without_a_video_has_none(engine: Engine) -> None:
     answer = await engine.submit("simple")
     assert answer.video_id is None

@@ -65,9 +65,9 @@ VIDEO_STATUSES = {
     VideoStatus.PENDING: (JobStatus.PENDING,),
     VideoStatus.PROCESSING: PHASES,
     VideoStatus.READY: (),
-    VideoStatus.FAILED: (*RESTING_JOBS, JobStatus.CANCELLED),
+    VideoStatus.FAILED: (*RESTING_JOBS, JobStatus.CANCELLED, JobStatus.COMPLETED),
 }
-"""What the latest job of a video means for it while no version plays."""
+"""What the latest job of a video means for it while no version plays: one that is completed then was forced to be."""
 
 
 def video_status(current: int | None, latest: JobStatus | None) -> VideoStatus:

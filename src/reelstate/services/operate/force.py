@@ -10,7 +10,7 @@ from reelstate.services.operate.cancel import cancel_tasks
 from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
 from reelstate.services.operate.retry import reopen
 from reelstate.services.orchestrate import advance, rest
-from reelstate.stores.store import Store, Transaction
+from reelstate.stores.store import Batch, Store, Transaction
 
 TARGETS = (JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED)
 
@@ -32,7 +32,17 @@ async def force(store: Store, catalogue: Catalogue, operation: Operation, target
         if target is JobStatus.PENDING:
             await reopen(transaction, jobs, operation)
         await move(transaction, jobs, target, operation)
+        if target is JobStatus.COMPLETED:
+            await _remove_versions(transaction, job_ids)
         if target is JobStatus.PENDING:
             await advance(transaction, catalogue, {job_id: {} for job_id in job_ids})
 
     return await operate(store, catalogue, operation, target, apply)
+
+
+async def _remove_versions(transaction: Transaction, job_ids: list[int]) -> None:
+    """What was forced to be complete has no stream, so it must not play in the place of a version that has one."""
+    rows = await transaction.run("videos_of", job_ids=job_ids)
+    versions = [(video_id, job_id) for job_id, video_id in rows if video_id is not None]
+    if versions:
+        await transaction.run("videos_remove", Batch(("video_id", "job_id"), versions))

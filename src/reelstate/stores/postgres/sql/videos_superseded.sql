@@ -14,7 +14,8 @@ WHERE (%(video_ids)s::bigint[] IS NULL OR j.video_id = ANY (%(video_ids)s::bigin
         ELSE v.pinned IS DISTINCT FROM j.id AND v.changed_at <= clock.past
           AND EXISTS (SELECT FROM reelstate.jobs n
                       WHERE n.video_id = j.video_id AND n.id > j.id AND n.status = 'completed'
-                        AND n.finished_at <= clock.past)
+                        AND n.finished_at <= clock.past
+                        AND NOT EXISTS (SELECT FROM reelstate.removed_versions r WHERE r.job_id = n.id))
           AND NOT EXISTS (SELECT FROM reelstate.jobs u
                           WHERE u.video_id = j.video_id AND u.id > j.id AND u.status <> 'cancelled'
                             AND u.spec ->> 'reuse_from' = j.id::text

@@ -13,7 +13,8 @@ WHERE j.video_id IS NOT NULL
         ELSE v.pinned IS NOT j.id AND v.changed_at <= :now - :keep
           AND EXISTS (SELECT 1 FROM jobs AS n
                       WHERE n.video_id = j.video_id AND n.id > j.id AND n.status = 'completed'
-                        AND n.finished_at <= :now - :keep)
+                        AND n.finished_at <= :now - :keep
+                        AND NOT EXISTS (SELECT 1 FROM removed_versions AS r WHERE r.job_id = n.id))
           AND NOT EXISTS (SELECT 1 FROM jobs AS u
                           WHERE u.video_id = j.video_id AND u.id > j.id AND u.status <> 'cancelled'
                             AND json_extract(u.spec, '$.reuse_from') = j.id
