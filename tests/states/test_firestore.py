@@ -16,8 +16,9 @@ from reelstate.core.errors import InvalidRequest, StoreUnavailable
 from reelstate.core.state import State, StateKey
 from reelstate.states import feed, firestore_log
 from reelstate.states.feed import Kind, Message
-from reelstate.states.firestore import EMULATOR, FirestoreStore
-from reelstate.states.firestore_documents import holds, job_name, log_name, state_name
+from reelstate.states.firestore import EMULATOR, MILLISECOND, FirestoreStore
+from reelstate.states.firestore_documents import Logged, holds, job_name, log_name, state_name
+from reelstate.states.firestore_log import FirestoreLog
 from reelstate.states.manager import StateManager
 from tests.states.conftest import PROJECT, firestore_states
 from tests.states.emulated import line_to
@@ -286,6 +287,28 @@ async def test_calls_are_bounded(firestore_project: str) -> None:
             _, waiting = await asyncio.wait({writing}, timeout=0.2)
             assert waiting == {writing}
         assert (await writing).version == 1
+
+
+async def test_writers_of_one_key_in_one_process_wait_for_each_other(firestore_project: str) -> None:
+    async with firestore_states(firestore_project) as store:
+        one = await manager(store)
+        written = await asyncio.gather(*(one.set_state("a", status) for status in range(10)))
+    assert sorted(state.version for state in written) == list(range(1, 11))
+
+
+async def test_nothing_is_handed_out_while_its_tick_of_the_clock_lasts(firestore_project: str) -> None:
+    """Else a commit of the same tick could come to stand before a cursor that somebody has."""
+    async with firestore_states(firestore_project) as store:
+        job = (await manager(store)).job
+        log = FirestoreLog(store._client, store._document("job"), job, store._asking, tick=MILLISECOND)
+        now = 1_000 * MILLISECOND
+        late, early = (
+            Logged((now, 1, number), State(job_id="job", task=number, tag="a", version=1)) for number in (2, 1)
+        )
+        await log._take([late], now)
+        assert (log._tail, await log.head()) == ([], log.first())
+        await log._take([early], now + MILLISECOND)
+        assert log._tail == [early, late]
 
 
 async def test_writers_of_one_key_in_two_processes_get_versions_without_a_gap(firestore_project: str) -> None:
