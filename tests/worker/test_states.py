@@ -106,16 +106,14 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
 async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> None:
     film = rs.Pipeline("film")
 
-    @film.stage(each="spec.words")
+    @film.stage
     def cut(task: rs.BlockingRun) -> None:
-        if task.input:
-            task.state("ingest", 1)
+        task.state("ingest", 1)
 
     async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
         ears = engine.dispatch.listen([Bell.STATE])
-        await rested(engine, (await engine.submit("film", {"words": [False]})).id)
-        assert not await ears.wait(0)
-        await rested(engine, (await engine.submit("film", {"words": [True]})).id)
+        await ears.wait(0.3)  # a listener that has just connected may have missed something, and says so
+        await rested(engine, (await engine.submit("film")).id)
         assert await ears.wait(5) == {Bell.STATE}
 
 
