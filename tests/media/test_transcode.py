@@ -18,7 +18,7 @@ from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.media import hls, webvtt
 from reelstate.media.boxes import parse
 from tests.media.clips import ffmpeg, turned
-from tests.media.films import BUILD, RATE, SOUND, X264, House, Stream, failing_at, film, house, profile
+from tests.media.films import BUILD, RATE, SOUND, X264, House, Stream, failing_at, film, house, profile, wrapper
 from tests.media.streams import builds
 
 STAGES = ("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions", "package", "verify")
@@ -318,6 +318,15 @@ async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, s
         commands = [step.argv for step in await here.steps(stream.detail.job.id)]
         assert any("copy" in argv for argv in commands) == (kind == "MPEG-TS")
         assert any("bwdif" in word for argv in commands for word in argv) == (kind == "interlaced")
+
+
+async def test_a_disk_that_was_full_for_a_moment_does_not_have_a_film_encoded_in_one_piece(tmp_path: Path) -> None:
+    once = f'if mkdir {tmp_path}/full 2>/dev/null; then echo "[error] No space left on device" >&2; exit 1; fi'
+    full = wrapper(tmp_path / "ffmpeg", f'case " $* " in *" -c copy "*) {once};; esac')
+    async with house(tmp_path, ffmpeg=str(full), sandbox="off") as here:
+        stream = await here.stream(film(tmp_path / "film.ts"), profile=ONE_RUNG)
+        (fetch,) = await here.tasks(stream.detail.job.id, "fetch")
+        assert (fetch.attempt, len(stream.detail.plan["fetch"]["chunks"])) == (2, 2)
 
 
 async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_path: Path) -> None:

@@ -56,6 +56,9 @@ RESOURCES = {
 }
 """Words of a tool that has met a limit, whatever its exit code."""
 
+PASSING = frozenset({Kind.OUT_OF_MEMORY, Kind.KILLED, Kind.DISK_FULL})
+"""What says nothing of the source, and may be over at the next attempt."""
+
 SIGNALS = {
     **dict.fromkeys((132, 134, 135, 136, 139), Kind.CRASHED),
     **dict.fromkeys((123, 129, 130, 131, 137, 143, 255), Kind.KILLED),

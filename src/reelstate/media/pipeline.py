@@ -33,7 +33,7 @@ from reelstate.media.address import parse_address
 from reelstate.media.advance import Advance
 from reelstate.media.boxes import Fragmented
 from reelstate.media.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
-from reelstate.media.ending import BadInput, Kind, ToolFailed
+from reelstate.media.ending import PASSING, BadInput, Kind, ToolFailed
 from reelstate.media.errors import SourceError, SourceUnseekable
 from reelstate.media.facts import SourceFacts
 from reelstate.media.grid import Chunk
@@ -163,6 +163,8 @@ class Stages:
         try:
             await self._studio.run(task, argv, folder, limits=Limits(timeout=SMALL_WORK, stall=STALL))
         except ToolFailed as failed:
+            if failed.kind in PASSING:
+                raise
             task.log(f"it can't be given an index, and is encoded in one piece: {failed}", level="warning")
             return folder / "source"
         return target
