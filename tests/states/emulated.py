@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +21,8 @@ process.stdin.on("end", () => process.exit()).resume()
 @contextlib.contextmanager
 def emulator() -> Iterator[str]:
     """Where the emulator is. It ends when the pipe to it closes, however this process ends."""
+    if shutil.which("node") is None:
+        raise PackagesUnavailable("there is no node: install Node.js with npm")
     folder = installed(HERE / "emulator")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
