@@ -69,6 +69,27 @@ async def test_an_outage_of_the_storage_is_no_verdict(good: Package) -> None:
         await verify(get, good.manifest)
 
 
+async def test_after_an_outage_nothing_is_read_any_more(good: Package) -> None:
+    asked: list[str] = []
+    stopped: list[str] = []
+
+    async def get(key: str, start: int, length: int) -> bytes:
+        asked.append(key)
+        if len(asked) == verify_module.AT_ONCE:
+            raise ConnectionError
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append(key)
+        return b""
+
+    with pytest.raises(ConnectionError):
+        await verify(get, good.manifest)
+    await asyncio.sleep(0)
+    failed = asked[verify_module.AT_ONCE - 1]
+    assert sorted(stopped) == sorted(key for key in asked if key != failed)
+
+
 async def test_a_file_that_the_storage_does_not_know_is_a_fault(good: Package) -> None:
     async def get(key: str, start: int, length: int) -> bytes:
         if key == CHUNK:

@@ -117,7 +117,12 @@ async def verify(get: Get, manifest: Manifest) -> Report:
     readers = [
         _Reader(key, entry, walks=key in boxed, keeps=key in written) for key, entry in manifest["files"].items()
     ]
-    await asyncio.gather(*(reader.read(get, room) for reader in readers))
+    reading = [asyncio.create_task(reader.read(get, room)) for reader in readers]
+    try:
+        await asyncio.gather(*reading)
+    finally:
+        for each in reading:  # where one can't be read, nobody waits for the others
+            each.cancel()
     seen = Seen(
         {reader.key: reader.boxes for reader in readers if reader.boxes},
         {reader.key: reader.text for reader in readers if reader.text is not None},
