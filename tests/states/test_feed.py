@@ -176,3 +176,22 @@ async def test_who_comes_while_the_store_is_away_waits_for_it(away: bool) -> Non
         log.away = away
         asyncio.get_running_loop().call_later(0.05, setattr, log, "away", False)
         assert (await collected(feed, log, 1))[0] == [1]
+
+
+async def test_who_comes_after_the_last_item_joins_a_reader_that_began_behind_it() -> None:
+    """A head may stand behind the last item: other logs of the same database have gone on."""
+    async with fed() as (log, feed), asyncio.timeout(10):
+        log.add(1)
+        first = feed.follow("100", until="100")
+        assert (await anext(first)).kind is Kind.REPLAY_COMPLETE
+        waiting = asyncio.create_task(anext(first))
+        await asyncio.sleep(0)
+        second = feed.follow("0", until="1")
+        assert [(await anext(second)).item, (await anext(second)).kind] == [1, Kind.REPLAY_COMPLETE]
+        coming = asyncio.create_task(anext(second))
+        before = log.reads
+        await asyncio.sleep(0.05)
+        assert log.reads - before < 5, "it waits, and does not ask again and again"
+        waiting.cancel()
+        coming.cancel()
+        await asyncio.gather(waiting, coming, return_exceptions=True)

@@ -266,8 +266,11 @@ class Feed(Generic[Item]):
 
     async def _catch_up(self, after: str, wanted: Wanted[Item]) -> AsyncIterator[Message[Item]]:
         """Read pages of one's own until the reader is not ahead any more; nothing is awaited after the last look."""
-        while self._position is not None and self.log.order(after) < self.log.order(self._position):
-            for entry in await self._page(after):
+        while (position := self._position) is not None and self.log.order(after) < self.log.order(position):
+            page = await self._page(after)
+            if not page:
+                after = position  # the reader has come so far, and there is nothing on the way
+            for entry in page:
                 after = entry.cursor
                 if wanted(entry.item):
                     self._count(entry.item)
