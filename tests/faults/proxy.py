@@ -1,5 +1,4 @@
-"""A proxy in front of PostgreSQL that can cut a connection exactly at a COMMIT, or at another statement that commits by
-itself: before it gets there, or after."""
+"""A proxy before PostgreSQL that can cut a connection exactly at a COMMIT, or a statement that commits by itself."""
 
 import asyncio
 import contextlib
@@ -15,7 +14,8 @@ Cut = Literal["before", "after"]
 class Proxy:
     """Reads the client's messages as they pass. Armed by `cut`, it strikes once, at the next COMMIT.
 
-    `at` is a text by which another statement than COMMIT is known. With `together` set to more than one, it holds back so many COMMITs and strikes them all at once.
+    `at` is a text by which another statement than COMMIT is known. With `together` set to more than one, it holds back
+    so many COMMITs and strikes them all at once.
     """
 
     def __init__(self, host: str, port: int) -> None:

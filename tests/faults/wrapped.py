@@ -37,7 +37,7 @@ class WrappedStore:
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._inner.write(lambda transaction: flow(WrappedTransaction(transaction, self._around)))
 
-    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
+    async def write_once(self, _: Flow[Result], again: Flow[Result]) -> Result:
         """By the longer way, which has the statements to stop at; one that commits by itself has no middle."""
         return await self.write(again)
 
