@@ -18,7 +18,8 @@ class Bell(StrEnum):
     """Tasks may have said something of themselves."""
 
 
-EVERY_BELL = (Bell.WORK, Bell.STOP, Bell.REST)
+EVERY_BELL = tuple(Bell)
+JOB_BELLS = (Bell.WORK, Bell.STOP, Bell.REST)
 """All that tell of jobs."""
 WORKER_BELLS = (Bell.WORK, Bell.STOP)
 

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from reelstate.core.errors import WaitTimeout
 from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
 from reelstate.core.model import Event, JobDetail
-from reelstate.dispatch.dispatch import EVERY_BELL, Dispatch, Listener
+from reelstate.dispatch.dispatch import JOB_BELLS, Dispatch, Listener
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.observe import observe_history, observe_job
 from reelstate.stores.store import Store
@@ -74,7 +74,7 @@ async def wait(
 
 @asynccontextmanager
 async def _looking(dispatch: Dispatch) -> AsyncIterator[_Looks]:
-    listener = dispatch.listen(EVERY_BELL)
+    listener = dispatch.listen(JOB_BELLS)
     try:
         yield _Looks(listener)
     finally:
