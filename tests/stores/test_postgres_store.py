@@ -121,6 +121,18 @@ async def test_a_claim_whose_answer_is_cut_off_gives_the_tasks_it_took(url: str,
         assert (await engine.job(after[0].key.job_id)).stages[0].running == earlier + 2
 
 
+async def test_what_was_found_after_one_lost_answer_is_not_given_again_after_the_next(url: str) -> None:
+    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+        proxy.at = CLAIM
+        await engine.submit("parts", {"parts": 6})
+        worker = await a_worker(engine, slots=6)
+        given = []
+        for _ in range(3):
+            proxy.cut = "after"
+            given += [task.key.part for task in (await engine.claim(worker, 2)).tasks]
+        assert (proxy.cuts, given) == (3, list(range(6)))
+
+
 @pytest.mark.parametrize("cut", ["after", "before"])
 async def test_a_completion_cut_at_commit_counts_once(url: str, cut: Cut) -> None:
     async with proxied(url) as (address, proxy), engine_at(address) as engine:
