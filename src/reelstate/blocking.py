@@ -118,6 +118,7 @@ class Connection:
     jobs = blocking(Engine.jobs)
     tasks = blocking(Engine.tasks)
     events = blocking(Engine.events)
+    ready = blocking(Engine.ready)
     head = blocking(Engine.head)
     history = blocking(Engine.history)
     watch = blocking_iterator(Engine.watch)

@@ -21,9 +21,12 @@ _USER_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*@")
 _PASSWORD = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
 
 
-def setting(default: Any, meaning: str, *, least: float | None = None, choices: tuple[str, ...] = ()) -> Any:
+def setting(
+    default: Any, meaning: str, *, least: float | None = None, choices: tuple[str, ...] = (), secret: bool = False
+) -> Any:
     """A field of the settings with what people must know of it."""
-    return dataclasses.field(default=default, metadata={"meaning": meaning, "least": least, "choices": choices})
+    metadata = {"meaning": meaning, "least": least, "choices": choices, "secret": secret}
+    return dataclasses.field(default=default, metadata=metadata, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,25 @@ class Settings:
         0, "Threads of one encoder; 0 shares the machine's cores among the tasks that a worker runs.", least=0
     )
     keep_versions: float = setting(7 * 86_400.0, "How long a superseded version of a video is kept.", least=0)
+
+    serve_host: str = setting("127.0.0.1", "The address that HTTP is served on.")
+    serve_port: int = setting(8700, "The port that HTTP is served on; 0 takes a free one.", least=0)
+    serve_grace: float = setting(10.0, "How long a server that is told to stop lets requests finish.", least=0)
+    tls_cert: str = setting("", "File with the certificate to serve HTTPS with, and those that vouch for it.")
+    tls_key: str = setting("", "File with the key of that certificate.")
+    trusted_proxies: str = setting(
+        "", "Addresses of proxies whose word on the caller's address is taken, separated by commas."
+    )
+    key_file: str = setting(
+        "", "Where the first admin key is written; when empty, beside a SQLite file, else reelstate.key in the folder."
+    )
+    key_pepper: str = setting(
+        "", "Mixed into what is stored of keys; keys are good only where it is the same.", secret=True
+    )
+    rate_per_key: float = setting(200.0, "Requests a second that a key may make, twice as many at once.", least=0.1)
+    rate_per_address: float = setting(400.0, "The same for an address, whatever its keys.", least=0.1)
+    limit_body: int = setting(1024 * 1024, "Largest JSON body of a request, in bytes.", least=1024)
+    body_timeout: float = setting(20.0, "How long the body of a request may take to arrive.", least=0.1)
 
     log_level: str = setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
 
@@ -161,13 +183,17 @@ def in_force(environment: Mapping[str, str]) -> list[Setting]:
         Setting(
             name=field.name,
             variable=variable(field.name),
-            value=masked(getattr(settings, field.name)),
+            value=_shown(field, getattr(settings, field.name)),
             default=getattr(DEFAULTS, field.name),
             source="environment" if environment.get(variable(field.name)) else "default",
             meaning=field.metadata["meaning"],
         )
         for field in dataclasses.fields(Settings)
     ]
+
+
+def _shown(field: dataclasses.Field[Any], value: Any) -> Any:
+    return "***" if field.metadata["secret"] and value else masked(value)
 
 
 def masked(value: Any) -> Any:

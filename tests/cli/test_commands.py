@@ -24,8 +24,9 @@ REEL = Path(sys.executable).with_name("reel")
 COMMANDS = (
     *("cancel", "config", "demo", "doctor", "force", "history", "ingest", "job", "jobs", "logs"),
     *("machines", "migrate", "quarantine", "retry", "states", "steps", "submit", "up", "videos", "watch", "worker"),
-    "workers",
+    *("keys", "serve", "workers"),
     *("videos list", "videos show", "videos retranscode", "videos rollback", "videos unpin", "videos delete"),
+    *("keys list", "keys create", "keys rotate", "keys revoke"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )
 

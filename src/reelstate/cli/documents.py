@@ -1,140 +1,20 @@
-"""The engine's records as JSON documents: the same names everywhere, times as ISO 8601."""
+"""Documents on the way to programs: how commands print JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
 import typer
 
-from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Video, VideoVersion, Worker
-from reelstate.core.state import State
-from reelstate.media.quality import Quality
-
-Document = dict[str, Any]
-LEFT_OUT = {"checkpoint", "result", "input"}
-"""Of a running task: what may be large and is not what a person asks for."""
+from reelstate.documents import Document, plain
 
 
 def print_json(document: Any) -> None:
     """One document over several lines."""
-    typer.echo(json.dumps(document, indent=2, default=_plain))
+    typer.echo(json.dumps(document, indent=2, default=plain))
 
 
 def print_line(document: Document) -> None:
     """One document on one line, at once: for streams."""
-    typer.echo(json.dumps(document, default=_plain))
-
-
-def job_document(job: Job) -> Document:
-    return _fields(job)
-
-
-def detail_document(
-    detail: JobDetail, current: Sequence[Task] = (), workers: Mapping[int, str] | None = None
-) -> Document:
-    """A job as `reel job` tells it."""
-    return {
-        **_fields(detail.job),
-        "progress": round(detail.progress, 2),
-        "outputs": detail.outputs,
-        "stages": [stage_document(stage) for stage in detail.stages],
-        "running": [task_document(task, workers or {}) for task in current if task.status is TaskStatus.RUNNING],
-        "resting": [task_document(task, workers or {}) for task in current if task.run_after is not None],
-    }
-
-
-def stage_document(stage: Stage) -> Document:
-    return {name: value for name, value in _fields(stage).items() if name not in {"job_id", "stage"}}
-
-
-def task_document(task: Task, workers: Mapping[int, str]) -> Document:
-    kept = {name: value for name, value in _fields(task).items() if name not in LEFT_OUT}
-    place = {"id": f"{task.job_id}/{task.stage_name}/{task.part}", "stage": task.stage_name}
-    return {**kept, **place, "worker": workers.get(task.worker_id or 0)}
-
-
-def event_document(event: Event, stages: Sequence[str] = ()) -> Document:
-    """An event; `stages` are the names of its job's stages."""
-    stage = stage_name(event.stage, stages)
-    return {
-        "entity": event.entity,
-        "id": event_id(event, stages),
-        "version": event.version,
-        "from": event.origin,
-        "to": event.target,
-        "actor": event.actor,
-        "reason": event.reason,
-        "at": event.at,
-        "job": event.job_id,
-        "stage": stage,
-        "part": event.part,
-        "worker": event.worker_id,
-        "token": event.token,
-        "data": event.data,
-        "cursor": event.cursor,
-    }
-
-
-def event_id(event: Event, stages: Sequence[str]) -> int | str | None:
-    """What an event is about: JOB, JOB/STAGE, JOB/STAGE/PART, or the number of a worker."""
-    if event.job_id is None:
-        return event.worker_id
-    if event.stage is None:
-        return event.job_id
-    pieces = (event.job_id, stage_name(event.stage, stages), event.part)
-    return "/".join(str(piece) for piece in pieces if piece is not None)
-
-
-def stage_name(number: int | None, stages: Sequence[str]) -> str | None:
-    if number is None:
-        return None
-    return stages[number] if number < len(stages) else str(number)
-
-
-def log_document(entry: LogEntry, stages: Sequence[str]) -> Document:
-    return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
-
-
-def step_document(entry: StepEntry, stages: Sequence[str]) -> Document:
-    return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
-
-
-def state_document(state: State) -> Document:
-    return _fields(state)
-
-
-def worker_document(worker: Worker) -> Document:
-    """A worker, its state in the one word that people read."""
-    return {**_fields(worker), "lifecycle": worker.status, "status": worker.shown}
-
-
-def video_document(video: Video) -> Document:
-    return _fields(video)
-
-
-def version_document(version: VideoVersion) -> Document:
-    """A version: its job, and what it is to its video."""
-    return {**_fields(version.job), **_fields(version), "job": version.job.id}
-
-
-def quality_document(quality: Quality) -> Document:
-    return {**_fields(quality), "progress_percent": round(quality.progress_percent, 2)}
-
-
-def _fields(record: Any) -> Document:
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, frozenset | set):
-        return sorted(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    typer.echo(json.dumps(document, default=plain))

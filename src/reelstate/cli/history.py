@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from reelstate.cli.documents import event_document, print_json, stage_name
+from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import cause_line
 from reelstate.cli.paging import every
@@ -16,6 +16,7 @@ from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Event
+from reelstate.documents import event_document, stage_name
 from reelstate.services.observe import LARGEST_PAGE
 from reelstate.services.watch import in_order
 

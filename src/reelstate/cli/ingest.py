@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from reelstate.cli.documents import Document, print_line
+from reelstate.cli.documents import print_line
 from reelstate.cli.options import AsJson, Database, Priority, ProfileName, profile_document
 from reelstate.cli.process import say, stopping_signals
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.model import Verdict
+from reelstate.documents import Document
 from reelstate.media.ingest import PATTERNS, Ingest, Taken, require_folder
 from reelstate.media.ingest import ingest as take_all
 

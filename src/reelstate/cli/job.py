@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from reelstate.cli.documents import detail_document, print_json
+from reelstate.cli.documents import print_json
 from reelstate.cli.live import Snapshot, page_of, snapshot
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
+from reelstate.documents import detail_document
 
 
 def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> None:

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.documents import job_document, print_json
+from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.page import jobs_table
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, Page
+from reelstate.documents import job_document
 from reelstate.services.observe import LARGEST_PAGE
 
 

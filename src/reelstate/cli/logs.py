@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from reelstate.cli.documents import log_document, print_json, print_line, stage_name
+from reelstate.cli.documents import print_json, print_line
 from reelstate.cli.live import at_rest, pause
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import value
@@ -17,6 +17,7 @@ from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import LogEntry, StepEntry, TaskKey
+from reelstate.documents import log_document, stage_name
 from reelstate.services.engine import Engine
 
 LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": "bold red"}

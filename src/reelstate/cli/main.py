@@ -18,11 +18,13 @@ from reelstate.cli import (
     ingest,
     job,
     jobs,
+    keys,
     logs,
     machines,
     migrate,
     quarantine,
     retry,
+    serve,
     states,
     steps,
     submit,
@@ -44,11 +46,12 @@ def _add(panel: str, *commands: Callable[..., Any]) -> None:
         reel.command(rich_help_panel=panel)(command)
 
 
-_add(RUN, demo.demo, up.up, worker.worker, submit.submit, ingest.ingest)
+_add(RUN, demo.demo, up.up, serve.serve, worker.worker, submit.submit, ingest.ingest)
 _add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, steps.steps, states.states, history.history)
 _add(CHANGE, retry.retry, cancel.cancel, quarantine.quarantine, force.force)
 reel.add_typer(videos.videos, name="videos", rich_help_panel=LOOK)
 reel.add_typer(workers.workers, name="workers", rich_help_panel=KEEP)
+reel.add_typer(keys.keys, name="keys", rich_help_panel=KEEP)
 _add(KEEP, doctor.doctor, migrate.migrate, config.config, machines.machines)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 import typer
 from rich.text import Text
 
-from reelstate.cli.documents import Document, print_json
+from reelstate.cli.documents import print_json
 from reelstate.cli.errors import hint_for
 from reelstate.cli.session import opened, operator, run
 from reelstate.cli.terminal import console
 from reelstate.core.errors import ReelstateError, StoreError
 from reelstate.core.model import Verdict
+from reelstate.documents import Document
 from reelstate.services.engine import Engine
 from reelstate.services.operate.operation import Operated, Operation
 

@@ -11,12 +11,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from reelstate.cli.documents import Document, print_json, print_line, state_document
+from reelstate.cli.documents import print_json, print_line
 from reelstate.cli.live import at_rest, pause
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, table
 from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateJob, StateKey, checked_tag
+from reelstate.documents import Document, state_document
 from reelstate.services.engine import Engine
 from reelstate.services.states import Grid, States
 

@@ -11,12 +11,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from reelstate.cli.documents import print_json, stage_name, step_document
+from reelstate.cli.documents import print_json
 from reelstate.cli.logs import Wanted, wanted_of
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, span
 from reelstate.core.model import StepEntry
+from reelstate.documents import stage_name, step_document
 from reelstate.services.engine import Engine
 
 LAST_LINES = 20

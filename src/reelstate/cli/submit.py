@@ -14,13 +14,14 @@ import typer
 from rich.text import Text
 
 from reelstate.artifacts import keys
-from reelstate.cli.documents import Document, detail_document, print_json
+from reelstate.cli.documents import print_json
 from reelstate.cli.live import follow
 from reelstate.cli.options import App, AsJson, Database, Priority, ProfileName, Wait, profile_document
 from reelstate.cli.session import opened, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
+from reelstate.documents import Document, detail_document
 from reelstate.media.address import name_in, parse_address
 from reelstate.media.order import Order
 from reelstate.media.package import MASTER

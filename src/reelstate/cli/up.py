@@ -8,7 +8,8 @@ import os
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
 import typer
@@ -17,15 +18,19 @@ from reelstate.app import keeper_for, open_engine
 from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
 from reelstate.cli.process import say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.serve import Host, Insecure, Port
 from reelstate.cli.worker import HURRY, STOP, SUPERVISED
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import without_passwords
+from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import how_it_ended
 from reelstate.worker.terms import host_name
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+Beside = Callable[[Engine], AbstractAsyncContextManager[None]]
+"""What runs beside the workers of a house, as long as they do."""
 STEADY = 60.0
 """A worker that has lived so long starts again without a pause."""
 
@@ -41,8 +46,12 @@ def up(
         str | None, typer.Option(help="Workers are called NAME-1, NAME-2, …; the host's name if left out.")
     ] = None,
     capabilities: Capabilities = None,
+    serve: Annotated[bool, typer.Option(help="Also serve the HTTP API.")] = True,
+    host: Host = None,
+    port: Port = None,
+    insecure: Insecure = False,
 ) -> None:
-    """Run the keeper and workers on this machine; a worker that dies is started again.
+    """Run the HTTP API, the keeper and workers on this machine; a worker that dies is started again.
 
     They run the pipeline `transcode`, and yours if you name them.
 
@@ -57,10 +66,22 @@ def up(
         worker_concurrency=concurrency,
         worker_name=name,
         worker_capabilities=capabilities,
+        serve_host=host,
+        serve_port=port,
     )
     set_up_logging(settings)
     pipelines_of(settings)  # a mistake in it is told here, once, and not by every worker
-    asyncio.run(_Supervisor(settings, workers).run())
+    asyncio.run(_house(settings, workers, serve=serve, insecure=insecure))
+
+
+async def _house(settings: Settings, workers: int, *, serve: bool, insecure: bool) -> None:
+    supervisor = _Supervisor(settings, workers)
+    if not serve:
+        await supervisor.run()
+        return
+    from reelstate.cli.serving import serving_beside  # noqa: PLC0415 - what serves is slow to load
+
+    await supervisor.run(lambda engine: serving_beside(engine, settings, insecure=insecure))
 
 
 class _Supervisor:
@@ -70,7 +91,7 @@ class _Supervisor:
         self._stopping = asyncio.Event()
         self._processes: set[Process] = set()
 
-    async def run(self) -> None:
+    async def run(self, beside: Beside = lambda _: contextlib.nullcontext()) -> None:
         pipelines = pipelines_of(self._settings)
         url = self._settings.database_url
         async with open_engine(url, pipelines=pipelines, settings=self._settings, **waiting_for(url)) as engine:
@@ -79,7 +100,8 @@ class _Supervisor:
             keeping = asyncio.create_task(keeper.run())
             self._announce(pipelines)
             try:
-                await asyncio.gather(*(self._keep_alive(number) for number in range(1, self._count + 1)))
+                async with beside(engine):
+                    await asyncio.gather(*(self._keep_alive(number) for number in range(1, self._count + 1)))
             finally:
                 keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.text import Text
 
-from reelstate.cli.documents import Document, print_json, quality_document, version_document, video_document
+from reelstate.cli.documents import print_json
 from reelstate.cli.ladder import read_qualities
 from reelstate.cli.options import (
     AsJson,
@@ -26,6 +26,7 @@ from reelstate.cli.submit import finish, plays_at
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import telling_version, video_page, videos_table
 from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
+from reelstate.documents import Document, quality_document, version_document, video_document
 from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 from reelstate.services.observe import LARGEST_PAGE

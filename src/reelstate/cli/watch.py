@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.documents import event_document, print_line
+from reelstate.cli.documents import print_line
 from reelstate.cli.live import StageNames, all_events, event_line, follow, watch_everything
 from reelstate.cli.options import Database, job_number
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Event
+from reelstate.documents import event_document
 from reelstate.services.engine import Engine
 
 

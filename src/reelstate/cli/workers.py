@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from reelstate.cli.documents import Document, print_json, worker_document
+from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, Reason
 from reelstate.cli.page import workers_table
 from reelstate.cli.session import opened, operator, run
@@ -16,6 +16,7 @@ from reelstate.cli.terminal import console
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Worker
+from reelstate.documents import Document, worker_document
 from reelstate.services.engine import Engine
 
 workers = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")

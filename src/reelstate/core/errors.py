@@ -10,6 +10,10 @@ ReelstateError
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           somebody changed the row since it was read
 ├── WaitTimeout               the job did not come to rest in time
+├── AccessRefused             the caller may not do that
+│   ├── KeyRefused            there is no such key, or it is revoked or expired
+│   └── ScopeMissing          the key does not reach so far
+├── TooManyRequests           the caller asks more often than it may
 ├── WorkerRefused             the worker may not take work: its name is disabled
 │   └── WorkerUnknown         it is not registered, or was pruned
 ├── StoreError                the database
@@ -144,6 +148,26 @@ class WaitTimeout(ReelstateError):
             hint="wait longer, watch what it does, or see that workers run",
         )
         self.job_id, self.status, self.seconds = job_id, status, seconds
+
+
+class AccessRefused(ReelstateError):
+    """The caller may not do that."""
+
+
+class KeyRefused(AccessRefused):
+    """No key came with the request, or one that is not in force."""
+
+
+class ScopeMissing(AccessRefused):
+    """The key is in force, but was not made for this."""
+
+
+class TooManyRequests(ReelstateError):
+    """The caller asks more often than it may."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message, hint=f"ask again in {retry_after:.1f} s, and send many things in one request")
+        self.retry_after = retry_after
 
 
 class WorkerRefused(ReelstateError):

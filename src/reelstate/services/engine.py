@@ -279,6 +279,10 @@ class Engine:
         """Everything that happened, in the order of commit."""
         return await observe.observe_events(self.store, limit=limit, after=after)
 
+    async def ready(self) -> None:
+        """Raise unless the database answers and has the schema that this code needs."""
+        await observe.observe_schema(self.store)
+
     async def head(self) -> str:
         """The cursor of now: `events(after=…)` from there on gives what has yet to happen."""
         return await observe.observe_head(self.store)

@@ -17,6 +17,7 @@ from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, StepEntry, Task, TaskKey, Worker
 from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.stores.migrate import migrations, require_current
 from reelstate.stores.store import Row, Store, Transaction
 
 T = TypeVar("T")
@@ -184,6 +185,12 @@ async def observe_steps(
     parameters = {"job_id": job_id, "stage": stage, "part": part, "after": cursor_number(after or "0")}
     rows = await _read(store, "observe_steps", limit=page_size(limit), **parameters)
     return paged([StepEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+
+
+async def observe_schema(store: Store) -> None:
+    """See that the database answers, and is what the statements were written for."""
+    ((number,),) = await _read(store, "observe_schema")
+    require_current(migrations("reelstate.stores.sqlite"), number)
 
 
 async def observe_workers(store: Store) -> list[Worker]:

@@ -27,6 +27,7 @@ TIMES = frozenset(
         "created_at",
         "declared_at",
         "deleted_at",
+        "expires_at",
         "finished_at",
         "grace_until",
         "last_heartbeat_at",
@@ -36,10 +37,12 @@ TIMES = frozenset(
         "ready_at",
         "registered_at",
         "removed_at",
+        "revoked_at",
         "run_after",
         "seen_at",
         "started_at",
         "swept_at",
+        "used_at",
     }
 )
 DOCUMENTS = frozenset(
@@ -58,6 +61,7 @@ DOCUMENTS = frozenset(
         "prefers",
         "payload",
         "result",
+        "scopes",
         "spec",
         "tags",
     }

@@ -345,6 +345,24 @@ CREATE TABLE reelstate.keeper (
     CONSTRAINT keeper_one_check CHECK (one)
 );
 
+-- Name: keys; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.keys (
+    id text NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    scopes text[] NOT NULL,
+    digest text NOT NULL,
+    parent text,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    used_at timestamp with time zone,
+    CONSTRAINT keys_kind CHECK ((kind = ANY (ARRAY['key'::text, 'session'::text, 'code'::text])))
+);
+
 -- Name: lanes; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.lanes (
@@ -652,6 +670,11 @@ ALTER TABLE ONLY reelstate.jobs
 ALTER TABLE ONLY reelstate.keeper
     ADD CONSTRAINT keeper_pkey PRIMARY KEY (one);
 
+-- Name: keys keys_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.keys
+    ADD CONSTRAINT keys_pkey PRIMARY KEY (id);
+
 -- Name: lanes lanes_pipeline_needs_prefers_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.lanes
@@ -759,6 +782,10 @@ CREATE INDEX jobs_by_video ON reelstate.jobs USING btree (video_id, id) WHERE (v
 -- Name: jobs_by_video_finish; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX jobs_by_video_finish ON reelstate.jobs USING btree (finished_at) WHERE (video_id IS NOT NULL);
+
+-- Name: keys_by_name; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX keys_by_name ON reelstate.keys USING btree (name) WHERE (kind = 'key'::text);
 
 -- Name: logs_by_job; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -1,0 +1,121 @@
+"""Who asks, and what they may do. Programs send a key as `Authorization: Bearer …`, the dashboard a cookie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+
+from reelstate.api.context import Context, InContext
+from reelstate.core.errors import KeyRefused, ScopeMissing, TooManyRequests
+from reelstate.core.machine import Actor
+from reelstate.services.keys import Key, Kind, Scope
+
+COOKIE: Final = "reelstate_session"
+OWN_HEADER: Final = "x-reelstate"
+"""A page of another site can make a browser send our cookie, but not this header."""
+FINE: Final = 20.0
+"""Tokens that a wrong key costs its address."""
+SAFE: Final = ("GET", "HEAD", "OPTIONS")
+
+bearer = HTTPBearer(auto_error=False, scheme_name="key", description="A key: `reel keys create`.")
+cookie = APIKeyCookie(name=COOKIE, auto_error=False, scheme_name="session", description="A session of the dashboard.")
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks: a key, and the user that it belongs to."""
+
+    key_id: str
+    name: str
+    user_id: str
+    scopes: frozenset[Scope]
+
+    @property
+    def admin(self) -> bool:
+        return Scope.ADMIN in self.scopes
+
+    @property
+    def owner(self) -> str | None:
+        """Whose jobs are seen and changed; None for everybody's."""
+        return None if self.admin else self.user_id
+
+    @property
+    def actor(self) -> str:
+        """How the record names them."""
+        return f"{Actor.OPERATOR}:{self.name}" if self.admin else f"{Actor.USER}:{self.user_id}"
+
+    def may(self, scope: Scope) -> bool:
+        return self.admin or scope in self.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Depend on one of these to let in those whose key has the scope."""
+
+    scope: Scope
+
+    async def __call__(
+        self,
+        request: Request,
+        context: InContext,
+        sent: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+        session: Annotated[str | None, Depends(cookie)],
+    ) -> Principal:
+        principal = await _principal(request, context, sent, session)
+        if not principal.may(self.scope):
+            raise ScopeMissing(
+                f"the key has no scope {self.scope}", hint="ask an admin for a key with it: `reel keys create`"
+            )
+        return principal
+
+
+Reader = Annotated[Principal, Depends(Require(Scope.READ))]
+Writer = Annotated[Principal, Depends(Require(Scope.WRITE))]
+Remote = Annotated[Principal, Depends(Require(Scope.WORKER))]
+Admin = Annotated[Principal, Depends(Require(Scope.ADMIN))]
+
+
+async def maybe_principal(
+    request: Request,
+    context: InContext,
+    sent: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    session: Annotated[str | None, Depends(cookie)],
+) -> Principal | None:
+    """Who asks, where nobody has to say."""
+    return await _principal(request, context, sent, session) if sent or session else None
+
+
+MaybePrincipal = Annotated[Principal | None, Depends(maybe_principal)]
+
+
+async def _principal(
+    request: Request, context: Context, sent: HTTPAuthorizationCredentials | None, session: str | None
+) -> Principal:
+    try:
+        key = await _key(request, context, sent, session)
+    except KeyRefused:
+        context.per_address.spill(address_of(request), FINE)
+        raise
+    wait = context.per_key.take(key.parent or key.id)
+    if wait:
+        raise TooManyRequests("this key asks too often", retry_after=wait)
+    return Principal(key.id, key.name, key.user_id, key.scopes)
+
+
+async def _key(
+    request: Request, context: Context, sent: HTTPAuthorizationCredentials | None, session: str | None
+) -> Key:
+    if sent is not None:
+        return await context.keys.authenticate(sent.credentials)
+    if session is None:
+        raise KeyRefused("no key came with the request", hint="send it as `Authorization: Bearer reel_…`")
+    if request.method not in SAFE and OWN_HEADER not in request.headers:
+        raise ScopeMissing("a cookie alone changes nothing", hint=f"send the header {OWN_HEADER} with it, or a key")
+    return await context.keys.authenticate(session, Kind.SESSION)
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else ""

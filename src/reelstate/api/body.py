@@ -1,0 +1,62 @@
+"""Bodies of requests: how much, how slowly and how deep JSON may come in."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine
+from itertools import accumulate
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from reelstate.api.context import context_of
+from reelstate.core.errors import InvalidRequest, TooLarge
+
+DEEPEST: Final = 32
+_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_STEPS: Final = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+
+
+class JsonRoute(APIRoute):
+    """A route whose body is JSON: it is read within limits before anything is made of it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if self.body_field is None:
+            return handle
+
+        async def limited(request: Request) -> Response:
+            settings = context_of(request).settings
+            body = await _read(request, settings.limit_body, settings.body_timeout)
+            if depth_of(body) > DEEPEST:
+                raise InvalidRequest("body", f"is nested deeper than {DEEPEST}", hint="make it flatter")
+            request._body = body  # noqa: SLF001 - where a request keeps what it has read
+            return await handle(request)
+
+        return limited
+
+
+async def _read(request: Request, limit: int, seconds: float) -> bytes:
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > limit:
+        raise TooLarge("body", int(told), limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > limit:
+                    raise TooLarge("body", len(body), limit)
+    except TimeoutError:
+        raise HTTPException(408, f"the body did not arrive within {seconds:g} s") from None
+    return bytes(body)
+
+
+def depth_of(body: bytes) -> int:
+    """How deep the arrays and objects of a JSON text are nested."""
+    if body.count(b"[") + body.count(b"{") <= DEEPEST:
+        return 0
+    return max(accumulate(_STEPS.get(token[0], 0) for token in _TOKENS.finditer(body)), default=0)

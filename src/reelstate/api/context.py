@@ -1,0 +1,45 @@
+"""What every route works with, made once for an application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from reelstate.api.rate import Buckets
+from reelstate.config import Settings
+from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys
+
+Check = Callable[[], Awaitable[None]]
+"""Raises when something that requests need is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    engine: Engine
+    settings: Settings
+    keys: Keys
+    per_key: Buckets
+    per_address: Buckets
+    checks: dict[str, Check] = field(default_factory=dict)
+    """What `/readyz` looks at, by name; whoever adds a part of the house adds its check."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the server is told to stop: an answer without an end ends then."""
+
+
+def context_of(connection: HTTPConnection) -> Context:
+    context: Context = connection.app.state.context
+    return context
+
+
+def engine_of(context: Annotated[Context, Depends(context_of)]) -> Engine:
+    return context.engine
+
+
+InContext = Annotated[Context, Depends(context_of)]
+OnEngine = Annotated[Engine, Depends(engine_of)]

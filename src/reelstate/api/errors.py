@@ -1,0 +1,182 @@
+"""Errors on their way out: the one table from error to status, and the problem document (RFC 9457) that tells of it."""
+
+from __future__ import annotations
+
+import http
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from reelstate.core import errors
+from reelstate.core.errors import ReelstateError
+
+PROBLEM: Final = "application/problem+json"
+TYPE: Final = "urn:reelstate:error:"
+"""Begins the type of a problem; the name of the error follows, as `not-found`."""
+RETRY_AFTER: Final = 5
+"""Seconds after which a caller may try again when something of ours is away."""
+
+STATUSES: Final[Mapping[type[ReelstateError], int]] = {
+    errors.InvalidRequest: 422,
+    errors.TooLarge: 413,
+    errors.NotFound: 404,
+    errors.InvalidTransition: 409,
+    errors.VersionConflict: 412,
+    errors.WaitTimeout: 504,
+    errors.KeyRefused: 401,
+    errors.AccessRefused: 403,
+    errors.TooManyRequests: 429,
+    errors.WorkerRefused: 403,
+    errors.WorkerUnknown: 404,
+    errors.StoreError: 503,
+    errors.StoreFull: 507,
+    errors.GuardRefused: 409,
+    errors.CorruptState: 409,
+    errors.StorageError: 503,
+    errors.StorageFull: 507,
+    errors.StorageMissing: 404,
+    errors.StorageConflict: 409,
+    ReelstateError: 500,
+}
+"""An error that is not here has the status of the nearest one above it in the tree."""
+
+STATUS_TYPES: Final = {404: "no-route", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
+HIDDEN: Final = 500
+"""From this status on, what happened is ours to read, in the log; the caller is told what kind of thing it was."""
+
+
+class Problem(BaseModel):
+    """What went wrong, and what to do."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "type": f"{TYPE}not-found",
+                "title": "Not Found",
+                "status": 404,
+                "detail": "there is no job 7",
+                "hint": "list what there is, and check the id",
+            }
+        }
+    )
+
+    type: str = Field(description="Which error: `urn:reelstate:error:` and its name.")
+    title: str = Field(description="The status in words.")
+    status: int
+    detail: str = Field(description="What was wrong.")
+    hint: str | None = Field(default=None, description="What to do.")
+    field: str | None = Field(default=None, description="Where: the path to a field, or a parameter.")
+
+
+def status_of(error: ReelstateError) -> int:
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
+
+def problem_of(error: ReelstateError) -> Problem:
+    status = status_of(error)
+    hidden = status >= HIDDEN
+    return Problem(
+        type=TYPE + _dashed(type(error).__name__),
+        title=_title(status),
+        status=status,
+        detail=(type(error).__doc__ or "").strip().split("\n")[0] if hidden else error.message,
+        hint=("try again later" if hidden else error.hint) or None,
+        field=getattr(error, "field", None),
+    )
+
+
+def response_of(error: ReelstateError) -> JSONResponse:
+    return _response(problem_of(error), _headers(error))
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route may answer with, for its description."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {status: {"description": _title(status), "content": {PROBLEM: {"schema": schema}}} for status in statuses}
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Have every error of an application told as a problem."""
+    app.add_exception_handler(ReelstateError, _on_ours)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_anything)
+
+
+async def _on_ours(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ReelstateError)  # noqa: S101 - what it is registered for
+    return response_of(error)
+
+
+async def _on_validation(_: Request, error: Exception) -> JSONResponse:
+    """The first of what is wrong; the value itself is not repeated, it may be a secret."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - what it is registered for
+    first = error.errors()[0]
+    field = _path(first["loc"])
+    hint = "see /docs for what may be sent" if first["type"] != "extra_forbidden" else "leave it out, or check the name"
+    return _response(
+        Problem(
+            type=f"{TYPE}invalid-request",
+            title=_title(422),
+            status=422,
+            detail=f"{field}: {first['msg']}",
+            hint=hint,
+            field=field,
+        )
+    )
+
+
+async def _on_http(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
+    status = error.status_code
+    name = STATUS_TYPES.get(status, _dashed(http.HTTPStatus(status).phrase.title().replace(" ", "")))
+    hint = "see /docs for what there is" if status in {404, 405} else None
+    problem = Problem(type=TYPE + name, title=_title(status), status=status, detail=str(error.detail), hint=hint)
+    return _response(problem, error.headers)
+
+
+async def _on_anything(_: Request, __: Exception) -> JSONResponse:
+    """The server logs it; the caller learns that it was not their mistake."""
+    return _response(
+        Problem(
+            type=f"{TYPE}unexpected",
+            title=_title(500),
+            status=500,
+            detail="something went wrong that should not",
+            hint="the log of the server has it",
+        )
+    )
+
+
+def _response(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse(
+        problem.model_dump(exclude_none=True), problem.status, headers=dict(headers or {}), media_type=PROBLEM
+    )
+
+
+def _headers(error: ReelstateError) -> dict[str, str]:
+    if isinstance(error, errors.KeyRefused):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, errors.TooManyRequests):
+        return {"Retry-After": str(math.ceil(error.retry_after))}
+    return {"Retry-After": str(RETRY_AFTER)} if status_of(error) == 503 else {}  # noqa: PLR2004 - a status
+
+
+def _path(places: Sequence[int | str]) -> str:
+    """Where something is wrong, without the word for the part of the request."""
+    return ".".join(str(place) for place in places[1:]) or str(places[0])
+
+
+def _title(status: int) -> str:
+    return http.HTTPStatus(status).phrase
+
+
+def _dashed(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()

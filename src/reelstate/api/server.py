@@ -1,0 +1,136 @@
+"""The HTTP server of a process: uvicorn, beside whatever else its event loop does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import socket
+from collections.abc import Iterator
+from typing import Any, Final
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from reelstate.api.context import Context
+from reelstate.config import DEFAULTS, Settings
+from reelstate.core.errors import InvalidRequest
+
+logger = logging.getLogger("reelstate.server")
+LOOK_EVERY: Final = 15.0
+"""Seconds. A connection that was quiet at two looks has had no request for so long, and is closed."""
+
+
+class PatientProtocol(H11Protocol):
+    """Closes connections whose request does not arrive: uvicorn itself waits for it for ever."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self.loop.call_later(LOOK_EVERY, self._look, self.cycle)
+
+    def _look(self, before: object) -> None:
+        if self.transport.is_closing():
+            return
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is before and (cycle is None or cycle.response_complete):
+            self.transport.close()
+        else:
+            self._look_later()
+
+
+class Server(uvicorn.Server):
+    """Leaves the signals to the process that it is part of."""
+
+    def __init__(self, app: FastAPI, settings: Settings) -> None:
+        self._context: Context = app.state.context
+        self._ready = asyncio.Event()
+        tls: dict[str, Any] = {}
+        if settings.tls_cert:
+            tls = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key or None}
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=PatientProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=bool(settings.trusted_proxies),
+                forwarded_allow_ips=settings.trusted_proxies or None,
+                timeout_graceful_shutdown=max(1, round(settings.serve_grace)),
+                **tls,
+            )
+        )
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready.set()
+
+    async def ready(self) -> None:
+        """Wait until requests are taken."""
+        await self._ready.wait()
+
+    def stop(self) -> None:
+        """Take no more requests, and let those under way finish within the grace."""
+        self._context.stopping.set()
+        self.should_exit = True
+
+
+def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = False) -> socket.socket:
+    """A socket at the address to serve on; keys do not travel in the clear between machines unless told to.
+
+    With `elsewhere`, a port that nobody chose and that is taken gives way to a free one.
+    """
+    host, port = settings.serve_host, settings.serve_port
+    if not (is_loopback(host) or settings.tls_cert or insecure):
+        raise InvalidRequest(
+            "host",
+            f"{host} can be reached from other machines, and without TLS keys could be read on the way",
+            hint="name --tls-cert and --tls-key, serve on 127.0.0.1 behind a proxy, or say --insecure",
+        )
+    try:
+        return _bound(host, port)
+    except (OSError, OverflowError) as error:
+        if elsewhere and port == DEFAULTS.serve_port:
+            return _bound(host, 0)
+        raise InvalidRequest(
+            "port", f"{host}:{port} can't be served on: {error}", hint="choose another with --port or REEL_SERVE_PORT"
+        ) from None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def url_of(settings: Settings, made: socket.socket) -> str:
+    """Where people reach it."""
+    host, port = made.getsockname()[:2]
+    scheme = "https" if settings.tls_cert else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -1,0 +1,89 @@
+"""Signing in to the dashboard: a key or a one-time code is traded for a session, kept in a cookie."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict
+
+from reelstate.api.auth import COOKIE, FINE, MaybePrincipal, address_of
+from reelstate.api.body import JsonRoute
+from reelstate.api.context import Context, InContext
+from reelstate.api.errors import problems
+from reelstate.core.errors import KeyRefused
+from reelstate.services.keys import SESSION_LIFETIME, MadeKey
+
+HOME: Final = "/docs"
+"""Where somebody who has signed in is sent."""
+router = APIRouter(tags=["sign in"], route_class=JsonRoute, responses=problems(401, 413, 422, 429))
+
+
+class SignIn(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"key": "reel_0123456789ab_…"}})
+
+    key: str
+
+
+class SignedIn(BaseModel):
+    """Who is signed in."""
+
+    name: str
+    user_id: str
+    scopes: list[str]
+
+
+@router.get("/signin", status_code=303, response_class=RedirectResponse)
+async def trade(request: Request, context: InContext, code: Annotated[str, Query(max_length=200)]) -> RedirectResponse:
+    """Trade a one-time code, as `reel serve` prints one, for a session."""
+    try:
+        session = await context.keys.trade(code)
+    except KeyRefused:
+        context.per_address.spill(address_of(request), FINE)
+        raise
+    response = RedirectResponse(HOME, 303)
+    _set_cookie(response, request, session)
+    return response
+
+
+@router.post("/signin")
+async def sign_in(request: Request, context: InContext, body: SignIn, response: Response) -> SignedIn:
+    """Trade a key for a session."""
+    try:
+        key = await context.keys.authenticate(body.key)
+    except KeyRefused:
+        context.per_address.spill(address_of(request), FINE)
+        raise
+    _set_cookie(response, request, await context.keys.open_session(key))
+    return SignedIn(name=key.name, user_id=key.user_id, scopes=sorted(key.scopes))
+
+
+@router.post("/signout", status_code=204, responses=problems(403))
+async def sign_out(context: InContext, principal: MaybePrincipal, request: Request) -> Response:
+    """End the session."""
+    if principal is not None and COOKIE in request.cookies:
+        await context.keys.close_session(principal.key_id)
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def _set_cookie(response: Response, request: Request, session: MadeKey) -> None:
+    response.set_cookie(
+        COOKIE,
+        session.text,
+        max_age=int(SESSION_LIFETIME),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+async def sign_in_url(base: str, context: Context, key_text: str) -> str | None:
+    """An address that signs its first visitor in with what this key may do; None when the key is not in force."""
+    try:
+        key = await context.keys.authenticate(key_text)
+    except KeyRefused:
+        return None
+    return f"{base}/signin?code={await context.keys.open_code(key)}"

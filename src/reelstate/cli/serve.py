@@ -1,0 +1,47 @@
+"""`reel serve`: the HTTP API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Annotated
+
+import typer
+
+from reelstate.cli.options import App, Database
+from reelstate.cli.process import set_up_logging
+from reelstate.config import from_environment
+
+Host = Annotated[str | None, typer.Option(help="The address to serve on.")]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on; 0 takes a free one.")]
+Certificate = Annotated[str | None, typer.Option(help="File with the certificate, for HTTPS.")]
+CertificateKey = Annotated[str | None, typer.Option(help="File with the key of the certificate.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Serve other machines without TLS.")]
+
+
+def serve(
+    app: App = None,
+    database: Database = None,
+    host: Host = None,
+    port: Port = None,
+    tls_cert: Certificate = None,
+    tls_key: CertificateKey = None,
+    insecure: Insecure = False,
+) -> None:
+    """Serve the HTTP API until stopped. The first start makes an admin key and says where it is.
+
+    Example: `reel serve --port 8700`
+    """
+    settings = from_environment(
+        os.environ,
+        app=app,
+        database_url=database,
+        serve_host=host,
+        serve_port=port,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+    )
+    set_up_logging(settings)
+    from reelstate.cli.serving import serve_alone  # noqa: PLC0415 - what serves is slow to load
+
+    asyncio.run(serve_alone(settings, insecure=insecure))

@@ -1,0 +1,97 @@
+"""The server within a command: its socket, its first key, and a word on how to reach it. Slow to load."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+from reelstate.api.app import create_app
+from reelstate.api.server import Server, is_loopback, listening, url_of
+from reelstate.api.signin import sign_in_url
+from reelstate.app import open_engine
+from reelstate.cli.application import pipelines_of
+from reelstate.cli.process import say, stopping_signals, waiting_for
+from reelstate.cli.session import operator
+from reelstate.config import Settings
+from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys, Scope
+from reelstate.stores.sqlite.address import database_path
+
+
+async def serve_alone(settings: Settings, *, insecure: bool) -> None:
+    """Serve until a signal says to stop."""
+    url = settings.database_url
+    with closing(listening(settings, insecure=insecure)) as made:
+        async with open_engine(url, pipelines=pipelines_of(settings), settings=settings, **waiting_for(url)) as engine:
+            server = await serving(engine, settings, made)
+            loop = asyncio.get_running_loop()
+            for number in stopping_signals():
+                loop.add_signal_handler(number, server.stop)
+            await server.serve([made])
+    say("the server has stopped")
+
+
+@asynccontextmanager
+async def serving_beside(engine: Engine, settings: Settings, *, insecure: bool) -> AsyncIterator[None]:
+    """Serve while something else goes on."""
+    with closing(listening(settings, insecure=insecure, elsewhere=True)) as made:
+        server = await serving(engine, settings, made)
+        running = asyncio.create_task(server.serve([made]))
+        try:
+            yield
+        finally:
+            server.stop()
+            await running
+
+
+async def serving(engine: Engine, settings: Settings, made: socket.socket) -> Server:
+    """A server that is about to start, and a word on how to reach it."""
+    app = create_app(engine, settings)
+    base = url_of(settings, made)
+    say(f"serving {base}; its description is at {base}/docs")
+    key = await _admin_key(engine, settings)
+    if key is not None and (address := await sign_in_url(base, app.state.context, key)):
+        say(f"sign in once, within ten minutes: {address}")
+    return Server(app, settings)
+
+
+async def _admin_key(engine: Engine, settings: Settings) -> str | None:
+    """The key in the key file. Where there is no key at all, one is made: on loopback, for who started this."""
+    path = key_file(settings)
+    keys = Keys(engine.store, pepper=settings.key_pepper)
+    if not await keys.list():
+        if not is_loopback(settings.serve_host):
+            say("there is no key yet; make one with `reel keys create`")
+            return None
+        made = await keys.create("first admin", scopes=[Scope.ADMIN], actor=operator())
+        _write_secret(path, made.text)
+        say(f"made an admin key; it is in {path}")
+    return _read_secret(path) if is_loopback(settings.serve_host) else None
+
+
+def key_file(settings: Settings) -> Path:
+    """Where the first admin key is kept."""
+    if settings.key_file:
+        return Path(settings.key_file)
+    if settings.database_url.startswith("sqlite:") and (database := database_path(settings.database_url)):
+        return database.with_name(f"{database.name}.key")
+    return Path("reelstate.key")
+
+
+def _write_secret(path: Path, text: str) -> None:
+    """For nobody but this user, from the first moment on."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text + "\n")
+
+
+def _read_secret(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None

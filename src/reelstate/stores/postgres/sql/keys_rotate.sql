@@ -1,0 +1,6 @@
+-- A key that is in force ends after the overlap, unless it ends before.
+UPDATE reelstate.keys
+SET expires_at = least(expires_at, clock.now + make_interval(secs => %(overlap)s::float8)), actor = %(actor)s
+FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
+WHERE id = %(id)s AND kind = 'key' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock.now)
+RETURNING name, user_id, scopes

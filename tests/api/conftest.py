@@ -1,0 +1,23 @@
+"""A server for each test, over each store in turn."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from reelstate.services.engine import Engine
+from tests.api.served import Served, served
+from tests.engines import engine_at
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[Engine]:
+    """An engine on each store in turn; its time is the real one."""
+    async with engine_at(database_url) as engine:
+        yield engine
+
+
+@pytest.fixture
+async def api(engine: Engine, database_url: str) -> AsyncIterator[Served]:
+    """A server with keys for everybody; `api.ask("ada", "GET", "/api/v1/jobs")`."""
+    async with served(engine, database_url) as made:
+        yield made
