@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -11,9 +12,11 @@ from typing import NoReturn
 import pytest
 
 from reelstate.app import store_at
+from reelstate.redis_link import RedisTerms
 from reelstate.services.engine import Engine
 from tests.engines import DIALECTS, FakeClock, engine_at
 from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
+from tests.redis_server import RedisServer, RedisUnavailableHere
 from tests.s3 import S3Server, S3Unavailable, s3_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -66,6 +69,30 @@ def bucket_url(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
     return s3.new_place()
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One Redis for the whole process, which nobody may stop."""
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(RedisServer(tmp_path_factory.mktemp("redis")))
+        except (RedisUnavailableHere, OSError) as error:
+            pytest.skip(f"REDIS IS NOT TESTED, its server can't be started here: {error}")
+        yield server
+
+
+@pytest.fixture
+def redis_terms(redis_server: RedisServer) -> RedisTerms:
+    """Keys of the test's own."""
+    return RedisTerms(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=5.0)
+
+
+@pytest.fixture
+def frail_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis of the test's own, which it may stop, freeze and fill."""
+    with RedisServer(tmp_path_factory.mktemp("frail-redis")) as server:
+        yield server
 
 
 @pytest.fixture

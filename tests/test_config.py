@@ -38,7 +38,7 @@ def test_the_environment_is_read_and_what_is_given_wins() -> None:
         ("REEL_HEARTBEAT", "nan", "at least 0.05"),
         ("REEL_WORKER_CONCURRENCY", "1.5", "for example 4"),
         ("REEL_WORKER_CONCURRENCY", "0", "at least 1"),
-        ("REEL_DISPATCH", "carrier-pigeon", "one of database, poll"),
+        ("REEL_DISPATCH", "carrier-pigeon", "one of database, poll, redis, hybrid"),
         ("REEL_LOG_LEVEL", "loud", "one of debug, info, warning, error"),
     ],
 )

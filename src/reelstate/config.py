@@ -53,8 +53,29 @@ class Settings:
     )
 
     dispatch: str = setting(
-        "database", "Wake-ups: database (NOTIFY, or a bell file beside SQLite) or poll.", choices=("database", "poll")
+        "database",
+        "How workers hear of work: database (NOTIFY, or a bell file beside SQLite), poll, redis (which must be there at"
+        " the start) or hybrid (redis, and the database while it is away).",
+        choices=("database", "poll", "redis", "hybrid"),
     )
+    redis_url: str = setting("", "Where Redis is: redis://…, or rediss://user:password@host:port/0 with TLS.")
+    redis_prefix: str = setting("reelstate", "What all keys and channels begin with; one for each database.")
+    redis_queue: str = setting(
+        "sorted",
+        "Hints in Redis: sorted (exact order) or streams (high, normal, low; consumer groups).",
+        choices=("sorted", "streams"),
+    )
+    redis_pool: int = setting(10, "Connections a process keeps to Redis.", least=2)
+    redis_timeout: float = setting(0.5, "How long an answer of Redis is waited for.", least=0.01)
+    redis_reconcile: float = setting(
+        30.0, "How often Redis is compared with the database, and how often a worker looks there itself.", least=0.1
+    )
+    redis_mirror: int = setting(10_000, "Ready tasks that Redis knows of; more wait in the database alone.", least=1)
+    redis_ca: str = setting(
+        "", "File of the authorities that may have signed Redis's certificate; when empty, the system's."
+    )
+    redis_cert: str = setting("", "File of the certificate that is shown to Redis.")
+    redis_key: str = setting("", "File of the key of that certificate.")
 
     orchestrate_every: float = setting(1.0, "How often the keeper makes ready what is due.", least=0.01)
     sweep_every: float = setting(5.0, "How often the keeper takes back expired leases.", least=0.01)

@@ -23,6 +23,10 @@ ReelstateError
 │   ├── SchemaMismatch        its schema is older or newer than this code
 │   ├── GuardRefused          a guard inside the database refused a change
 │   └── CorruptState          stored state breaks an invariant, so writing is refused
+├── RedisUnavailable          Redis can't be reached, or does not answer in time
+│   └── RedisRefused          it answers, but can't be used: password, rights, version, a replica
+├── LockTaken                 somebody else holds the lock
+├── LockLost                  a lock was not renewed in time, or taken away
 └── StorageError              the folder or bucket that keeps sources and streams
     ├── StorageUnavailable    it can't be reached, or does not answer as it should
     ├── StorageDenied         credentials are missing or refused, or the folder may not be written to
@@ -208,6 +212,32 @@ class GuardRefused(StoreError):
 
 class CorruptState(StoreError):
     """Stored state breaks an invariant, so what would make it worse is refused."""
+
+
+class RedisUnavailable(ReelstateError):
+    """Redis can't be reached, or does not answer in time."""
+
+
+class RedisRefused(RedisUnavailable):
+    """Redis answers, but can't be used as it is."""
+
+
+class LockTaken(ReelstateError):
+    """Somebody else holds the lock."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"lock {name!r} is held by somebody else", hint="wait for it longer, or leave the work to them"
+        )
+        self.name = name
+
+
+class LockLost(ReelstateError):
+    """The lock is not held any more: it was not renewed in time, or taken away."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"lock {name!r} is not held any more", hint="stop; what was begun may be begun by another now")
+        self.name = name
 
 
 class StorageError(ReelstateError):

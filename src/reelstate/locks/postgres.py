@@ -1,0 +1,89 @@
+"""The lock in PostgreSQL: an advisory lock of a transaction that is kept open on a connection of its own.
+
+A lock of the session would be left behind by a pool. The server ends the transaction, and with it the lock, when the
+holder has not been heard of for the time to live. The transaction has no number and no snapshot, so nothing waits for
+it: neither vacuum nor the readers of events. The fencing number is that of another transaction, which begins after the
+lock is held and is therefore larger than that of any holder before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from typing import Any
+
+import psycopg
+
+from reelstate.core.errors import StoreUnavailable
+from reelstate.locks.lock import Lock
+
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+CONNECT_SECONDS = 10
+
+
+class PostgresLock(Lock):
+    def __init__(self, url: str, name: str, *, ttl: float = 30.0, patience: float = 0.0) -> None:
+        super().__init__(name, ttl=ttl, patience=patience)
+        self._url = url
+        self._connection: Connection | None = None
+
+    async def _take(self) -> int | None:
+        try:
+            connection = await _connect(self._url)
+            try:
+                fence = await self._locked(connection)
+            except BaseException:
+                await connection.close()
+                raise
+        except (psycopg.Error, OSError) as error:
+            raise StoreUnavailable(f"lock {self.name!r} can't be taken: {_words(error)}") from None
+        if fence is None:
+            await connection.close()
+            return None
+        self._connection = connection
+        return fence
+
+    async def _locked(self, connection: Connection) -> int | None:
+        await connection.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [self._limit()])
+        cursor = await connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_number(self.name)])
+        if await cursor.fetchone() != (True,):
+            return None
+        # A plain query closes the portal of the one before, and with it the snapshot that vacuum would wait for.
+        await connection.execute("SELECT 1")
+        async with await _connect(self._url) as other:
+            number = await (await other.execute("SELECT pg_current_xact_id()::text")).fetchone()
+        return int(number[0]) if number else None
+
+    async def _keep(self) -> bool:
+        if self._connection is None:
+            return False
+        try:
+            await self._connection.execute("SELECT 1")
+        except (psycopg.Error, OSError):
+            return False  # the transaction ended, and the lock with it
+        return True
+
+    async def _give(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(psycopg.Error, OSError):
+                await connection.rollback()
+            await connection.close()
+
+    def _limit(self) -> str:
+        return f"{max(1, int(self.ttl * 1000))}ms"
+
+
+def lock_number(name: str) -> int:
+    """64 bits of a hash: names that are not the same practically never share a lock."""
+    return int.from_bytes(hashlib.sha256(f"reelstate:{name}".encode()).digest()[:8], signed=True)
+
+
+async def _connect(url: str) -> Connection:
+    return await psycopg.AsyncConnection.connect(
+        url, prepare_threshold=None, connect_timeout=CONNECT_SECONDS, application_name="reelstate lock"
+    )
+
+
+def _words(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
