@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -73,6 +74,16 @@ class _Request:
         return _Alike(self.declared, self.user_id, self.priority, self.delay, video_id)
 
     @property
+    def plain(self) -> _Alike | None:
+        """What one statement can make: no key, no instant, no video, one stage of one part first."""
+        if self.key is not None or self.run_after is not None or self.video is not None:
+            return None
+        match self.alike.openings([]):
+            case [OpeningStage(fans_out=False)]:
+                return self.alike
+        return None
+
+    @property
     def digest(self) -> str:
         """Equal for equal requests, so that a key can't stand for two of them. The order of names does not matter."""
         spec = json.dumps(json.loads(self.spec), sort_keys=True)
@@ -102,32 +113,27 @@ async def submit(
     requests = [_checked(catalogue, submission, limits) for submission in submissions]
     if not requests:
         return []
-    drawn: list[int] = []  # once drawn, the ids are used by every try: a second one makes no second job
-
-    async def again(transaction: Transaction) -> list[Submitted]:
-        return await _submit(transaction, catalogue, requests, drawn)
-
-    alike = _all_alike(requests)
-    if alike is None:
-        return await store.write(again)
-    return await store.write_once(lambda transaction: _submit_alike(transaction, alike, requests, drawn), again)
+    if len(requests) == 1 and (alike := requests[0].plain):
+        return [await _submit_one(store, alike, requests[0].spec)]
+    return await store.write(lambda transaction: _submit(transaction, catalogue, requests))
 
 
-async def _submit_alike(
-    transaction: Transaction, alike: _Alike, requests: list[_Request], drawn: list[int]
-) -> list[Submitted]:
-    """Jobs that one statement makes."""
-    drawn.extend(await _fresh_ids(transaction, len(requests)))
-    (opening,) = alike.openings(drawn)
-    specs = [request.spec for request in requests]
-    await _make_single(transaction, alike, opening, list(zip(drawn, specs, strict=True)))
-    return [Submitted(job_id, Verdict.OK) for job_id in drawn]
+async def _submit_one(store: Store, alike: _Alike, spec: str) -> Submitted:
+    """A job that one statement makes. By its number the request is known again when the answer has been lost."""
+    (opening,) = alike.openings([])
+    parameters = {**alike.parameters(), **opening.terms(), "sole": opening.sole}
+    parameters |= {"spec": spec, "request": secrets.randbits(63)}
+
+    async def one(transaction: Transaction) -> int:
+        made = await transaction.run("submit_one", **parameters)
+        ((job_id,),) = made or await transaction.run("submit_found", request=parameters["request"])
+        return int(job_id)
+
+    return Submitted(await store.repeat(one), Verdict.OK)
 
 
-async def _submit(
-    transaction: Transaction, catalogue: Catalogue, requests: list[_Request], drawn: list[int]
-) -> list[Submitted]:
-    job_ids = drawn or await _fresh_ids(transaction, len(requests))
+async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted]:
+    job_ids = [row[0] for row in await transaction.run("submit_ids", count=len(requests))]
     answers = await _answers(transaction, requests, job_ids)
     fresh = [
         (job_id, request)
@@ -136,8 +142,7 @@ async def _submit(
     ]
     if fresh:
         fresh = await _placed(transaction, await _timed(transaction, fresh))
-        groups = _grouped(fresh)
-        for alike, rows in groups.items():
+        for alike, rows in _grouped(fresh).items():
             await _make(transaction, catalogue, alike, rows)
     return await _with_videos(transaction, requests, answers)
 
@@ -160,24 +165,16 @@ async def _with_videos(transaction: Transaction, requests: list[_Request], answe
     return [replace(answer, video_id=videos.get(answer.job_id)) for answer in answers]
 
 
-async def _fresh_ids(transaction: Transaction, count: int) -> list[int]:
-    return [row[0] for row in await transaction.run("submit_ids", count=count)]
-
-
 async def _make(transaction: Transaction, catalogue: Catalogue, alike: _Alike, rows: list[Row]) -> None:
     """Make jobs and open what they begin with: in one statement where that is one stage of one part."""
     job_ids = [row[0] for row in rows]
     match alike.openings(job_ids):
         case [OpeningStage(fans_out=False) as single] if alike.video_id is None:
-            await _make_single(transaction, alike, single, rows)
+            parameters = {**alike.parameters(), **single.terms(), "sole": single.sole}
+            await transaction.run("submit_single", Batch(("id", "spec"), rows), **parameters)
         case openings:
             await transaction.run("submit", Batch(("id", "spec"), rows), **alike.parameters())
             await _open_first_stages(transaction, catalogue, openings, job_ids)
-
-
-async def _make_single(transaction: Transaction, alike: _Alike, single: OpeningStage, rows: list[Row]) -> None:
-    parameters = {**alike.parameters(), **single.terms(), "sole": single.sole}
-    await transaction.run("submit_single", Batch(("id", "spec"), rows), **parameters)
 
 
 async def _timed(transaction: Transaction, fresh: list[tuple[int, _Request]]) -> list[tuple[int, _Request]]:
@@ -219,19 +216,6 @@ def _answer(request: _Request, job_id: int, holders: dict[tuple[str, str], tuple
     if digest != request.digest:
         raise IdempotencyConflict(request.key, holder)
     return Submitted(holder, Verdict.OK if holder == job_id else Verdict.REPEATED)
-
-
-def _all_alike(requests: list[_Request]) -> _Alike | None:
-    """What all have in common, if one statement can make them: no keys, no instants, one stage of one part first."""
-    first, *others = {request.alike for request in requests}
-    if others or any(request.key is not None or request.run_after is not None for request in requests):
-        return None
-    if any(request.video is not None for request in requests):
-        return None
-    match first.openings([]):
-        case [OpeningStage(fans_out=False)]:
-            return first
-    return None
 
 
 def _grouped(fresh: list[tuple[int, _Request]]) -> dict[_Alike, list[Row]]:

@@ -320,6 +320,7 @@ CREATE TABLE reelstate.jobs (
     error jsonb,
     degraded jsonb,
     video_id bigint,
+    request bigint,
     CONSTRAINT jobs_numbers CHECK (((priority >= 0) AND (priority <= 10) AND (version >= 1) AND (phase = ANY (ARRAY['processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))),
     CONSTRAINT jobs_state CHECK (
 CASE
@@ -766,6 +767,10 @@ CREATE UNIQUE INDEX events_by_finding ON reelstate.events USING btree (version) 
 -- Name: events_by_worker; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX events_by_worker ON reelstate.events USING btree (worker_id, version) WHERE (entity = 'worker'::text);
+
+-- Name: jobs_by_request; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX jobs_by_request ON reelstate.jobs USING btree (request) WHERE (request IS NOT NULL);
 
 -- Name: jobs_by_status; Type: INDEX; Schema: reelstate; Owner: -
 

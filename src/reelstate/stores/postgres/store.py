@@ -62,6 +62,7 @@ HOT = frozenset(
         "states_write",
         "submit",
         "submit_ids",
+        "submit_one",
         "submit_single",
     }
 )

@@ -94,7 +94,7 @@ CREATE TABLE jobs (
     suspect     TEXT,
     spec        TEXT NOT NULL DEFAULT '{}',
     error       TEXT,
-    degraded    TEXT, video_id INTEGER,
+    degraded    TEXT, video_id INTEGER, request INTEGER,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
         ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning',
@@ -102,6 +102,8 @@ CREATE TABLE jobs (
     CONSTRAINT jobs_numbers CHECK (priority >= 0 AND priority <= 10 AND version >= 1
         AND phase IN ('processing', 'validating', 'planning', 'downloading_inputs', 'uploading_outputs'))
 );
+
+CREATE UNIQUE INDEX jobs_by_request ON jobs (request) WHERE request IS NOT NULL;
 
 CREATE INDEX jobs_by_status ON jobs (status, id) WHERE status <> 'completed';
 

@@ -1,5 +1,5 @@
 -- Jobs that differ in nothing but their id and spec, of a pipeline that begins with one stage of one part: the job,
--- the stage and the task, on one way to the server. Run again with the same ids it does nothing.
+-- the stage and the task, on one way to the server.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), made AS (
@@ -9,7 +9,6 @@ WITH clock AS (
            CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END, clock.now, clock.now,
            spec::jsonb
     FROM unnest(%(id)s::bigint[], %(spec)s::text[]) AS given (id, spec), clock
-    ON CONFLICT (id) DO NOTHING
     RETURNING id
 ), opened AS (
     INSERT INTO reelstate.stages (job_id, stage, total, sole, opened_at)

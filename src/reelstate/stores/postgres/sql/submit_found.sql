@@ -1,0 +1,1 @@
+SELECT id FROM reelstate.jobs WHERE request = %(request)s
