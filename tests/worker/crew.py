@@ -60,6 +60,11 @@ async def leased(engine: Engine) -> int:
     return sum(worker.running for worker in await engine.workers())
 
 
+async def holds(engine: Engine, count: int) -> bool:
+    """Whether so many are."""
+    return await leased(engine) == count
+
+
 async def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
     """Wait for something that happens elsewhere: in the store, in another thread or process."""
     async with asyncio.timeout(seconds):

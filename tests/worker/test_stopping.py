@@ -1,0 +1,206 @@
+import asyncio
+import contextlib
+import threading
+import time
+
+import pytest
+
+import reelstate as rs
+from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from tests.worker.crew import engine_for, leased, rested, until, working
+
+
+@pytest.mark.parametrize("style", ["async", "thread"])
+async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, style: str) -> None:
+    film = rs.Pipeline("film")
+    started, stopped = threading.Event(), threading.Event()
+    if style == "async":
+
+        @film.stage(name="cut")
+        async def cut(task: rs.Run) -> None:
+            started.set()
+            try:
+                await asyncio.sleep(1000 if task.spec == "long" else 0)
+            except asyncio.CancelledError:
+                stopped.set()
+                raise
+    else:
+
+        @film.stage(name="cut")
+        def cut_in_thread(task: rs.BlockingRun) -> None:
+            started.set()
+            try:
+                while task.spec == "long":
+                    time.sleep(0.01)
+            except rs.Stopped:
+                stopped.set()
+                raise
+
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=1, heartbeat=30.0) as worker,
+    ):
+        job = await engine.submit("film", "long")
+        await until(started.is_set)
+        await engine.cancel(job.id, reason="changed my mind")
+        await until(stopped.is_set, 2.0)
+        detail = await rested(engine, (await engine.submit("film", "short")).id)
+        assert worker.running == 0
+    assert detail.job.status is JobStatus.COMPLETED
+
+
+@pytest.mark.parametrize("style", ["async", "thread"])
+async def test_a_handler_that_does_not_stop_loses_its_slot(database_url: str, style: str) -> None:
+    film = rs.Pipeline("film")
+    started, release = threading.Event(), threading.Event()
+    if style == "async":
+
+        @film.stage(name="cut")
+        async def cut(task: rs.Run) -> None:
+            if task.spec == "deaf":
+                started.set()
+                while not release.is_set():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.sleep(0.05)
+    else:
+
+        @film.stage(name="cut")
+        def cut_in_thread(task: rs.BlockingRun) -> None:
+            if task.spec == "deaf":
+                started.set()
+                release.wait(60)
+
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=1, worker_kill_after=0.1),
+    ):
+        job = await engine.submit("film", "deaf")
+        await until(started.is_set)
+        await engine.cancel(job.id, reason="test")
+        try:
+            detail = await rested(engine, (await engine.submit("film", "short")).id)
+        finally:
+            release.set()
+    assert detail.job.status is JobStatus.COMPLETED
+
+
+async def test_a_task_that_was_taken_away_is_stopped_and_its_result_refused(database_url: str) -> None:
+    film = rs.Pipeline("film")
+    runs: list[int] = []
+    ended = threading.Event()
+
+    @film.stage(lease=60)
+    async def cut(task: rs.Run) -> int:
+        runs.append(task.token)
+        if task.token == 1:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                ended.set()
+                return -1
+        return task.token
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]) as worker:
+        job = await engine.submit("film")
+        await until(lambda: runs)
+        assert worker.id is not None
+        await engine.release([rs.Release(key=rs.TaskKey(job.id, 0, 0), token=1)])
+        detail = await rested(engine, job.id)
+        await until(ended.is_set)
+    assert detail.outputs == {"cut": 2}
+    assert runs == [1, 2]
+
+
+async def test_a_worker_that_stops_finishes_what_it_runs_and_gives_back_what_waits(database_url: str) -> None:
+    film = rs.Pipeline("film")
+    started = asyncio.Event()
+    go = asyncio.Event()
+
+    @film.stage(each="spec.parts")
+    async def cut(task: rs.Run) -> int:
+        started.set()
+        await go.wait()
+        return task.part
+
+    async with engine_for(database_url, film) as engine:
+        job = await engine.submit("film", {"parts": 10})
+        async with working(engine, database_url, [film], worker_concurrency=3) as worker:
+            await asyncio.wait_for(started.wait(), 10)
+            worker.stop()
+            go.set()
+        tasks = (await engine.tasks(job.id)).items
+        (gone,) = await engine.workers()
+        assert await leased(engine) == 0
+    assert sorted(str(task.status) for task in tasks) == ["done"] * 3 + ["ready"] * 7
+    assert [task.attempt for task in tasks if task.status is TaskStatus.READY] == [0] * 7
+    assert gone.status is WorkerStatus.OFFLINE
+
+
+@pytest.mark.parametrize("hurried", [False, True])
+async def test_what_does_not_finish_in_the_grace_is_released_uncharged(database_url: str, hurried: bool) -> None:
+    film = rs.Pipeline("film")
+    started = threading.Event()
+
+    @film.stage
+    async def cut(task: rs.Run) -> None:
+        started.set()
+        await asyncio.sleep(1000)
+
+    grace = 1000.0 if hurried else 0.1
+    async with engine_for(database_url, film) as engine:
+        job = await engine.submit("film")
+        async with working(engine, database_url, [film], worker_grace=grace) as worker:
+            await until(started.is_set)
+            worker.stop()
+            if hurried:
+                worker.stop()
+        (task,) = (await engine.tasks(job.id)).items
+        history = (await engine.history(job.id)).items
+    assert (task.status, task.attempt, task.worker_id) == (TaskStatus.READY, 0, None)
+    assert [(event.origin, event.target) for event in history if event.entity == "task"][-1] == ("running", "ready")
+
+
+async def test_an_operator_drains_a_worker_and_brings_it_back(database_url: str) -> None:
+    film = rs.Pipeline("film")
+    started, go = asyncio.Event(), asyncio.Event()
+
+    @film.stage
+    async def cut(task: rs.Run) -> None:
+        started.set()
+        await go.wait()
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=30.0):
+        first = await engine.submit("film")
+        await asyncio.wait_for(started.wait(), 10)
+        await engine.drain("worker", reason="new disk")
+        second = await engine.submit("film")
+        go.set()
+        assert (await rested(engine, first.id)).job.status is JobStatus.COMPLETED
+        (task,) = (await engine.tasks(second.id)).items
+        assert task.status is TaskStatus.READY
+        await engine.enable("worker")
+        assert (await rested(engine, second.id)).job.status is JobStatus.COMPLETED
+
+
+async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str) -> None:
+    film = rs.Pipeline("film")
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    @film.stage
+    async def cut(task: rs.Run) -> None:
+        started.set()
+        try:
+            await asyncio.sleep(1000 if task.attempt == 1 and not stopped.is_set() else 0)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
+
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=30.0):
+        job = await engine.submit("film")
+        await asyncio.wait_for(started.wait(), 10)
+        assert await engine.disable("worker", reason="it overheats") == 1
+        await asyncio.wait_for(stopped.wait(), 2)
+        (task,) = (await engine.tasks(job.id)).items
+        assert (task.status, task.attempt) == (TaskStatus.READY, 0)
+        await engine.enable("worker")
+        assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
