@@ -193,24 +193,34 @@ class Setting:
     value: str | int | float
     default: str | int | float
     source: str
-    """`default` or `environment`."""
+    """`default`, `environment`, or `given` at the start."""
     meaning: str
 
 
 def in_force(environment: Mapping[str, str]) -> list[Setting]:
     """Every setting with its value, in the order of declaration; passwords are masked."""
-    settings = from_environment(environment)
+    return shown(from_environment(environment), environment)
+
+
+def shown(settings: Settings, environment: Mapping[str, str]) -> list[Setting]:
+    """The same for settings that were made already: what is not from the environment was given at the start."""
     return [
         Setting(
             name=field.name,
             variable=variable(field.name),
             value=_shown(field, getattr(settings, field.name)),
             default=getattr(DEFAULTS, field.name),
-            source="environment" if environment.get(variable(field.name)) else "default",
+            source=_source(field, settings, environment),
             meaning=field.metadata["meaning"],
         )
         for field in dataclasses.fields(Settings)
     ]
+
+
+def _source(field: dataclasses.Field[Any], settings: Settings, environment: Mapping[str, str]) -> str:
+    if environment.get(variable(field.name)):
+        return "environment"
+    return "default" if getattr(settings, field.name) == field.default else "given"
 
 
 def _shown(field: dataclasses.Field[Any], value: Any) -> Any:

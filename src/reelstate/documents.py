@@ -7,11 +7,12 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from reelstate.core.machine import TaskStatus
+from reelstate.core.machine import Machine, TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Video, VideoVersion, Worker
 from reelstate.core.state import State
 from reelstate.media.quality import Quality
 from reelstate.services.keys import Key
+from reelstate.services.states import States
 
 Document = dict[str, Any]
 LEFT_OUT = {"checkpoint", "result", "input"}
@@ -96,6 +97,25 @@ def state_document(state: State) -> Document:
     return _fields(state)
 
 
+def states_document(states: States) -> Document:
+    """The grids of a job, and the state that stands for all."""
+    lowest = states.lowest
+    return {
+        "lowest": None if lowest is None else state_document(lowest),
+        "stages": [
+            {
+                "name": grid.name,
+                "job": grid.job.job_id,
+                "tasks": grid.job.tasks,
+                "expected_tags": list(grid.job.tags),
+                "lowest": state_document(grid.lowest),
+                "states": [state_document(state) for state in grid.states],
+            }
+            for grid in states.stages
+        ],
+    }
+
+
 def worker_document(worker: Worker) -> Document:
     """A worker, its state in the one word that people read."""
     return {**_fields(worker), "lifecycle": worker.status, "status": worker.shown}
@@ -103,6 +123,20 @@ def worker_document(worker: Worker) -> Document:
 
 def key_document(key: Key) -> Document:
     return _fields(key)
+
+
+def machine_document(machine: Machine) -> Document:
+    """Which change of state is legal, and who may make it."""
+    return {
+        "entity": machine.entity,
+        "states": machine.states,
+        "births": machine.births,
+        "terminal": machine.terminal,
+        "transitions": [
+            {"from": change.origin, "to": change.target, "actors": sorted(change.actors)}
+            for change in machine.transitions
+        ],
+    }
 
 
 def video_document(video: Video) -> Document:

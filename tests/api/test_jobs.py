@@ -1,22 +1,119 @@
+"""Jobs over HTTP: what is submitted, listed and shown, in the words of the command line."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from reelstate.core.model import Completion, LogLine, Progress, Step
 from tests.api.served import Served
+from tests.engines import a_worker, failed
+
+JOBS = "/api/v1/jobs"
 
 
 async def test_what_is_submitted_is_listed_for_its_user_alone(api: Served) -> None:
     job_id = await api.submit("ada", spec={"film": "a.mov"})
-    mine = (await api.ask("ada", "GET", "/api/v1/jobs")).json()
+    mine = (await api.ask("ada", "GET", JOBS)).json()
     assert [job["id"] for job in mine["items"]] == [job_id]
     assert mine["items"][0]["spec"] == {"film": "a.mov"}
-    assert (await api.ask("bob", "GET", "/api/v1/jobs")).json()["items"] == []
-    assert [job["id"] for job in (await api.ask("admin", "GET", "/api/v1/jobs")).json()["items"]] == [job_id]
+    assert (await api.ask("bob", "GET", JOBS)).json()["items"] == []
+    assert [job["id"] for job in (await api.ask("admin", "GET", JOBS)).json()["items"]] == [job_id]
 
 
 async def test_the_same_request_under_one_key_makes_one_job(api: Served) -> None:
     headers = {"Idempotency-Key": "a-1"}
     body = {"pipeline": "simple", "spec": {"film": 1}}
-    first = await api.ask("ada", "POST", "/api/v1/jobs", json=body, headers=headers)
-    again = await api.ask("ada", "POST", "/api/v1/jobs", json=body, headers=headers)
-    other = await api.ask("ada", "POST", "/api/v1/jobs", json={**body, "priority": 9}, headers=headers)
-    assert (first.status_code, again.status_code, other.status_code) == (201, 200, 422)
-    assert first.json()["id"] == again.json()["id"]
+    first = await api.ask("ada", "POST", JOBS, json=body, headers=headers)
+    again = await api.ask("ada", "POST", JOBS, json=body, headers=headers)
+    other = await api.ask("ada", "POST", JOBS, json={**body, "priority": 9}, headers=headers)
+    theirs = await api.ask("bob", "POST", JOBS, json=body, headers=headers)
+    assert [each.status_code for each in (first, again, other, theirs)] == [201, 200, 422, 201]
+    assert first.json()["id"] == again.json()["id"] != theirs.json()["id"]
     assert again.json()["verdict"] == "repeated"
     assert other.json()["field"] == "idempotency_key"
+    assert first.headers["location"] == f"{JOBS}/{first.json()['id']}"
+
+
+async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Served) -> None:
+    jobs = [{"pipeline": "simple", "spec": {"n": n}} for n in range(20)]
+    wrong = await api.ask("ada", "POST", f"{JOBS}/batch", json={"jobs": [*jobs, {"pipeline": "no such"}]})
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "pipeline")
+    assert (await api.ask("ada", "GET", JOBS)).json()["items"] == []
+    headers = {"Idempotency-Key": "batch"}
+    first, again = [
+        await api.ask("ada", "POST", f"{JOBS}/batch", json={"jobs": jobs}, headers=headers) for _ in range(2)
+    ]
+    assert first.status_code == again.status_code == 201
+    assert [made["id"] for made in first.json()["items"]] == [made["id"] for made in again.json()["items"]]
+    assert {made["verdict"] for made in again.json()["items"]} == {"repeated"}
+    assert len((await api.ask("ada", "GET", JOBS)).json()["items"]) == 20
+
+
+async def test_pages_follow_each_other_by_their_links(api: Served) -> None:
+    made = {await api.submit(spec={"n": n}) for n in range(5)}
+    found: list[int] = []
+    path = f"{JOBS}?limit=2&status=pending&pipeline=simple"
+    while path:
+        answer = await api.ask("ada", "GET", path)
+        found += [job["id"] for job in answer.json()["items"]]
+        path = answer.links["next"]["url"] if answer.links else ""
+    assert found == sorted(made, reverse=True)
+    for wrong in ("limit=501", "limit=0", "after=x", "status=nope", "staus=failed"):
+        assert (await api.ask("ada", "GET", f"{JOBS}?{wrong}")).status_code == 422
+
+
+async def test_only_an_admin_names_another_user(api: Served) -> None:
+    await api.submit("admin", user_id="bob")
+    await api.submit("ada", user_id="ada")
+    refused = await api.ask("ada", "POST", JOBS, json={"pipeline": "simple", "user_id": "bob"})
+    assert (refused.status_code, refused.json()["type"]) == (403, "urn:reelstate:error:scope-missing")
+    assert (await api.ask("ada", "GET", f"{JOBS}?user_id=bob")).status_code == 403
+    bobs = (await api.ask("admin", "GET", f"{JOBS}?user_id=bob")).json()["items"]
+    assert [job["user_id"] for job in bobs] == ["bob"]
+
+
+async def test_a_job_may_start_later_and_go_before_others(api: Served) -> None:
+    at = datetime.now(UTC) + timedelta(hours=1)
+    job_id = await api.submit("ada", run_after=at.isoformat(), priority="high")
+    job = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()
+    assert abs(datetime.fromisoformat(job["run_after"]) - at) < timedelta(seconds=1)
+    assert job["priority"] == 8
+
+
+async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Served) -> None:
+    job_id = await api.submit("ada", "fan")
+    engine = api.engine
+    worker = await a_worker(engine, "encoder")
+    (plan,) = (await engine.claim(worker)).tasks
+    await engine.complete([Completion(key=plan.key, token=plan.token, result={"items": [1, 2]})])
+    (task, other) = (await engine.claim(worker, 2)).tasks
+    step = Step(number=1, argv=["ffmpeg", "-i", "a"], exit_code=0, seconds=0.5, output="fine")
+    await engine.report(
+        worker, [Progress(key=task.key, token=task.token, percent=40, logs=(LogLine(message="half"),), steps=(step,))]
+    )
+    await engine.fail([failed(other)])
+
+    async def got(path: str) -> Any:
+        return (await api.ask("reader", "GET", f"{JOBS}/{job_id}{path}")).json()
+
+    job = await got("")
+    assert (job["status"], job["phase"], job["version"]) == ("processing", "processing", 3)
+    assert [(task["id"], task["worker"], task["percent"]) for task in job["running"]] == [
+        (f"{job_id}/work/0", "encoder", 40)
+    ]
+    assert [task["attempt"] for task in job["resting"]] == [1]
+    assert [stage["status"] for stage in await got("/stages")] == ["done", "running", "new"]
+    assert [task["status"] for task in (await got("/tasks?stage=work"))["items"]] == ["running", "error"]
+    assert [task["part"] for task in (await got("/tasks?status=error"))["items"]] == [1]
+    assert [line["message"] for line in (await got("/logs"))["items"]] == ["half"]
+    assert [line["stage"] for line in (await got("/logs?stage=work&part=0"))["items"]] == ["work"]
+    assert (await got("/logs?stage=work&part=1"))["items"] == []
+    assert (await got("/logs?stage=work"))["field"] == "part"
+    assert [step["argv"] for step in (await got("/steps"))["items"]] == [["ffmpeg", "-i", "a"]]
+    events = (await got("/events"))["items"]
+    assert [(event["from"], event["to"]) for event in events if event["entity"] == "job"] == [
+        (None, "pending"),
+        ("pending", "planning"),
+        ("planning", "processing"),
+    ]
+    assert json.dumps(job)  # nothing in it that JSON has no word for

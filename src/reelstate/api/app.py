@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
-from reelstate.api import health, jobs, signin
+from reelstate.api import health, house, jobs, machines, operations, signin, states, workers
 from reelstate.api.context import Context
-from reelstate.api.errors import Problem, handle_errors
+from reelstate.api.description import DESCRIPTION, TITLE, VERSION, describe, operation_id
+from reelstate.api.errors import handle_errors
 from reelstate.api.gate import Gate
 from reelstate.api.rate import Buckets
 from reelstate.artifacts.storage import open_storage
@@ -16,20 +17,29 @@ from reelstate.config import Settings
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (health.router, signin.router, jobs.router)
-DESCRIPTION: Final = "Submit jobs, follow them, and keep the house in order. Errors are problem documents (RFC 9457)."
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    health.router,
+    signin.router,
+    operations.router,
+    jobs.router,
+    states.router,
+    workers.router,
+    machines.router,
+    house.router,
+)
 
 
 def create_app(engine: Engine, settings: Settings) -> FastAPI:
     """An application on this engine. `app.state.context` is what its routes work with."""
     app = FastAPI(
-        title="Reelstate",
-        version="1",
+        title=TITLE,
+        version=VERSION,
         description=DESCRIPTION,
         openapi_url="/openapi.json",
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
+        generate_unique_id_function=operation_id,
     )
     context = Context(
         engine,
@@ -45,17 +55,8 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         app.include_router(router)
     handle_errors(app)
     app.add_middleware(Gate, context=context)
-    describe = app.openapi
-    app.openapi = lambda: _described(app, describe())  # type: ignore[method-assign]
+    describe(app)
     return app
-
-
-def _described(app: FastAPI, document: dict[str, Any]) -> dict[str, Any]:
-    """The description, with the problem that every route may answer with."""
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    schemas.setdefault("Problem", Problem.model_json_schema())
-    app.openapi_schema = document
-    return document
 
 
 async def _see_storage(settings: Settings) -> None:

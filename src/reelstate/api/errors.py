@@ -29,6 +29,7 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.NotFound: 404,
     errors.InvalidTransition: 409,
     errors.VersionConflict: 412,
+    errors.SelectionChanged: 409,
     errors.WaitTimeout: 504,
     errors.KeyRefused: 401,
     errors.AccessRefused: 403,

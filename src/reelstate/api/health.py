@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
+from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from reelstate.api.context import Check, InContext
-from reelstate.api.errors import problems
+from reelstate.api.auth import MaybePrincipal
+from reelstate.api.context import Check, Context, InContext
+from reelstate.artifacts.folder import Folder
+from reelstate.artifacts.storage import open_storage
 from reelstate.core.errors import ReelstateError
+from reelstate.core.machine import PHASES, JobStatus
 
 logger = logging.getLogger("reelstate.health")
 router = APIRouter(tags=["health"])
@@ -32,13 +38,47 @@ class Ready(BaseModel):
     checks: dict[str, str]
 
 
-@router.get("/livez", responses=problems(429))
+class Workers(BaseModel):
+    idle: int = 0
+    busy: int = 0
+    draining: int = 0
+    offline: int = 0
+    disabled: int = 0
+
+
+class Capacity(BaseModel):
+    """Bytes of the disk that the storage is on."""
+
+    total: int
+    free: int
+
+
+class House(BaseModel):
+    """What people who keep the house ask first."""
+
+    workers: Workers = Field(description="How many instances there are of each kind.")
+    pending_jobs: int
+    processing_jobs: int
+    running_tasks: int
+    ready_tasks: int
+    storage: Capacity | None = Field(description="Null for a bucket.")
+    keeper: str | None = Field(description="The keeper that leads, if there is one.")
+    keeper_seen_at: datetime | None
+
+
+class Health(BaseModel):
+    status: Literal["ok", "unavailable"]
+    checks: dict[str, str]
+    house: House | None = Field(description="For admins.")
+
+
+@router.get("/livez")
 async def livez() -> Alive:
     """The process answers."""
     return Alive()
 
 
-@router.get("/readyz", responses={AWAY: {"model": Ready, "description": "Something is away"}, **problems(429)})
+@router.get("/readyz", responses={AWAY: {"model": Ready, "description": "Something is away"}})
 async def readyz(context: InContext, response: Response) -> Ready:
     """Everything that requests need is there: the database at the right schema, the storage."""
     found = await checked(context.checks)
@@ -46,6 +86,40 @@ async def readyz(context: InContext, response: Response) -> Ready:
         return Ready(status="ok", checks=found)
     response.status_code = AWAY
     return Ready(status="unavailable", checks=found)
+
+
+@router.get("/health")
+async def health(context: InContext, principal: MaybePrincipal) -> Health:
+    """Whether everything is there; and to admins, how the house is."""
+    found = await checked(context.checks)
+    fine = all(word == "ok" for word in found.values())
+    house = await _house(context) if principal is not None and principal.admin and fine else None
+    return Health(status="ok" if fine else "unavailable", checks=found, house=house)
+
+
+async def _house(context: Context) -> House:
+    engine = context.engine
+    queue, keepers = await engine.queue(), await engine.keepers()
+    kinds = Counter(worker.shown for worker in await engine.workers())
+    return House(
+        workers=Workers(**kinds),
+        pending_jobs=queue.jobs.get(JobStatus.PENDING, 0),
+        processing_jobs=sum(queue.jobs.get(phase, 0) for phase in PHASES),
+        running_tasks=sum(waiting.running for waiting in queue.pipelines),
+        ready_tasks=sum(waiting.ready for waiting in queue.pipelines),
+        storage=await asyncio.to_thread(_capacity, context.settings.storage_url),
+        keeper=keepers.leader,
+        keeper_seen_at=keepers.seen_at,
+    )
+
+
+def _capacity(storage_url: str) -> Capacity | None:
+    storage = open_storage(storage_url)
+    if not isinstance(storage, Folder):
+        return None
+    place = next(folder for folder in (storage.root, *storage.root.parents) if folder.exists())
+    usage = shutil.disk_usage(place)
+    return Capacity(total=usage.total, free=usage.free)
 
 
 async def checked(checks: Mapping[str, Check]) -> dict[str, str]:

@@ -1,100 +1,276 @@
-"""Jobs: submit, list, look at."""
+"""Jobs: submit, list, and look at them from all sides."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Response
-from pydantic import ConfigDict, Field
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from reelstate.api.auth import Principal, Reader, Writer
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
-from reelstate.api.errors import problems
 from reelstate.api.schemas import (
     LARGEST_ID,
+    LARGEST_PART,
     After,
+    EventDocument,
     Input,
+    JobDetailDocument,
     JobDocument,
     Json,
     Limit,
+    LogDocument,
     PageDocument,
+    StageDocument,
+    StepDocument,
     SubmittedDocument,
+    TaskDocument,
 )
-from reelstate.core.errors import ScopeMissing
-from reelstate.core.machine import JobStatus
-from reelstate.core.model import Submission, Submitted, Verdict
-from reelstate.documents import Document, job_document
+from reelstate.core.errors import InvalidRequest, ScopeMissing
+from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
+from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
+from reelstate.documents import (
+    Document,
+    detail_document,
+    event_document,
+    job_document,
+    log_document,
+    stage_document,
+    step_document,
+    task_document,
+)
+from reelstate.services.engine import Engine
 
-router = APIRouter(
-    prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute, responses=problems(401, 403, 404, 413, 422, 429, 503)
-)
+router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute)
+LARGEST_BATCH: Final = 1000
+MOST_CURRENT: Final = 100
 JobId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The job's id.")]
+StageName = Annotated[str | None, Query(max_length=255, description="Only this stage, by name.")]
+Part = Annotated[int | None, Query(ge=0, le=LARGEST_PART, description="Only this part of the stage.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(max_length=255, description="Makes a repeated request harmless: it gets the first answer."),
+]
 
 
 class NewJob(Input):
     """A job to be made."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "example": {"pipeline": "transcode", "spec": {"source": "https://example.com/film.mov"}, "priority": 5}
-        },
+        }
     )
 
     pipeline: str
-    spec: dict[str, Json] = Field(default_factory=dict)
-    priority: Annotated[int, Field(ge=0, le=10)] = 5
+    spec: Json = Field(default_factory=dict, description="What the pipeline asks for; 256 KiB at most.")
+    priority: Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"] = 5
     delay: Annotated[float, Field(ge=0, description="Seconds until its first tasks may run.")] = 0.0
-    idempotency_key: str | None = Field(default=None, description="In a batch; alone, the header Idempotency-Key does.")
+    run_after: AwareDatetime | None = Field(default=None, description="The same as an instant; it wins over `delay`.")
+    idempotency_key: str | None = Field(default=None, description="As the header Idempotency-Key, for this job.")
     user_id: str | None = Field(default=None, description="For whom; only an admin may name another than its own user.")
 
 
-@router.post("", status_code=201, responses={200: {"model": SubmittedDocument, "description": "It was made before"}})
+class NewJobs(Input):
+    """Jobs that are made together, all or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"jobs": [{"pipeline": "transcode", "spec": {"source": "https://example.com/film.mov"}}]}
+        }
+    )
+
+    jobs: Annotated[list[NewJob], Field(min_length=1, max_length=LARGEST_BATCH)]
+
+
+class Answers(Input):
+    items: list[SubmittedDocument] = Field(description="In the order of the jobs.")
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=SubmittedDocument,
+    responses={200: {"model": SubmittedDocument, "description": "It was made before, under the same key"}},
+)
 async def submit(
-    engine: OnEngine,
-    principal: Writer,
-    body: NewJob,
-    response: Response,
-    idempotency_key: Annotated[str | None, Header(description="Makes a repeated request harmless.")] = None,
-) -> SubmittedDocument:
+    engine: OnEngine, principal: Writer, body: NewJob, response: Response, idempotency_key: IdempotencyKey = None
+) -> Document:
     """Submit a job. The same key with the same body gives the first answer, with another body it is refused."""
     (answer,) = await engine.submit_many([_submission(principal, body, idempotency_key)])
     if answer.verdict is Verdict.REPEATED:
         response.status_code = 200
     response.headers["Location"] = f"{router.prefix}/{answer.job_id}"
-    return SubmittedDocument(**_submitted(answer))
+    return _submitted(answer)
 
 
-@router.get("")
+@router.post("/batch", status_code=201, response_model=Answers)
+async def submit_many(
+    engine: OnEngine, principal: Writer, body: NewJobs, idempotency_key: IdempotencyKey = None
+) -> Document:
+    """Submit many jobs in one transaction, all or none."""
+    keys = [None if idempotency_key is None else f"{idempotency_key}/{number}" for number in range(len(body.jobs))]
+    made = [_submission(principal, job, key) for job, key in zip(body.jobs, keys, strict=True)]
+    return {"items": [_submitted(answer) for answer in await engine.submit_many(made)]}
+
+
+@router.get("", response_model=PageDocument[JobDocument])
 async def jobs(
     engine: OnEngine,
     principal: Reader,
+    request: Request,
+    response: Response,
     status: Annotated[list[JobStatus] | None, Query(description="Only these.")] = None,
-    pipeline: Annotated[str | None, Query(max_length=255)] = None,
+    pipeline: Annotated[str | None, Query(max_length=255, description="Only jobs of this pipeline.")] = None,
+    user_id: Annotated[str | None, Query(max_length=255, description="Only this user's; for admins.")] = None,
     limit: Limit = 50,
     after: After = None,
-) -> PageDocument[JobDocument]:
+) -> Document:
     """Jobs, the newest first."""
-    page = await engine.jobs(limit=limit, after=after, statuses=status, pipeline=pipeline, user_id=principal.owner)
-    return PageDocument(items=[_document(job_document(job)) for job in page.items], after=page.after)
+    wanted = {"statuses": status, "pipeline": pipeline, "user_id": user_of(principal, user_id)}
+    page = await engine.jobs(limit=limit, after=after, **wanted)
+    return paged(page, [job_document(job) for job in page.items], request, response)
 
 
-def _document(document: Document) -> Any:
-    return JobDocument(**document)
+@router.get("/{job_id}", response_model=JobDetailDocument)
+async def job(engine: OnEngine, principal: Reader, job_id: JobId, response: Response) -> Document:
+    """A job with its stages and what runs of it; its version is the ETag."""
+    detail = await engine.job(job_id, owner=principal.owner)
+    current: list[Task] = []
+    if detail.job.status in ACTIVE_JOBS:
+        wanted = [TaskStatus.RUNNING, TaskStatus.ERROR]
+        found = await engine.tasks(job_id, statuses=wanted, limit=MOST_CURRENT, owner=principal.owner)
+        current = found.items
+    response.headers["ETag"] = f'"{detail.job.version}"'
+    return detail_document(detail, current, await _worker_names(engine, current))
 
 
-def _submission(principal: Principal, body: NewJob, idempotency_key: str | None = None) -> Submission:
+@router.get("/{job_id}/stages", response_model=list[StageDocument])
+async def stages(engine: OnEngine, principal: Reader, job_id: JobId) -> list[Document]:
+    """The stages of a job with how far they are."""
+    detail = await engine.job(job_id, owner=principal.owner)
+    return [stage_document(stage) for stage in detail.stages]
+
+
+@router.get("/{job_id}/tasks", response_model=PageDocument[TaskDocument])
+async def tasks(
+    engine: OnEngine,
+    principal: Reader,
+    job_id: JobId,
+    request: Request,
+    response: Response,
+    stage: StageName = None,
+    status: Annotated[list[TaskStatus] | None, Query(description="Only these.")] = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> Document:
+    """The tasks of a job, by stage and part."""
+    page = await engine.tasks(job_id, stage=stage, statuses=status, limit=limit, after=after, owner=principal.owner)
+    names = await _worker_names(engine, page.items)
+    return paged(page, [task_document(task, names) for task in page.items], request, response)
+
+
+@router.get("/{job_id}/events", response_model=PageDocument[EventDocument])
+async def events(
+    engine: OnEngine,
+    principal: Reader,
+    job_id: JobId,
+    request: Request,
+    response: Response,
+    limit: Limit = 100,
+    after: After = None,
+) -> Document:
+    """What happened to a job and all in it, the oldest first."""
+    names = await engine.stage_names(job_id, owner=principal.owner)
+    page = await engine.history(job_id, limit=limit, after=after, owner=principal.owner)
+    return paged(page, [event_document(event, names) for event in page.items], request, response)
+
+
+@router.get("/{job_id}/logs", response_model=PageDocument[LogDocument])
+async def logs(
+    engine: OnEngine,
+    principal: Reader,
+    job_id: JobId,
+    request: Request,
+    response: Response,
+    stage: StageName = None,
+    part: Part = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> Document:
+    """What the runs of a job have logged, the oldest first; `stage` and `part` together name one task."""
+    names = await engine.stage_names(job_id, owner=principal.owner)
+    key = _key(job_id, names, stage, part)
+    page = await engine.logs(job_id, key=key, limit=limit, after=after, owner=principal.owner)
+    return paged(page, [log_document(entry, names) for entry in page.items], request, response)
+
+
+@router.get("/{job_id}/steps", response_model=PageDocument[StepDocument])
+async def steps(
+    engine: OnEngine,
+    principal: Reader,
+    job_id: JobId,
+    request: Request,
+    response: Response,
+    stage: StageName = None,
+    part: Part = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> Document:
+    """The commands that the runs of a job have started; `stage` and `part` together name one task."""
+    names = await engine.stage_names(job_id, owner=principal.owner)
+    key = _key(job_id, names, stage, part)
+    page = await engine.steps(job_id, key=key, limit=limit, after=after, owner=principal.owner)
+    return paged(page, [step_document(entry, names) for entry in page.items], request, response)
+
+
+def user_of(principal: Principal, wanted: str | None) -> str | None:
+    """Whose jobs are meant: an admin may name anybody or nobody, others have their own."""
+    if principal.admin:
+        return wanted
+    if wanted not in (None, principal.user_id):
+        raise ScopeMissing("only an admin sees the jobs of another user", hint="leave user_id out")
+    return principal.user_id
+
+
+def paged(page: Page[Any], items: Sequence[Document], request: Request, response: Response) -> Document:
+    """A page as a document; the next one is linked."""
+    if page.after is not None:
+        following = request.url.include_query_params(after=page.after)
+        response.headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+    return {"items": items, "after": page.after}
+
+
+async def _worker_names(engine: Engine, tasks: Sequence[Task]) -> dict[int, str]:
+    if all(task.worker_id is None for task in tasks):
+        return {}
+    return {worker.id: worker.name for worker in await engine.workers()}
+
+
+def _key(job_id: int, names: Sequence[str], stage: str | None, part: int | None) -> TaskKey | None:
+    if stage is None and part is None:
+        return None
+    if stage not in names:
+        raise InvalidRequest("stage", f"there is no stage {stage!r}", hint=f"stages: {', '.join(names)}")
+    if part is None:
+        raise InvalidRequest("part", "a task is named by its stage and part", hint="name both, or neither")
+    return TaskKey(job_id, names.index(stage), part)
+
+
+def _submission(principal: Principal, body: NewJob, key: str | None) -> Submission:
     user_id = principal.user_id if body.user_id is None else body.user_id
     if user_id != principal.user_id and not principal.admin:
         raise ScopeMissing("only an admin submits for another user", hint="leave user_id out")
     return Submission(
         pipeline=body.pipeline,
-        spec=body.spec,
+        spec={} if body.spec is None else body.spec,
         priority=body.priority,
         delay=body.delay,
+        run_after=body.run_after,
         user_id=user_id,
-        idempotency_key=idempotency_key or body.idempotency_key,
+        idempotency_key=key if body.idempotency_key is None else body.idempotency_key,
     )
 
 

@@ -10,10 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Verdict
+from reelstate.core.state import Severity
 
 T = TypeVar("T")
 LARGEST_PAGE: Final = 500
 LARGEST_ID: Final = 2**53 - 1
+LARGEST_PART: Final = 2**31 - 1
 JOB: Final[dict[str, Any]] = {
     "id": 244813922304,
     "pipeline": "transcode",
@@ -146,6 +148,152 @@ class SubmittedDocument(BaseModel):
     id: int
     verdict: Verdict = Field(description="`ok`, or `repeated` for a request that had made its job before.")
     video_id: int | None
+
+
+class EventDocument(BaseModel):
+    """One change of state: audit trail and live feed are the same."""
+
+    entity: str
+    id: int | str | None = Field(description="JOB, JOB/STAGE, JOB/STAGE/PART, or the number of a worker.")
+    version: int
+    origin: str | None = Field(alias="from")
+    target: str = Field(alias="to")
+    actor: str
+    reason: str | None
+    at: datetime
+    job: int | None
+    stage: str | None
+    part: int | None
+    worker: int | None
+    token: int | None
+    data: Json
+    cursor: str
+
+
+class LogDocument(BaseModel):
+    job_id: int
+    id: int
+    stage: str
+    part: int
+    token: int
+    at: datetime
+    level: str
+    message: str
+    metadata: Json
+
+
+class StepDocument(BaseModel):
+    """A command that a run has started."""
+
+    job_id: int
+    id: int
+    stage: str
+    part: int
+    token: int
+    number: int
+    at: datetime
+    argv: list[str]
+    exit_code: int | None
+    seconds: float
+    output: str
+
+
+class StateDocument(BaseModel):
+    """What a task said under a tag."""
+
+    job_id: str
+    task: int
+    tag: str
+    status: int
+    severity: Severity
+    message: str
+    payload: Json
+    schema_version: int
+    timestamp: datetime
+    version: int
+    event_id: str
+
+
+class GridDocument(BaseModel):
+    """The states of one stage: tasks × tags."""
+
+    name: str
+    job: str
+    tasks: int
+    expected_tags: list[str]
+    lowest: StateDocument
+    states: list[StateDocument]
+
+
+class StatesDocument(BaseModel):
+    lowest: StateDocument | None = Field(description="The state that stands for all; null where no stage speaks.")
+    stages: list[GridDocument]
+
+
+class WorkerDocument(BaseModel):
+    id: int
+    name: str
+    hostname: str
+    software: str
+    kind: str
+    slots: int
+    capabilities: list[str]
+    pipelines: list[str]
+    metadata: Json
+    status: str = Field(description="idle, busy, draining, offline or disabled.")
+    lifecycle: str
+    enabled: bool
+    running: int
+    version: int
+    registered_at: datetime
+    last_heartbeat_at: datetime | None
+
+
+class TransitionDocument(BaseModel):
+    origin: str = Field(alias="from")
+    target: str = Field(alias="to")
+    actors: list[str]
+
+
+class MachineDocument(BaseModel):
+    entity: str
+    states: list[str]
+    births: list[str]
+    terminal: list[str]
+    transitions: list[TransitionDocument]
+
+
+class WaitingDocument(BaseModel):
+    """The tasks of one pipeline that wait or run."""
+
+    pipeline: str
+    ready: int
+    running: int
+    waiting: int = Field(description="For their time: a delayed first run, or the next after a failure.")
+    oldest: datetime | None = Field(description="Since when the first of the ready ones is ready.")
+
+
+class QueueDocument(BaseModel):
+    jobs: dict[str, int] = Field(description="How many are in each status; completed ones are not counted.")
+    pipelines: list[WaitingDocument]
+
+
+class SettingDocument(BaseModel):
+    name: str
+    variable: str
+    value: str | int | float
+    default: str | int | float
+    source: str = Field(description="default, environment, or given at the start.")
+    meaning: str
+
+
+class VerdictDocument(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "verdict": "ok"}})
+
+    id: int
+    verdict: str = Field(description="ok; repeated, when it was so already; refused, in a bulk operation.")
+    error: str | None = None
+    hint: str | None = None
 
 
 class PageDocument(BaseModel, Generic[T]):

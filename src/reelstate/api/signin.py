@@ -17,7 +17,7 @@ from reelstate.services.keys import SESSION_LIFETIME, MadeKey
 
 HOME: Final = "/docs"
 """Where somebody who has signed in is sent."""
-router = APIRouter(tags=["sign in"], route_class=JsonRoute, responses=problems(401, 413, 422, 429))
+router = APIRouter(tags=["sign in"], route_class=JsonRoute, responses=problems(401))
 
 
 class SignIn(BaseModel):
@@ -59,7 +59,7 @@ async def sign_in(request: Request, context: InContext, body: SignIn, response: 
     return SignedIn(name=key.name, user_id=key.user_id, scopes=sorted(key.scopes))
 
 
-@router.post("/signout", status_code=204, responses=problems(403))
+@router.post("/signout", status_code=204)
 async def sign_out(context: InContext, principal: MaybePrincipal, request: Request) -> Response:
     """End the session."""
     if principal is not None and COOKIE in request.cookies:

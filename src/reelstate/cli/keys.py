@@ -93,7 +93,7 @@ def revoke(key: KeyId, database: Database = None, as_json: AsJson = False) -> No
 
 async def _list(database: str | None) -> list[Key]:
     async with _opened(database) as found:
-        return await found.list()
+        return await found.all()
 
 
 async def _create(database: str | None, name: str, scopes: Sequence[Scope], user: str, days: float | None) -> MadeKey:

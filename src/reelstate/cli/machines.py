@@ -11,6 +11,7 @@ from rich.table import Table
 from reelstate.cli.options import AsJson
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.machine import MACHINES, Machine
+from reelstate.documents import machine_document
 
 
 class Entity(StrEnum):
@@ -33,7 +34,7 @@ def machines(
     if as_svg and len(chosen) > 1:
         raise typer.BadParameter("a picture shows one machine: name job, task or worker", param_hint="--svg")
     if as_json:
-        typer.echo(json.dumps([_document(machine) for machine in chosen], indent=2))
+        typer.echo(json.dumps([machine_document(machine) for machine in chosen], indent=2))
     elif as_mermaid or as_svg:
         typer.echo("\n".join((svg if as_svg else mermaid)(machine) for machine in chosen), nl=False)
     else:
@@ -46,16 +47,3 @@ def _table(machine: Machine) -> Table:
     for change in machine.transitions:
         table.add_row(change.origin, change.target, ", ".join(sorted(change.actors)))
     return table
-
-
-def _document(machine: Machine) -> dict[str, object]:
-    return {
-        "entity": machine.entity,
-        "states": machine.states,
-        "births": machine.births,
-        "terminal": machine.terminal,
-        "transitions": [
-            {"from": change.origin, "to": change.target, "actors": sorted(change.actors)}
-            for change in machine.transitions
-        ],
-    }

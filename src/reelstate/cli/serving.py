@@ -63,7 +63,7 @@ async def _admin_key(engine: Engine, settings: Settings) -> str | None:
     """The key in the key file. Where there is no key at all, one is made: on loopback, for who started this."""
     path = key_file(settings)
     keys = Keys(engine.store, pepper=settings.key_pepper)
-    if not await keys.list():
+    if not await keys.all():
         if not is_loopback(settings.serve_host):
             say("there is no key yet; make one with `reel keys create`")
             return None

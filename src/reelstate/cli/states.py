@@ -17,7 +17,7 @@ from reelstate.cli.options import AsJson, Database
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, table
 from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateJob, StateKey, checked_tag
-from reelstate.documents import Document, state_document
+from reelstate.documents import state_document, states_document
 from reelstate.services.engine import Engine
 from reelstate.services.states import Grid, States
 
@@ -60,7 +60,7 @@ async def _show(
             return
         found = _narrowed(await engine.states(job, stage), tag)
     if as_json:
-        print_json(_document(found))
+        print_json(states_document(found))
         return
     screen = console()
     for grid in found.stages:
@@ -79,24 +79,6 @@ def _narrowed(states: States, tag: str | None) -> States:
             for grid in states.stages
         )
     )
-
-
-def _document(states: States) -> Document:
-    lowest = states.lowest
-    return {
-        "lowest": None if lowest is None else state_document(lowest),
-        "stages": [
-            {
-                "name": grid.name,
-                "job": grid.job.job_id,
-                "tasks": grid.job.tasks,
-                "expected_tags": list(grid.job.tags),
-                "lowest": state_document(grid.lowest),
-                "states": [state_document(state) for state in grid.states],
-            }
-            for grid in states.stages
-        ],
-    }
 
 
 async def _print_all(states: AsyncIterator[State], tag: str | None, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ ReelstateError
 ├── NotFound                  no such job, task or worker
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           somebody changed the row since it was read
+│   └── SelectionChanged      not as many jobs match as the caller has seen
 ├── WaitTimeout               the job did not come to rest in time
 ├── AccessRefused             the caller may not do that
 │   ├── KeyRefused            there is no such key, or it is revoked or expired
@@ -141,6 +142,16 @@ class VersionConflict(ReelstateError):
             hint="read it again and decide on what it says now",
         )
         self.entity, self.key, self.expected, self.found = entity, key, expected, found
+
+
+class SelectionChanged(VersionConflict):
+    """Not as many jobs match as the caller has seen; nothing was changed."""
+
+    def __init__(self, expected: int, found: int) -> None:
+        ReelstateError.__init__(
+            self, f"{found} jobs match, not {expected}", hint="look again, and say how many there are now"
+        )
+        self.expected, self.found = expected, found
 
 
 class WaitTimeout(ReelstateError):

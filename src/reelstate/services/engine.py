@@ -43,10 +43,10 @@ from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
 from reelstate.services.keep import Keepers, Lead
-from reelstate.services.observe import JobFilter
+from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
 from reelstate.services.operate.force import force
-from reelstate.services.operate.operation import Operated, Operation, one
+from reelstate.services.operate.operation import Operated, Operation, Selection, matching, one
 from reelstate.services.operate.quarantine import quarantine
 from reelstate.services.operate.retry import From, retry
 from reelstate.services.orchestrate import Orchestrated, orchestrate
@@ -177,7 +177,7 @@ class Engine:
         return found
 
     async def cancel(self, /, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
-        """End a job; options (here and below) are `reason` and `version`."""
+        """End a job; options (here and below) are `reason`, `version` and `owner`."""
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
@@ -255,8 +255,21 @@ class Engine:
         """Videos, the newest first; the rest of the options are those of `VideoFilter`."""
         return await videos.list_videos(self.store, VideoFilter(**wanted), limit=limit, after=after)
 
-    async def job(self, job_id: int) -> JobDetail:
-        return await observe.observe_job(self.store, self.catalogue, job_id)
+    async def job(self, job_id: int, *, owner: str | None = None) -> JobDetail:
+        """A job with its stages; with an owner (here and below), there are no jobs but theirs."""
+        return await observe.observe_job(self.store, self.catalogue, job_id, owner)
+
+    async def stage_names(self, job_id: int, *, owner: str | None = None) -> tuple[str, ...]:
+        """What the stages of a job are called, by their numbers."""
+        return await observe.observe_stage_names(self.store, self.catalogue, job_id, owner)
+
+    async def count_jobs(self, selection: Selection) -> int:
+        """How many jobs a selection stands for: what a verb on all of them must be told."""
+        return len(await self.store.read(lambda transaction: matching(transaction, selection)))
+
+    async def queue(self, *, owner: str | None = None) -> Queue:
+        """How many jobs are in each status, and what waits and runs of each pipeline."""
+        return await observe.observe_queue(self.store, owner)
 
     async def jobs(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Job]:
         """Jobs, the newest first; the rest of the options are those of `JobFilter`."""
@@ -270,9 +283,10 @@ class Engine:
         statuses: Collection[TaskStatus] | None = None,
         limit: int = 500,
         after: str | None = None,
+        owner: str | None = None,
     ) -> Page[Task]:
         return await observe.observe_tasks(
-            self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after
+            self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after, owner=owner
         )
 
     async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
@@ -290,7 +304,7 @@ class Engine:
     async def history(
         self, /, job_id: int, *, limit: int = 500, after: str | None = None, **entity: Any
     ) -> Page[Event]:
-        """What happened to a job and all in it; `stage` and `part` narrow it to one entity."""
+        """What happened to a job and all in it; `stage` and `part` narrow it to one entity, `owner` to their jobs."""
         return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
 
     def watch(self, job_id: int, after: str | None = None) -> AsyncGenerator[Event, None]:
@@ -306,19 +320,31 @@ class Engine:
         return await observe.observe_worker_history(self.store, worker_id, limit=limit, after=after)
 
     async def logs(
-        self, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+        self,
+        job_id: int,
+        *,
+        key: TaskKey | None = None,
+        limit: int = 500,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> Page[LogEntry]:
-        return await observe.observe_logs(self.store, job_id, key=key, limit=limit, after=after)
+        return await observe.observe_logs(self.store, job_id, key=key, limit=limit, after=after, owner=owner)
 
     async def steps(
-        self, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+        self,
+        job_id: int,
+        *,
+        key: TaskKey | None = None,
+        limit: int = 500,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> Page[StepEntry]:
         """The commands that its runs have started: arguments, exit code, time taken, output."""
-        return await observe.observe_steps(self.store, job_id, key=key, limit=limit, after=after)
+        return await observe.observe_steps(self.store, job_id, key=key, limit=limit, after=after, owner=owner)
 
-    async def states(self, job_id: int | str, stage: str | None = None) -> States:
+    async def states(self, job_id: int | str, stage: str | None = None, *, owner: str | None = None) -> States:
         """What the tasks of a job say of themselves: a grid a stage, and the state that stands for all."""
-        return await states(self.store, self.catalogue, self.state_store, job_id, stage)
+        return await states(self.store, self.catalogue, self.state_store, job_id, stage, owner)
 
     async def state_manager(
         self,

@@ -7,9 +7,10 @@ It also names the epoch of the store, so that a cursor from a database since rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from reelstate.core.aggregate import Counters, StageProgress, percent, stage_status
 from reelstate.core.document import plain_text
@@ -56,11 +57,11 @@ async def observe_jobs(
     return paged([job_of(row) for row in rows], limit, lambda job: str(job.id))
 
 
-async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDetail:
-    """One job with its stages, plan, outputs and progress."""
+async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> JobDetail:
+    """One job with its stages, plan, outputs and progress; with an owner, one of theirs (here and below)."""
 
     async def flow(transaction: Transaction) -> JobDetail:
-        found = await transaction.run("observe_job", job_id=job_id)
+        found = await transaction.run("observe_job", job_id=job_id, owner=owner)
         if not found:
             raise NotFound("job", job_id)
         *row, pipeline_id = found[0]
@@ -71,6 +72,14 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int) -> JobDet
         return _detail(job_of(tuple(row)), declared, opened, results)
 
     return await store.read(flow)
+
+
+async def observe_stage_names(
+    store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None
+) -> tuple[str, ...]:
+    """What the stages of a job are called, in the order of their numbers."""
+    declared = await store.read(lambda transaction: _declared(transaction, catalogue, job_id, owner))
+    return tuple(declared.graph.index)
 
 
 async def observe_tags(store: Store, catalogue: Catalogue, job_id: int) -> dict[str, tuple[str, ...]]:
@@ -88,6 +97,7 @@ async def observe_tasks(
     statuses: Collection[TaskStatus] | None = None,
     limit: int = 500,
     after: str | None = None,
+    owner: str | None = None,
 ) -> Page[Task]:
     """A job's tasks in the order of stage and part."""
     last = TaskKey.parse(after) if after else TaskKey(job_id, -1, -1)
@@ -95,7 +105,7 @@ async def observe_tasks(
         raise InvalidRequest("after", f"{after!r} is of another job", hint="use the one that the last page gave")
 
     async def flow(transaction: Transaction) -> list[Task]:
-        declared = await _declared(transaction, catalogue, job_id)
+        declared = await _declared(transaction, catalogue, job_id, owner)
         rows = await transaction.run(
             "observe_tasks",
             job_id=job_id,
@@ -142,13 +152,15 @@ async def observe_history(
     part: int | None = None,
     limit: int = 500,
     after: str | None = None,
+    owner: str | None = None,
 ) -> Page[Event]:
     """The events of a job and all in it, or (with stage and part) of one entity: -1 stands for the job itself."""
 
     async def flow(transaction: Transaction) -> list[Event]:
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
-        parameters = {"job_id": job_id, "stage": stage, "part": part, "after_xid": xid, "after_id": number}
+        entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
+        parameters = {**entity, "after_xid": xid, "after_id": number}
         rows = await transaction.run("observe_history", limit=page_size(limit), **parameters)
         return [_event(row, epoch) for row in rows]
 
@@ -168,23 +180,73 @@ async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 5
 
 
 async def observe_logs(
-    store: Store, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+    store: Store,
+    job_id: int,
+    *,
+    key: TaskKey | None = None,
+    limit: int = 500,
+    after: str | None = None,
+    owner: str | None = None,
 ) -> Page[LogEntry]:
     """Log lines of a job, or of one of its tasks, the oldest first."""
     stage, part = (key.stage, key.part) if key else (None, None)
-    parameters = {"job_id": job_id, "stage": stage, "part": part, "after": cursor_number(after or "0")}
+    entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
+    parameters = {**entity, "after": cursor_number(after or "0")}
     rows = await _read(store, "observe_logs", limit=page_size(limit), **parameters)
     return paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
 
 
 async def observe_steps(
-    store: Store, job_id: int, *, key: TaskKey | None = None, limit: int = 500, after: str | None = None
+    store: Store,
+    job_id: int,
+    *,
+    key: TaskKey | None = None,
+    limit: int = 500,
+    after: str | None = None,
+    owner: str | None = None,
 ) -> Page[StepEntry]:
     """The commands that the runs of a job, or of one of its tasks, have started, the oldest first."""
     stage, part = (key.stage, key.part) if key else (None, None)
-    parameters = {"job_id": job_id, "stage": stage, "part": part, "after": cursor_number(after or "0")}
+    entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
+    parameters = {**entity, "after": cursor_number(after or "0")}
     rows = await _read(store, "observe_steps", limit=page_size(limit), **parameters)
     return paged([StepEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The tasks of one pipeline that wait or run."""
+
+    pipeline: str
+    ready: int = 0
+    running: int = 0
+    waiting: int = 0
+    """For their time: a first run that was delayed, or the next after a failure."""
+    oldest: datetime | None = None
+    """Since when the first of the ready ones is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How many jobs are in each status, all but `completed`, and the tasks of each pipeline."""
+
+    jobs: Mapping[str, int]
+    pipelines: tuple[Waiting, ...]
+
+
+async def observe_queue(store: Store, owner: str | None = None) -> Queue:
+    """What there is to do."""
+
+    async def flow(transaction: Transaction) -> Queue:
+        jobs = await transaction.run("observe_counts", owner=owner)
+        found: dict[str, dict[str, Any]] = {}
+        for name, kind, count, since in await transaction.run("observe_queue", owner=owner):
+            counted = found.setdefault(name, {})
+            counted[kind] = count
+            counted["oldest"] = counted.get("oldest") or since
+        return Queue(dict(sorted(jobs)), tuple(Waiting(name, **counted) for name, counted in found.items()))
+
+    return await store.read(flow)
 
 
 async def observe_schema(store: Store) -> None:
@@ -205,8 +267,8 @@ async def _read(store: Store, statement: str, **parameters: Json) -> list[Row]:
     return await store.read(flow)
 
 
-async def _declared(transaction: Transaction, catalogue: Catalogue, job_id: int) -> Declared:
-    found = await transaction.run("observe_pipeline", job_id=job_id)
+async def _declared(transaction: Transaction, catalogue: Catalogue, job_id: int, owner: str | None = None) -> Declared:
+    found = await transaction.run("observe_pipeline", job_id=job_id, owner=owner)
     if not found:
         raise NotFound("job", job_id)
     ((pipeline_id,),) = found

@@ -49,14 +49,24 @@ class States:
 
 
 async def states(
-    store: Store, catalogue: Catalogue, kept: StateStore, job_id: int | str, stage: str | None = None
+    store: Store,
+    catalogue: Catalogue,
+    kept: StateStore,
+    job_id: int | str,
+    stage: str | None = None,
+    owner: str | None = None,
 ) -> States:
-    """The states of a job of the engine, by its number, or of any job of the state manager, by its name."""
+    """The states of a job of the engine, by its number, or of any job of the state manager, by its name.
+
+    With an owner they are those of a job of theirs; what is no job of the engine has none.
+    """
+    if owner is not None and not str(job_id).isdecimal():
+        raise NotFound("job", job_id)
     if not isinstance(job_id, int) and not job_id.isdecimal():
         if stage is not None:
             raise InvalidRequest("stage", f"{job_id!r} is the name of one stage", hint="give the job's number")
         return States((await _grid(kept, job_id, await kept.find_job(job_id)),))
-    detail = await observe_job(store, catalogue, int(job_id))
+    detail = await observe_job(store, catalogue, int(job_id), owner)
     names = [found.name for found in detail.stages]
     if stage is not None and stage not in names:
         raise InvalidRequest("stage", f"there is no stage {stage!r}", hint=f"stages: {', '.join(names)}")

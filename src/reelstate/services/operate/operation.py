@@ -10,7 +10,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reelstate.core.document import plain_text, whole
-from reelstate.core.errors import CorruptState, InvalidRequest, NotFound, ReelstateError, VersionConflict
+from reelstate.core.errors import (
+    CorruptState,
+    InvalidRequest,
+    NotFound,
+    ReelstateError,
+    SelectionChanged,
+    VersionConflict,
+)
 from reelstate.core.machine import JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue
@@ -19,17 +26,34 @@ from reelstate.stores.store import Batch, Store, Transaction
 
 REASON_LIMIT = 1000
 ACTOR_LIMIT = 255
+MOST_SELECTED = 5000
+"""Jobs that one transaction changes at most."""
 READ_ONLY = "it is left alone: upgrade Reelstate, or run `reel doctor`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """Which jobs, who asks, and why. With `version` the jobs must still be as they were read."""
+class Selection:
+    """All jobs of these statuses, and of a pipeline and a user where they are named; the caller says how many."""
 
-    job_ids: Sequence[int]
+    statuses: Collection[JobStatus]
+    expected: int
+    pipeline: str | None = None
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """Which jobs, who asks, and why. With `version` the jobs must still be as they were read.
+
+    With `owner` there are no jobs but theirs. A `selection` stands in the place of ids.
+    """
+
+    job_ids: Sequence[int] = ()
     actor: str
     reason: str | None = None
     version: int | None = None
+    owner: str | None = None
+    selection: Selection | None = None
 
     def __post_init__(self) -> None:
         for job_id in self.job_ids:
@@ -86,9 +110,10 @@ async def operate_in(
     objections: Objections | None = None,
 ) -> list[Operated]:
     """The same as part of a larger transaction."""
-    jobs = await _lock(transaction, catalogue, operation.job_ids)
+    job_ids = await _chosen(transaction, operation)
+    jobs = await _lock(transaction, catalogue, await _owned(transaction, job_ids, operation.owner))
     enough = (target,) if already is None else already
-    outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in operation.job_ids]
+    outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in job_ids]
     outcomes = _once_each(outcomes)
     moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
     refused = await objections(transaction, moving) if objections and moving else {}
@@ -137,6 +162,39 @@ def one(outcomes: list[Operated]) -> Verdict:
     if outcome.error is not None:
         raise outcome.error
     return outcome.verdict or Verdict.UNKNOWN
+
+
+async def matching(transaction: Transaction, selection: Selection) -> list[int]:
+    """The jobs of a selection; one that is too large for one transaction is refused."""
+    rows = await transaction.run(
+        "operate_matching",
+        statuses=sorted(selection.statuses),
+        pipeline=selection.pipeline,
+        user_id=selection.user_id,
+        limit=MOST_SELECTED + 1,
+    )
+    if len(rows) > MOST_SELECTED:
+        raise InvalidRequest(
+            "selection",
+            f"more than {MOST_SELECTED:,} jobs match",
+            hint="narrow it to a pipeline, a user or fewer statuses",
+        )
+    return [row[0] for row in rows]
+
+
+async def _chosen(transaction: Transaction, operation: Operation) -> Sequence[int]:
+    if operation.selection is None:
+        return operation.job_ids
+    job_ids = await matching(transaction, operation.selection)
+    if len(job_ids) != operation.selection.expected:
+        raise SelectionChanged(operation.selection.expected, len(job_ids))
+    return job_ids
+
+
+async def _owned(transaction: Transaction, job_ids: Sequence[int], owner: str | None) -> Sequence[int]:
+    if owner is None or not job_ids:
+        return job_ids
+    return [row[0] for row in await transaction.run("operate_owned", job_ids=sorted(set(job_ids)), owner=owner)]
 
 
 async def _lock(transaction: Transaction, catalogue: Catalogue, job_ids: Sequence[int]) -> dict[int, LockedJob]:

@@ -7,4 +7,6 @@ WHERE job_id = %(job_id)s
   AND (%(part)s::integer IS NULL OR part = %(part)s::integer)
   AND (events.xid, events.id) > (%(after_xid)s::text::xid8, %(after_id)s)
   AND events.xid < pg_snapshot_xmin(pg_current_snapshot())
+  AND (%(owner)s::text IS NULL
+       OR EXISTS (SELECT FROM reelstate.jobs j WHERE j.id = %(job_id)s AND j.user_id = %(owner)s::text))
 ORDER BY events.xid, events.id LIMIT %(limit)s

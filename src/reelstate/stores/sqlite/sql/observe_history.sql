@@ -5,4 +5,5 @@ WHERE job_id = :job_id
   AND (:stage IS NULL OR stage = :stage)
   AND (:part IS NULL OR part = :part)
   AND id > :after_id
+  AND (:owner IS NULL OR EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = :job_id AND j.user_id = :owner))
 ORDER BY id LIMIT :limit

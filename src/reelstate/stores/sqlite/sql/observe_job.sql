@@ -2,4 +2,4 @@ SELECT j.id, p.name, p.digest, j.user_id, j.status, j.phase, j.priority, j.spec,
        j.suspect, j.version, j.actor, j.reason, j.created_at, j.started_at, j.changed_at, j.finished_at, j.video_id,
        j.pipeline_id
 FROM jobs AS j JOIN pipelines AS p ON p.id = j.pipeline_id
-WHERE j.id = :job_id
+WHERE j.id = :job_id AND (:owner IS NULL OR j.user_id = :owner)

@@ -1,0 +1,92 @@
+"""Workers: who there is, and whether they may take work. For admins."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from reelstate.api.auth import Admin
+from reelstate.api.body import JsonRoute
+from reelstate.api.context import InContext, OnEngine
+from reelstate.api.errors import problems
+from reelstate.api.operations import Why
+from reelstate.api.schemas import WorkerDocument
+from reelstate.core.errors import NotFound
+from reelstate.documents import Document, worker_document
+from reelstate.services.engine import Engine
+
+router = APIRouter(
+    prefix="/api/v1/workers",
+    tags=["workers"],
+    route_class=JsonRoute,
+    responses=problems(409),
+)
+Name = Annotated[
+    str, Path(min_length=1, max_length=255, description="The workers' name; it may have several instances.")
+]
+
+
+class Changed(BaseModel):
+    name: str
+    changed: list[int] = Field(description="The instances that changed.")
+
+
+class Disabled(BaseModel):
+    name: str
+    released: int = Field(description="Tasks that were given back, uncharged.")
+    revoked: list[str] = Field(description="Keys of that name that ended.")
+
+
+class Revoked(BaseModel):
+    name: str
+    revoked: list[str] = Field(description="Keys of that name that ended.")
+
+
+@router.get("", response_model=list[WorkerDocument])
+async def workers(engine: OnEngine, _: Admin) -> list[Document]:
+    """Every instance that is known, the oldest first."""
+    return [worker_document(worker) for worker in await engine.workers()]
+
+
+@router.post("/{name}/drain", response_model=Changed)
+async def drain(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
+    """Let the workers of a name finish what they run and take nothing new."""
+    await _require(engine, name)
+    return {"name": name, "changed": await engine.drain(name, actor=principal.actor, reason=_reason(body))}
+
+
+@router.post("/{name}/enable", response_model=Changed)
+async def enable(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
+    """Let the workers of a name take work again, after a drain or a disable."""
+    await _require(engine, name)
+    return {"name": name, "changed": await engine.enable(name, actor=principal.actor, reason=_reason(body))}
+
+
+@router.post("/{name}/disable", response_model=Disabled)
+async def disable(
+    engine: OnEngine, context: InContext, principal: Admin, name: Name, body: Why | None = None
+) -> Document:
+    """Refuse work to a name, now and after a restart; what its workers run is given to others, its keys end."""
+    await _require(engine, name)
+    released = await engine.disable(name, actor=principal.actor, reason=_reason(body))
+    revoked = await context.keys.revoke_named(name, actor=principal.actor)
+    return {"name": name, "released": released, "revoked": revoked}
+
+
+@router.post("/{name}/revoke", response_model=Revoked)
+async def revoke(context: InContext, principal: Admin, name: Name) -> Document:
+    """End the keys of a name; remote workers that use them are refused within five seconds."""
+    revoked = await context.keys.revoke_named(name, actor=principal.actor)
+    return {"name": name, "revoked": revoked}
+
+
+async def _require(engine: Engine, name: str) -> None:
+    """A name nobody has is most often a slip of the pen."""
+    if name not in {worker.name for worker in await engine.workers()}:
+        raise NotFound("worker", repr(name), hint="GET /api/v1/workers lists those that there are")
+
+
+def _reason(body: Why | None) -> str | None:
+    return body.reason if body else None

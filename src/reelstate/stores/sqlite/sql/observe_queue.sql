@@ -1,0 +1,13 @@
+-- What waits and what runs, by pipeline: three partial indexes, each as large as what it counts.
+SELECT p.name, queue.kind, count(*), min(queue.since) AS ready_at
+FROM (
+    SELECT job_id, 'ready' AS kind, ready_at AS since FROM tasks WHERE status = 'ready'
+    UNION ALL
+    SELECT job_id, 'running', NULL FROM tasks WHERE status = 'running'
+    UNION ALL
+    SELECT job_id, 'waiting', NULL FROM tasks WHERE run_after IS NOT NULL
+) AS queue
+JOIN jobs AS j ON j.id = queue.job_id
+JOIN pipelines AS p ON p.id = j.pipeline_id
+WHERE :owner IS NULL OR j.user_id = :owner
+GROUP BY p.name, queue.kind ORDER BY p.name, queue.kind
