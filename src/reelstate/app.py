@@ -111,7 +111,7 @@ async def open_engine(
             yield engine
     finally:
         try:
-            await engine.state_store.close()
+            await engine.close()
             await bells.close()
         finally:
             await store.close()

@@ -124,6 +124,7 @@ class Connection:
     count_jobs = blocking(Engine.count_jobs)
     head = blocking(Engine.head)
     history = blocking(Engine.history)
+    subscribe = blocking_iterator(Engine.subscribe)
     watch = blocking_iterator(Engine.watch)
     wait = blocking(Engine.wait)
     worker_history = blocking(Engine.worker_history)

@@ -30,7 +30,7 @@ async def log_of(engine: Engine, name: str) -> list[State]:
     """Every version, in the order of the feed."""
     job = await engine.state_store.find_job(name)
     log = (await engine.state_store.feed(job)).log
-    return [entry.item for entry in await log.read(log.first(), 1000)]
+    return [entry.item for entry in (await log.read(log.first(), 1000)).entries]
 
 
 def lowest_of(states: States) -> State:

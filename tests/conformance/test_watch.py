@@ -8,6 +8,7 @@ from reelstate.core.errors import InvalidRequest, NotFound, WaitTimeout
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Event
 from reelstate.dispatch.dispatch import EVERY_BELL, Bell
+from reelstate.feed import feed
 from reelstate.services import watch as watching
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
@@ -23,6 +24,7 @@ from tests.conformance.scenes import (
     take_one,
 )
 from tests.engines import FakeClock, a_worker, done, failed
+from tests.worker.crew import until
 
 PATIENCE = 20.0
 FAN_RESULTS = {"plan": {"items": [1, 2, 3]}}
@@ -79,7 +81,7 @@ async def test_pages_are_no_seam(engine: Engine, monkeypatch: pytest.MonkeyPatch
     await finish(engine, await a_worker(engine), FAN_RESULTS)
     whole = await everything(engine, job_id)
     for size in (1, 2, len(whole), len(whole) - 1):
-        monkeypatch.setattr(watching, "PAGE", size)
+        monkeypatch.setattr(feed, "PAGE", size)
         assert await seen(engine, job_id) == whole
         assert await seen(engine, job_id, whole[-1].cursor) == []
 
@@ -115,11 +117,13 @@ async def test_watching_a_job_that_is_not_there(engine: Engine) -> None:
 
 
 async def test_who_stops_watching_stops_listening(engine: Engine) -> None:
-    events = engine.watch(await submitted(engine))
-    await anext(events)
     before = len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
-    await events.aclose()
-    assert len(engine.dispatch._doorbell._ears) == before - 1  # type: ignore[attr-defined]
+    watcher = asyncio.create_task(seen(engine, await submitted(engine)))
+    await until(lambda: engine.feed.figures.subscribers == 1)
+    assert len(engine.dispatch._doorbell._ears) == before + 1  # type: ignore[attr-defined]
+    watcher.cancel()
+    await asyncio.gather(watcher, return_exceptions=True)
+    assert len(engine.dispatch._doorbell._ears) == before  # type: ignore[attr-defined]
 
 
 ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
@@ -132,7 +136,8 @@ ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
 
 @pytest.mark.parametrize("status", ENDS)
 async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "LOOK_EVERY", 3600.0)  # only a bell can end it
+    monkeypatch.setattr(feed, "LOOK_EVERY", 3600.0)  # only a bell can end it
+    monkeypatch.setattr(watching, "LOOK_ANYWAY", 3600.0)
     job_id = await submitted(engine)
     waiting = asyncio.create_task(engine.wait(job_id, timeout=PATIENCE))
     await asyncio.sleep(0.01)
@@ -142,7 +147,8 @@ async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, mon
 
 
 async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "LOOK_EVERY", 3600.0)
+    monkeypatch.setattr(feed, "LOOK_EVERY", 3600.0)
+    monkeypatch.setattr(watching, "LOOK_ANYWAY", 3600.0)
     task = await a_running_task(engine)
     waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=PATIENCE))
     await asyncio.sleep(0.01)

@@ -4,8 +4,10 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import psycopg
+import pytest
 
 from reelstate.core.model import Event, TaskKey, Verdict
+from reelstate.services import watch
 from reelstate.services.engine import Engine
 from reelstate.services.watch import _Reading, in_order
 from tests.engines import a_worker, done, engine_at, failed
@@ -108,7 +110,9 @@ def test_a_clock_that_was_set_back_does_not_turn_versions_round() -> None:
 
 def test_who_goes_on_after_any_event_misses_nothing() -> None:
     reading = _Reading()
-    given = list(reading.ordered(CLAIM_OF_A_YOUNGER_SUBMIT, keep=0))
+    for each in CLAIM_OF_A_YOUNGER_SUBMIT:
+        reading.read(each)
+    given = list(reading.ordered(settled=True))
     assert [event.cursor for event in given] == ["e.0.0", "e.1.1", "e.3.3"]
     for place, last in enumerate(given):
         left = {(event.entity, event.version) for event in given[place + 1 :]}
@@ -116,12 +120,17 @@ def test_who_goes_on_after_any_event_misses_nothing() -> None:
         assert left <= {(event.entity, event.version) for event in CLAIM_OF_A_YOUNGER_SUBMIT[number:]}
 
 
-def test_what_overlaps_from_page_to_page_is_put_in_order_too() -> None:
+def test_what_overlaps_from_page_to_page_is_put_in_order_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "OVERLAP", 2)
     reading = _Reading()
-    first = list(reading.ordered([event(0, "stage", 1), *CLAIM_OF_A_YOUNGER_SUBMIT[:2]], keep=2))
-    second = list(reading.ordered(CLAIM_OF_A_YOUNGER_SUBMIT[2:], keep=0))
-    in_turn = [(event.entity, event.version) for event in [*first, *second]]
-    assert in_turn == [("stage", 1), ("job", 1), ("job", 2), ("task", 2)]
+    given: list[Event] = []
+    for each in [event(0, "stage", 1), event(0, "stage", 2), *CLAIM_OF_A_YOUNGER_SUBMIT]:
+        reading.read(each)
+        given += reading.ordered(settled=False)
+    assert [(event.entity, event.version) for event in given] == [("stage", 1), ("stage", 2)]
+    given += reading.ordered(settled=True)
+    in_turn = [(event.entity, event.version) for event in given]
+    assert in_turn == [("stage", 1), ("stage", 2), ("job", 1), ("job", 2), ("task", 2)]
 
 
 async def _recorded(url: str, job_id: int) -> set[tuple[object, ...]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from reelstate.core.state import StateKey
-from reelstate.states.feed import Kind
+from reelstate.feed.subscriber import Kind
 from reelstate.states.manager import StateManager
 from tests.states.conftest import sql_states
 

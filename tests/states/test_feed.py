@@ -3,13 +3,15 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
 from reelstate.core.errors import StoreUnavailable
-from reelstate.states.feed import Entry, Feed, Kind, Order
+from reelstate.feed.feed import Feed
+from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.subscriber import Kind, Terms
 
 Wanted = Callable[[int], bool]
 
@@ -33,21 +35,29 @@ class Numbers:
     async def head(self) -> str:
         return str(len(self.items))
 
-    async def read(self, after: str, limit: int) -> Sequence[Entry[int]]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[int]:  # noqa: ARG002 - one topic
         self.reads += 1
         await asyncio.sleep(0)
         if self.away:
             raise StoreUnavailable("away")
         self._changed.clear()
         start = int(after)
-        return [Entry(str(start + place), item) for place, item in enumerate(self.items[start : start + limit], 1)]
+        page = self.items[start : start + limit]
+        return stretch([Entry(str(start + place), item) for place, item in enumerate(page, 1)], after, limit)
 
     def order(self, cursor: str) -> Order:
         return (int(cursor),)
 
-    async def wait(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), seconds)
+            return await asyncio.wait_for(self._changed.wait(), seconds)
+        return False
+
+    def begin(self) -> None:
+        """Nothing to open."""
+
+    def rest(self) -> None:
+        """Nothing to put away."""
 
 
 @asynccontextmanager
@@ -65,7 +75,7 @@ async def collected(
     seen: list[int] = []
     kinds: list[Kind] = []
     while True:
-        async with contextlib.aclosing(feed.follow(after, wanted, until=await log.head())) as messages:
+        async with contextlib.aclosing(feed.follow(after, Terms(wanted=wanted), until=await log.head())) as messages:
             async for message in messages:
                 after = message.cursor
                 if message.kind is not Kind.ITEM:

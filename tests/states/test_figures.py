@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.core.errors import NotFound
 from reelstate.core.state import State
-from reelstate.states.feed import Kind
+from reelstate.feed.subscriber import Kind
 from reelstate.states.manager import StateManager
 from reelstate.states.memory import MemoryStore, _Kept
 from reelstate.states.sql import SqlStateStore
@@ -87,7 +87,7 @@ async def test_messages_that_nobody_came_for_are_counted(store: Counting) -> Non
         for status in range(5):
             await manager.set_state("a", status)
         await anext(messages)
-        (subscriber,) = (await store.feed(manager.job))._subscribers
+        (subscriber,) = (await store.feed(manager.job))._subscribers()
         await until(lambda: subscriber.waiting == 4)
     assert (figures.delivered, figures.dropped) == (1, 4)
 

@@ -14,8 +14,9 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, StoreUnavailable
 from reelstate.core.state import State, StateKey
-from reelstate.states import feed, firestore_log
-from reelstate.states.feed import Kind, Message
+from reelstate.feed import feed
+from reelstate.feed.subscriber import Kind, Message
+from reelstate.states import firestore_log
 from reelstate.states.firestore import EMULATOR, MILLISECOND, FirestoreStore
 from reelstate.states.firestore_documents import Logged, holds, job_name, log_name, state_name
 from reelstate.states.firestore_log import FirestoreLog

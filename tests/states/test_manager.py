@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, NotFound, TooLarge
 from reelstate.core.state import FINISHED, LOWEST, Severity, State
-from reelstate.states.feed import Kind, Message
+from reelstate.feed.subscriber import Kind, Message
 from reelstate.states.manager import StateManager
 from reelstate.states.state_store import StateStore
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from reelstate.core.state import StateKey
-from reelstate.states import feed
-from reelstate.states.feed import Kind
+from reelstate.feed import feed
+from reelstate.feed.subscriber import Kind
 from reelstate.states.manager import StateManager
 from tests.postgres import PostgresServer, StopMode
 from tests.states.conftest import sql_states

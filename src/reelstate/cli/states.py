@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Annotated, Final
 
@@ -12,19 +12,20 @@ from rich.console import Console
 from rich.text import Text
 
 from reelstate.cli.documents import print_json, print_line
-from reelstate.cli.live import at_rest, pause
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, table
-from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateJob, StateKey, checked_tag
+from reelstate.core.machine import ACTIVE_JOBS
+from reelstate.core.model import Event
+from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateKey, checked_tag, stage_job
 from reelstate.documents import state_document, states_document
+from reelstate.feed.subscriber import SETTLED
 from reelstate.services.engine import Engine
 from reelstate.services.states import Grid, States
 
 MOST_TASKS: Final = 50
 """Rows of a grid that are shown to people; `--json` has all of them."""
-PAGE: Final = 500
-MOMENT: Final = 0.05
+JOB_AND_STATES: Final = ("job", "state")
 SIGNS: Final = {Severity.ERROR: "🔴", Severity.WARNING: "🟡"}
 UNDER_WAY, FINISHED_SIGN, NOTHING = "🟢", "⚫", "·"
 STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
@@ -93,48 +94,34 @@ async def _print_all(states: AsyncIterator[State], tag: str | None, *, as_json: 
             screen.print(line.append_text(_told(state)), soft_wrap=True)
 
 
-async def _every(engine: Engine, job: str, stage: str | None) -> AsyncIterator[State]:
+def _every(engine: Engine, job: str, stage: str | None) -> AsyncIterator[State]:
     """Every version of every state: of a job of the engine until it rests, of another until ctrl-C."""
-    if not job.isdecimal():
-        async with await engine.state_manager(job) as monitor:
-            async for message in monitor.subscribe(after="0"):
-                if message.item is not None:
-                    yield message.item
-        return
-    readers: dict[StateJob, _Reader] = {}
+    if job.isdecimal():
+        return _of_job(engine, int(job), stage)
+    return _of_manager(engine, job)
+
+
+async def _of_manager(engine: Engine, job: str) -> AsyncIterator[State]:
+    async with await engine.state_manager(job) as monitor:
+        async for message in monitor.subscribe(after="0"):
+            if message.item is not None:
+                yield message.item
+
+
+async def _of_job(engine: Engine, job_id: int, stage: str | None) -> AsyncIterator[State]:
+    await engine.states(job_id, stage)  # raises for a stage that is not there
+    wanted = None if stage is None else stage_job(job_id, stage)
+    after, resting = None, False
     while True:
-        ending = at_rest((await engine.job(int(job))).job)
-        for grid in (await engine.states(job, stage)).stages:
-            reader = readers.setdefault(grid.job, _Reader(engine, grid.job))
-            async for state in reader.news():
-                yield state
-            ending &= reader.has_all(grid)
-        if ending:
-            return
-        await pause(engine, int(job))
-        await asyncio.sleep(MOMENT)
-
-
-class _Reader:
-    """Reads the log of one stage, page by page."""
-
-    def __init__(self, engine: Engine, job: StateJob) -> None:
-        self._engine = engine
-        self._job = job
-        self._cursor: str | None = None
-        self._count = 0
-
-    async def news(self) -> AsyncIterator[State]:
-        log = (await self._engine.state_store.feed(self._job)).log
-        while page := await log.read(self._cursor or log.first(), PAGE):
-            for entry in page:
-                self._cursor = entry.cursor
-                self._count += 1
-                yield entry.item
-
-    def has_all(self, grid: Grid) -> bool:
-        """Versions have no gaps, so the newest ones tell how many there are; the log may be a moment behind them."""
-        return self._count >= sum(state.version for state in grid.states)
+        async with aclosing(engine.subscribe(job_id, after=after, only=JOB_AND_STATES, settle=True)) as messages:
+            async for message in messages:
+                after = message.cursor or after
+                if isinstance(message.item, State) and wanted in (None, message.item.job_id):
+                    yield message.item
+                elif isinstance(message.item, Event):
+                    resting = message.item.target not in ACTIVE_JOBS
+                elif resting and message.kind in SETTLED:
+                    return
 
 
 def _print(screen: Console, grid: Grid) -> None:

@@ -409,6 +409,18 @@ class Event:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProgress:
+    """How far a running task is: a value, not an event. Two are equal when they say the same."""
+
+    key: TaskKey
+    token: int
+    percent: float
+    message: str | None
+    step: str | None
+    at: datetime = field(compare=False)
+
+
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     job_id: int

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from reelstate.core.document import LIMITS, Limits, encode, plain_text, shorten, whole
-from reelstate.core.errors import InvalidRequest
+from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Json, TaskState
 
 NOT_STARTED: Final = 0
@@ -29,6 +29,7 @@ LONGEST_EVENT_ID: Final = 200
 MOST_TASKS: Final = 1_000_000
 MOST_TAGS: Final = 1_000
 _OF_A_STAGE: Final = re.compile(r"\d+\.[a-z][a-z0-9_-]*", re.ASCII)
+ALIKE: Final = "every process says the same of a job"
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -142,6 +143,41 @@ def require_free(job_id: str) -> None:
     """Refuse what only the tasks of a stage may write: their words are fenced by their tokens."""
     if _OF_A_STAGE.fullmatch(job_id):
         raise InvalidRequest("job_id", f"{job_id!r} belongs to a stage", hint="its tasks write it, with task.state(…)")
+
+
+def following(before: State | None, write: StateWrite, now: datetime) -> State:
+    """The state that a write makes of the one before it."""
+    status = write.status
+    if status is None:
+        status = before.status if before else NOT_STARTED
+    return State(
+        job_id=write.job_id,
+        task=write.task,
+        tag=write.tag,
+        status=status,
+        severity=write.severity,
+        message=write.message,
+        payload=write.payload,
+        schema_version=write.schema_version,
+        timestamp=now,
+        version=before.version + 1 if before else 1,
+        event_id=write.event_id,
+    )
+
+
+def require_same(wanted: StateJob, stored: StateJob) -> None:
+    """Two processes that do not agree on the job would each be right for themselves alone."""
+    if wanted.tasks != stored.tasks:
+        message = f"is {wanted.tasks}, but job {stored.job_id!r} has {stored.tasks}"
+        raise InvalidRequest("num_tasks", message, hint=ALIKE)
+    if wanted.tags and wanted.tags != stored.tags:
+        shown = ", ".join(stored.tags) or "none"
+        raise InvalidRequest("tags", f"differ from those of job {stored.job_id!r}: {shown}", hint=ALIKE)
+
+
+def require_generation(stored: StateJob, generation: int) -> None:
+    if stored.generation != generation:
+        raise NotFound("states of job", f"{stored.job_id!r} as it was: it was deleted and made anew")
 
 
 def checked_severity(severity: str) -> Severity:

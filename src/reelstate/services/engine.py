@@ -36,12 +36,14 @@ from reelstate.core.model import (
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.dispatch.poll import PollDispatch
+from reelstate.feed.subscriber import Message
 from reelstate.services import keep, observe, videos, workers
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import Claiming, Claims, claim
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
+from reelstate.services.feed import Told, engine_feed
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
@@ -56,6 +58,7 @@ from reelstate.services.repair import Finding
 from reelstate.services.report import report
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
+from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.services.videos import Change, VideoFilter
 from reelstate.services.watch import wait, watch
 from reelstate.services.workers import Registration
@@ -79,7 +82,13 @@ class Engine:
         self.limits = limits
         self.catalogue = Catalogue()
         self.state_store = SqlStateStore(store, self.dispatch)
+        self.feed = engine_feed(store, self.dispatch)
         self._claims = Claims()
+
+    async def close(self) -> None:
+        """End what subscribers are told from; the store and the dispatch belong to whoever made them."""
+        await self.feed.close()
+        await self.state_store.close()
 
     async def declare(self, *graphs: Graph) -> None:
         """Make pipelines known to the store; new jobs of their names run these graphs."""
@@ -307,13 +316,36 @@ class Engine:
         """What happened to a job and all in it; `stage` and `part` narrow it to one entity, `owner` to their jobs."""
         return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
 
-    def watch(self, job_id: int, after: str | None = None) -> AsyncGenerator[Event, None]:
-        """What happens to a job, from its beginning or after an event's cursor, as it happens, until the job rests."""
-        return watch(self.store, self.catalogue, self.dispatch, job_id, after)
+    def subscribe(
+        self,
+        job_id: int | None = None,
+        *,
+        user_id: str | None = None,
+        after: str | None = None,
+        only: Collection[str] | None = None,
+        progress: bool | None = None,
+        settle: bool = False,
+    ) -> AsyncGenerator[Message[Told], None]:
+        """What happens, with what tasks say: of a job, of one owner's jobs, or all; replayed from a cursor, then live.
+
+        Without a cursor a job is told from its beginning, everything else from now on; "0" is the beginning of all.
+        `only` narrows it to some of job, stage, task, worker, finding, state. `progress` also tells how far running
+        tasks are, as it does for a single job unless told otherwise. With `settle`, a bookmark follows whenever
+        everything that can be read by now was given.
+        """
+        wanted = Subscription(job_id=job_id, user_id=user_id, only=only, progress=progress)
+        return subscribe(self.feed, self.store, wanted, after, settle=settle)
+
+    def watch(self, job_id: int | None = None, after: str | None = None) -> AsyncGenerator[Event, None]:
+        """What happens to a job, from its beginning or after an event's cursor, as it happens, until the job rests.
+
+        Without a job: everything, from now on or after a cursor, for ever.
+        """
+        return watch(self.feed, self.store, job_id, after)
 
     async def wait(self, job_id: int, timeout: float | None = None) -> JobDetail:  # noqa: ASYNC109 - ours to raise
         """The job when it rests; raises `WaitTimeout` when that takes longer than so many seconds."""
-        return await wait(self.store, self.catalogue, self.dispatch, job_id, timeout)
+        return await wait(self.feed, self.store, self.catalogue, job_id, timeout)
 
     async def worker_history(self, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
         """What happened to one worker instance after a version."""

@@ -24,9 +24,11 @@ from reelstate.stores.store import Row, Store, Transaction
 T = TypeVar("T")
 LARGEST_PAGE = 10_000
 PAST_EVERY_ID = 2**62
-START = ("0", 0)
+START = (0, 0)
+"""The place before everything."""
 FILTER_LIMIT = 1000
 CURSOR_PIECES = 3
+MOST_XIDS, MOST_NUMBERS = 2**64, 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +128,9 @@ async def observe_events(store: Store, *, limit: int = 500, after: str | None = 
     async def flow(transaction: Transaction) -> Page[Event]:
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
-        rows = await transaction.run("observe_feed", after_xid=xid, after_id=number, limit=page_size(limit))
-        events = [_event(row, epoch) for row in rows]
+        parameters = {"after_xid": xid, "after_id": number, "jobs": None, "user_id": None}
+        rows = await transaction.run("observe_feed", limit=page_size(limit), **parameters)
+        events = [event_of(row[:-1], epoch) for row in rows]
         return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
 
     return await store.read(flow)
@@ -137,8 +140,7 @@ async def observe_head(store: Store) -> str:
     """The cursor of now: what comes after it has yet to happen."""
 
     async def flow(transaction: Transaction) -> str:
-        epoch = await _epoch(transaction)
-        ((xid, number),) = await transaction.run("observe_head")
+        ((epoch, xid, number, _),) = await transaction.run("observe_head")
         return f"{epoch}.{xid}.{number}"
 
     return await store.read(flow)
@@ -162,7 +164,7 @@ async def observe_history(
         entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
         parameters = {**entity, "after_xid": xid, "after_id": number}
         rows = await transaction.run("observe_history", limit=page_size(limit), **parameters)
-        return [_event(row, epoch) for row in rows]
+        return [event_of(row, epoch) for row in rows]
 
     return paged(await store.read(flow), limit, lambda event: event.cursor)
 
@@ -174,7 +176,7 @@ async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 5
         epoch = await _epoch(transaction)
         parameters = {"worker_id": worker_id, "after_version": after}
         rows = await transaction.run("observe_worker_history", limit=page_size(limit), **parameters)
-        return [_event(row, epoch) for row in rows]
+        return [event_of(row, epoch) for row in rows]
 
     return await store.read(flow)
 
@@ -282,13 +284,21 @@ async def _epoch(transaction: Transaction) -> str:
 
 def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
     if text is None:
-        return START
-    pieces = text.split(".")
-    if len(pieces) != CURSOR_PIECES or not all(piece.isdecimal() for piece in pieces[1:]):
-        raise InvalidRequest("after", f"{text!r} is not a cursor", hint="use the one that the last page gave")
-    if pieces[0] != epoch:
+        return "0", 0
+    given, xid, number = cursor_of(text)
+    if given != epoch:
         raise InvalidRequest("after", "the cursor is from another database", hint="start again without a cursor")
-    return pieces[1], int(pieces[2])
+    return str(xid), number
+
+
+def cursor_of(text: str) -> tuple[str, int, int]:
+    """The epoch, the transaction and the number that a cursor of the feed is made of."""
+    pieces = text.split(".")
+    if len(pieces) == CURSOR_PIECES and all(piece.isdecimal() and piece.isascii() for piece in pieces[1:]):
+        epoch, (xid, number) = pieces[0], map(int, pieces[1:])
+        if epoch and xid < MOST_XIDS and number < MOST_NUMBERS:
+            return epoch, xid, number
+    raise InvalidRequest("after", f"{text[:50]!r} is not a cursor", hint="use the one that you were given last")
 
 
 def cursor_number(text: str) -> int:
@@ -347,7 +357,8 @@ def _worker(row: Row) -> Worker:
     )
 
 
-def _event(row: Row, epoch: str) -> Event:
+def event_of(row: Row, epoch: str) -> Event:
+    """A row of the record, its place in front."""
     xid, number, entity, job_id, stage, part, worker_id, *rest = row
     version, origin, target, actor, reason, token, data, at = rest
     return Event(

@@ -1,6 +1,6 @@
-"""watch: what happens to a job, from its beginning and then as it happens, until it rests. A bell says when to look.
+"""watch: what happens to a job, or to everything, as events alone. wait: until a job rests. Both are views of the feed.
 
-The record is read in the order of transactions, the only one in which nothing can appear behind a reader. But of two
+The feed is in the order of transactions, the only one in which nothing can appear behind a reader. But of two
 transactions that overlap, the one that began first may see what the other did: a claim may take what a younger submit
 has made. Both become readable together, so the watcher puts what it has read in the order of time and versions.
 """
@@ -8,93 +8,82 @@ has made. Both become readable together, so the watcher puts what it has read in
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
-from reelstate.core.errors import WaitTimeout
+from reelstate.core.errors import InvalidRequest, WaitTimeout
 from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
 from reelstate.core.model import Event, JobDetail
-from reelstate.dispatch.dispatch import JOB_BELLS, Dispatch, Listener
+from reelstate.feed.feed import Feed
+from reelstate.feed.subscriber import SETTLED, Kind, Terms
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.feed import Told
 from reelstate.services.observe import observe_history, observe_job
+from reelstate.services.subscribe import EVENTS, Subscription, subscribe
 from reelstate.stores.store import Store
 
 AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
 PAGE = 500
 OVERLAP = 500
 """Events that are held back while more can be read at once: among them there may be some that came before others."""
-LOOK_EVERY = 0.5
-LOOK_AGAIN = 0.05
-"""The shortest time between two looks, and the time after a bell in which what it told of may become readable."""
+LOOK_ANYWAY = 2.0
+"""Seconds after which a job is looked at though nothing was told of it: a transaction may hold up the whole feed."""
 
 
 async def watch(
-    store: Store, catalogue: Catalogue, dispatch: Dispatch, job_id: int, after: str | None = None
+    feed: Feed[Told], store: Store, job_id: int | None = None, after: str | None = None
 ) -> AsyncGenerator[Event, None]:
-    """The events of a job, each after what led to it, after a cursor or from its beginning; ends when the job rests.
+    """Events, each after what led to it, after a cursor or from the job's beginning; ends when the job rests.
 
-    A rest that was followed by a retry does not end it: what counts is the last that is known of the job.
+    A rest that was followed by a retry does not end it: what counts is the last that is known of the job. Without a
+    job: whatever happens from now on, or after a cursor, for ever.
     """
-    async with _looking(dispatch) as looks:
-        await observe_job(store, catalogue, job_id)  # raises for a job that is not there
-        last = await _last_change(store, job_id) if after is not None else NOTHING
-        reading = _Reading()
-        while True:
-            page = await observe_history(store, job_id, limit=PAGE, after=after)
-            after = page.items[-1].cursor if page.items else after
-            last = max([last, *map(_change, page.items)])
-            for event in reading.ordered(page.items, keep=OVERLAP if page.after else 0):
-                yield event
-            if page.after is None:
-                if last[1] in AT_REST:
+    wanted = Subscription(job_id=job_id, only=EVENTS, progress=False)
+    last = NOTHING if job_id is None or after is None else await _last_change(store, job_id)
+    reading = _Reading()
+    while True:
+        async with contextlib.aclosing(subscribe(feed, store, wanted, after, settle=True)) as messages:
+            async for message in messages:
+                after = message.cursor
+                if message.kind is Kind.RESET and not reading.begun:
+                    raise InvalidRequest("after", "the cursor is lost", hint="start again without a cursor")
+                if isinstance(message.item, Event):
+                    last = max(last, _change(message.item))
+                    reading.read(message.item)
+                settled = message.kind in SETTLED
+                for event in reading.ordered(settled=settled):
+                    yield event
+                if settled and job_id is not None and last[1] in AT_REST:
                     return
-                await looks.next()
 
 
 async def wait(
-    store: Store, catalogue: Catalogue, dispatch: Dispatch, job_id: int, seconds: float | None = None
+    feed: Feed[Told], store: Store, catalogue: Catalogue, job_id: int, seconds: float | None = None
 ) -> JobDetail:
     """The job as soon as it rests. It looks at least once, however short the time."""
     limit = asyncio.timeout(seconds)
-    async with _looking(dispatch) as looks:
-        detail = await observe_job(store, catalogue, job_id)
-        try:
-            async with limit:
-                while detail.job.status not in AT_REST:
-                    await looks.next()
-                    detail = await observe_job(store, catalogue, job_id)
-        except TimeoutError:
-            if seconds is None or not limit.expired():
-                raise
-            raise WaitTimeout(job_id, detail.job.status, seconds) from None
+    detail = await observe_job(store, catalogue, job_id)
+    if detail.job.status in AT_REST:
         return detail
-
-
-@asynccontextmanager
-async def _looking(dispatch: Dispatch) -> AsyncIterator[_Looks]:
-    listener = dispatch.listen(JOB_BELLS)
     try:
-        yield _Looks(listener)
-    finally:
-        listener.close()
+        async with limit, feed.joined(await feed.log.head(), Terms(topic=job_id, wanted=_is_rest)) as subscriber:
+            while True:
+                detail = await observe_job(store, catalogue, job_id)
+                if detail.job.status in AT_REST:
+                    return detail
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_ANYWAY):
+                        await subscriber.next()
+    except TimeoutError:
+        if seconds is None or not limit.expired():
+            raise
+        raise WaitTimeout(job_id, detail.job.status, seconds) from None
 
 
-class _Looks:
-    """When to look next: at a bell, but not all the time where many ring, and now and then without one."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self._patience = LOOK_EVERY
-        self._last = 0.0
-
-    async def next(self) -> None:
-        loop = asyncio.get_running_loop()
-        rung = await self._listener.wait(self._patience)
-        self._patience = LOOK_AGAIN if rung else LOOK_EVERY
-        await asyncio.sleep(max(0.0, self._last + LOOK_AGAIN - loop.time()))
-        self._last = loop.time()
+def _is_rest(item: Told) -> bool:
+    return isinstance(item, Event) and _change(item)[1] in AT_REST
 
 
 class _Reading:
@@ -105,15 +94,23 @@ class _Reading:
         self._given: set[str] = set()
         self._safe: str | None = None
 
-    def ordered(self, events: list[Event], keep: int) -> Iterator[Event]:
-        """What was read by now, each after what led to it, all but the last so many.
+    @property
+    def begun(self) -> bool:
+        return bool(self._read) or self._safe is not None
+
+    def read(self, event: Event) -> None:
+        self._read.append(event)
+
+    def ordered(self, *, settled: bool) -> Iterator[Event]:
+        """What was read by now, each after what led to it; while more can be read, the last ones are held back.
 
         An event's cursor is that of the last before which everything was given out: who goes on after it may get again
         what overlapped, and misses nothing.
         """
-        self._read += events
+        if not settled and len(self._read) < 2 * OVERLAP:
+            return
         waiting = in_order([event for event in self._read if event.cursor not in self._given])
-        for event in waiting[: max(0, len(waiting) - keep)]:
+        for event in waiting if settled else waiting[:-OVERLAP]:
             self._given.add(event.cursor)
             yield dataclasses.replace(event, cursor=self._reached(event))
 
@@ -137,7 +134,7 @@ def in_order(events: Sequence[Event]) -> list[Event]:
 
 
 def _entity(event: Event) -> tuple[object, ...]:
-    return event.entity, event.stage, event.part
+    return event.entity, event.job_id, event.stage, event.part, event.worker_id
 
 
 Change = tuple[int, str]

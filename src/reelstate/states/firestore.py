@@ -28,8 +28,11 @@ from reelstate.core.state import (
     StateWrite,
     aggregate,
     checked_job,
+    following,
+    require_generation,
+    require_same,
 )
-from reelstate.states.feed import FIRST_PAUSE, Feed
+from reelstate.feed.feed import FIRST_PAUSE, Feed
 from reelstate.states.firestore_documents import (
     JOBS,
     LOG,
@@ -43,7 +46,6 @@ from reelstate.states.firestore_documents import (
     state_name,
 )
 from reelstate.states.firestore_log import FirestoreLog, where
-from reelstate.states.memory import following, require_generation, require_same
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 
 EMULATOR: Final = "FIRESTORE_EMULATOR_HOST"

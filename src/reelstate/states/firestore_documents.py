@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from reelstate.core.model import Json
 from reelstate.core.state import BEGINNING, Severity, State, StateJob, StateKey
-from reelstate.states.feed import Order
+from reelstate.feed.log import Order
 
 JOBS: Final = "jobs"
 STATES: Final = "states"

@@ -22,7 +22,7 @@ import logging
 import random
 import time
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Final
@@ -30,7 +30,8 @@ from weakref import WeakSet
 
 from reelstate.core.errors import InvalidRequest, StoreError, StoreUnavailable
 from reelstate.core.state import State, StateJob, StateKey
-from reelstate.states.feed import FIRST_PAUSE, LONGEST_PAUSE, Entry, Order
+from reelstate.feed.feed import FIRST_PAUSE, LONGEST_PAUSE
+from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
 from reelstate.states.firestore_documents import (
     BEFORE_ALL,
     LOG,
@@ -122,7 +123,7 @@ class FirestoreLog:
             await self._look()
         return self._cursor(self._through)
 
-    async def read(self, after: str, limit: int) -> Sequence[Entry[State]]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
         order = self.order(after)
         self._changed.clear()
         await self._present()
@@ -133,7 +134,7 @@ class FirestoreLog:
             page = self._tail[start : start + limit]
         else:
             page = await self._older(order, limit)
-        return [Entry(self._cursor(each.order), each.state) for each in page]
+        return stretch([Entry(self._cursor(each.order), each.state) for each in page], after, limit)
 
     def order(self, cursor: str) -> Order:
         pieces = cursor.split(".")
@@ -141,10 +142,17 @@ class FirestoreLog:
             raise InvalidRequest("cursor", f"{cursor!r} is not of this job", hint="start again without a cursor")
         return int(pieces[1]), int(pieces[2]), int(pieces[3])
 
-    async def wait(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._changed.wait()
+                return await self._changed.wait()
+        return False
+
+    def begin(self) -> None:
+        """The listener is there since the log was opened."""
+
+    def rest(self) -> None:
+        """The listener goes on: it also keeps what is newest at hand."""
 
     def _cursor(self, order: Order) -> str:
         return ".".join(map(str, (self._job.generation, *order)))

@@ -23,7 +23,7 @@ from reelstate.core.state import (
     checked_task,
     checked_write,
 )
-from reelstate.states.feed import Message, Wanted
+from reelstate.feed.subscriber import Message, Terms, Wanted
 from reelstate.states.state_store import StateStore
 
 START = "0"
@@ -130,9 +130,10 @@ class StateManager:
         head = await feed.log.head()
         if after is None:
             now = sorted(filter(wanted, await self._store.states(self.job.job_id)), key=lambda state: state.timestamp)
-            messages = feed.follow(head, _News(now, wanted).is_news, replayed=now)
+            messages = feed.follow(head, Terms(wanted=_News(now, wanted).is_news), replayed=now)
         else:
-            messages = feed.follow(feed.log.first() if after == START else after, wanted, until=head)
+            start = feed.log.first() if after == START else after
+            messages = feed.follow(start, Terms(wanted=wanted), until=head)
         self._subscriptions.add(messages)
         try:
             async with contextlib.aclosing(messages):

@@ -9,12 +9,23 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from reelstate.core.errors import InvalidRequest, NotFound
-from reelstate.core.state import FINISHED, NOT_STARTED, State, StateJob, StateKey, StateWrite, aggregate, checked_job
-from reelstate.states.feed import Entry, Feed, Order
+from reelstate.core.state import (
+    FINISHED,
+    State,
+    StateJob,
+    StateKey,
+    StateWrite,
+    aggregate,
+    checked_job,
+    following,
+    require_generation,
+    require_same,
+)
+from reelstate.feed.feed import Feed
+from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 
 Clock = Callable[[], datetime]
-ALIKE = "every process says the same of a job"
 
 
 @dataclass(slots=True)
@@ -116,11 +127,12 @@ class MemoryLog:
     async def head(self) -> str:
         return f"{self._generation}.{len(self._kept.log)}"
 
-    async def read(self, after: str, limit: int) -> Sequence[Entry[State]]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
         self._kept.changed.clear()
         _, start = self.order(after)
         page = self._kept.log[start : start + limit]
-        return [Entry(f"{self._generation}.{start + number}", state) for number, state in enumerate(page, 1)]
+        entries = [Entry(f"{self._generation}.{start + number}", state) for number, state in enumerate(page, 1)]
+        return stretch(entries, after, limit)
 
     def order(self, cursor: str) -> Order:
         generation, _, number = cursor.partition(".")
@@ -128,45 +140,17 @@ class MemoryLog:
             raise InvalidRequest("cursor", f"{cursor!r} is not of this job", hint="start again without a cursor")
         return int(generation), int(number)
 
-    async def wait(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._kept.changed.wait()
+                return await self._kept.changed.wait()
+        return False
 
+    def begin(self) -> None:
+        """Whoever writes wakes whoever waits."""
 
-def following(before: State | None, write: StateWrite, now: datetime) -> State:
-    """The state that a write makes of the one before it."""
-    status = write.status
-    if status is None:
-        status = before.status if before else NOT_STARTED
-    return State(
-        job_id=write.job_id,
-        task=write.task,
-        tag=write.tag,
-        status=status,
-        severity=write.severity,
-        message=write.message,
-        payload=write.payload,
-        schema_version=write.schema_version,
-        timestamp=now,
-        version=before.version + 1 if before else 1,
-        event_id=write.event_id,
-    )
-
-
-def require_same(wanted: StateJob, stored: StateJob) -> None:
-    """Two processes that do not agree on the job would each be right for themselves alone."""
-    if wanted.tasks != stored.tasks:
-        message = f"is {wanted.tasks}, but job {stored.job_id!r} has {stored.tasks}"
-        raise InvalidRequest("num_tasks", message, hint=ALIKE)
-    if wanted.tags and wanted.tags != stored.tags:
-        shown = ", ".join(stored.tags) or "none"
-        raise InvalidRequest("tags", f"differ from those of job {stored.job_id!r}: {shown}", hint=ALIKE)
-
-
-def require_generation(stored: StateJob, generation: int) -> None:
-    if stored.generation != generation:
-        raise NotFound("states of job", f"{stored.job_id!r} as it was: it was deleted and made anew")
+    def rest(self) -> None:
+        """There is nothing to put away."""
 
 
 def _finished_before(kept: _Kept, past: datetime) -> bool:

@@ -7,10 +7,11 @@ from typing import Any
 
 from reelstate.core.document import LIMITS, encode_optional
 from reelstate.core.errors import InvalidRequest, NotFound
-from reelstate.core.state import Severity, State, StateJob, StateWrite, checked_job, require_free
-from reelstate.dispatch.dispatch import Bell, Dispatch, Listener
-from reelstate.states.feed import Entry, Feed, Order
-from reelstate.states.memory import require_same
+from reelstate.core.state import Severity, State, StateJob, StateWrite, checked_job, require_free, require_same
+from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.feed.feed import Feed
+from reelstate.feed.listening import Listening
+from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 from reelstate.stores.store import Row, Store, Transaction
 
@@ -23,7 +24,6 @@ class SqlStateStore:
         self._store = store
         self._dispatch = dispatch
         self._feeds: dict[tuple[str, int], Feed[State]] = {}
-        self._logs: list[SqlLog] = []
         self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
@@ -68,21 +68,20 @@ class SqlStateStore:
             rows = await self._store.read(lambda transaction: transaction.run("states_written", **parameters))
         if not rows:
             raise NotFound("states of job", f"{write.job_id!r}, or it was deleted and made anew")
-        return _state(rows[0])
+        return state_of(rows[0])
 
     async def states(self, job_id: str) -> Sequence[State]:
         async def flow(transaction: Transaction) -> list[Row]:
             job = await _job(transaction, job_id)
             return await transaction.run("states_all", job_id=job_id, generation=job.generation)
 
-        return [_state(row) for row in await self._store.read(flow)]
+        return [state_of(row) for row in await self._store.read(flow)]
 
     async def feed(self, job: StateJob) -> Feed[State]:
         key = job.job_id, job.generation
         if key not in self._feeds:
             epoch = await self._store.read(_epoch)
-            log = SqlLog(self._store, self._dispatch.listen([Bell.STATE]), job, epoch)
-            self._logs.append(log)
+            log = SqlLog(self._store, self._dispatch, job, epoch)
             self._feeds.setdefault(key, Feed(log, marks=STATE_MARKS))
         return self._feeds[key]
 
@@ -96,8 +95,6 @@ class SqlStateStore:
     async def close(self) -> None:
         for feed in self._feeds.values():
             await feed.close()
-        for log in self._logs:
-            log.close()
 
     async def _deleted(self, job_ids: list[str]) -> list[str]:
         if not job_ids:
@@ -109,23 +106,20 @@ class SqlStateStore:
 class SqlLog:
     """The log of one job. Its cursors are those of the engine's own feed."""
 
-    def __init__(self, store: Store, listener: Listener, job: StateJob, epoch: str) -> None:
+    def __init__(self, store: Store, dispatch: Dispatch, job: StateJob, epoch: str) -> None:
         self._store = store
-        self._listener = listener
+        self._listening = Listening(dispatch, [Bell.STATE])
         self._job = job
         self._epoch = epoch
-
-    def close(self) -> None:
-        self._listener.close()
 
     def first(self) -> str:
         return f"{self._epoch}.0.0"
 
     async def head(self) -> str:
-        ((xid, number),) = await self._store.read(lambda transaction: transaction.run("observe_head"))
+        ((_, xid, number, _),) = await self._store.read(lambda transaction: transaction.run("observe_head"))
         return f"{self._epoch}.{xid}.{number}"
 
-    async def read(self, after: str, limit: int) -> Sequence[Entry[State]]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
         xid, number = self.order(after)
         parameters: dict[str, Any] = {"job_id": self._job.job_id, "generation": self._job.generation}
         rows = await self._store.read(
@@ -133,7 +127,7 @@ class SqlLog:
                 "states_feed", after_xid=str(xid), after_id=number, limit=limit, **parameters
             )
         )
-        return [Entry(f"{self._epoch}.{row[0]}.{row[1]}", _state(row[2:])) for row in rows]
+        return stretch([Entry(f"{self._epoch}.{row[0]}.{row[1]}", state_of(row[2:])) for row in rows], after, limit)
 
     def order(self, cursor: str) -> Order:
         pieces = cursor.split(".")
@@ -141,8 +135,14 @@ class SqlLog:
             raise InvalidRequest("cursor", f"{cursor!r} is not of this database", hint="start again without a cursor")
         return int(pieces[1]), int(pieces[2])
 
-    async def wait(self, seconds: float) -> None:
-        await self._listener.wait(seconds)
+    async def wait(self, seconds: float) -> bool:
+        return await self._listening.wait(seconds)
+
+    def begin(self) -> None:
+        self._listening.open()
+
+    def rest(self) -> None:
+        self._listening.close()
 
 
 async def _job(transaction: Transaction, job_id: str) -> StateJob:
@@ -158,7 +158,8 @@ async def _epoch(transaction: Transaction) -> str:
     return str(epoch)
 
 
-def _state(row: Row) -> State:
+def state_of(row: Row) -> State:
+    """A row of the table of states, or of their log."""
     job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id = row
     return State(
         job_id=job_id,

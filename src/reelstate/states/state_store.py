@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from reelstate.core.state import State, StateJob, StateWrite
-from reelstate.states.feed import Feed, Marks
+from reelstate.feed.feed import Feed, Marks
 
 STATE_MARKS: Final[Marks[State]] = Marks(
     at=lambda state: state.timestamp, version=lambda state: (state.key, state.version)

@@ -804,6 +804,10 @@ CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree 
 
 CREATE UNIQUE INDEX state_log_by_event ON reelstate.state_log USING btree (job_id, generation, task, tag, event_id);
 
+-- Name: state_log_by_place; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX state_log_by_place ON reelstate.state_log USING btree (xid, id);
+
 -- Name: state_log_by_version; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX state_log_by_version ON reelstate.state_log USING btree (job_id, generation, task, tag, version);

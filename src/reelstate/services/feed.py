@@ -1,0 +1,208 @@
+"""The feed of the engine: all events and all states in one order, read once a process, and the progress of tasks.
+
+Events and states share their numbering, so one cursor does for both. It is the triple (epoch, transaction, number); see
+`observe` for why a number alone is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from reelstate.core.model import Event, Json, TaskKey, TaskProgress
+from reelstate.core.state import State
+from reelstate.dispatch.dispatch import EVERY_BELL, Dispatch
+from reelstate.feed.feed import Feed, Marks
+from reelstate.feed.listening import Listening
+from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics
+from reelstate.services.observe import START, cursor_of, event_of
+from reelstate.states.sql import state_of
+from reelstate.stores.store import Row, Store, Transaction
+
+Told = Event | State | TaskProgress
+"""What subscribers are told of."""
+
+FAR: Final = 1_000
+"""Transactions, or rows, behind which the record of a single job is looked up by the job."""
+MOST_JOBS: Final = 100
+"""More jobs than these are not picked out by the store: everything is read, and the feed sorts it."""
+OVERLAP: Final = timedelta(seconds=5)
+"""What is said at one time may become readable this much later."""
+
+
+class Owner(NamedTuple):
+    """The topic of everything that belongs to somebody's jobs; that of one job is its number."""
+
+    user_id: str
+
+
+class Head(NamedTuple):
+    """Where the record stands, and from where on it is kept."""
+
+    epoch: str
+    order: Order
+    floor: Order
+
+    @property
+    def cursor(self) -> str:
+        return self.at(self.order)
+
+    def at(self, order: Order) -> str:
+        return ".".join([self.epoch, *map(str, order)])
+
+    def find(self, cursor: str) -> Order:
+        """The place of a cursor, from which on everything is there."""
+        epoch, *order = cursor_of(cursor)
+        place = tuple(order)
+        if place != START and (epoch != self.epoch or not self.floor <= place <= self.order):
+            raise CursorGone(cursor)
+        return place
+
+
+class EngineLog:
+    """Events and states, whosever they are; a topic is a job's number or an `Owner`."""
+
+    def __init__(self, store: Store, dispatch: Dispatch) -> None:
+        self._store = store
+        self._listening = Listening(dispatch, EVERY_BELL)
+
+    def first(self) -> str:
+        return "0.0.0"
+
+    async def head(self) -> str:
+        return (await self._store.read(head_of)).cursor
+
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[Told]:
+        return await self._store.read(lambda transaction: _read(transaction, after, limit, topics))
+
+    def order(self, cursor: str) -> Order:
+        _, xid, number = cursor_of(cursor)
+        return xid, number
+
+    async def wait(self, seconds: float) -> bool:
+        return await self._listening.wait(seconds)
+
+    def begin(self) -> None:
+        self._listening.open()
+
+    def rest(self) -> None:
+        self._listening.close()
+
+
+class RunningTasks:
+    """How far the tasks are that run now."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._since: datetime | None = None
+
+    async def read(self, topics: Topics, *, anew: bool) -> Sequence[Entry[Told]]:
+        parameters: dict[str, Json | datetime] = {"jobs": _jobs(topics), "since": None if anew else self._since}
+        rows = await self._store.read(lambda transaction: transaction.run("observe_progress", **parameters))
+        if rows:
+            self._since = max(row[7] for row in rows) - OVERLAP
+        return [_progress(row) for row in rows]
+
+    def key(self, item: Told) -> Hashable:
+        return item.key if isinstance(item, TaskProgress) else None
+
+    def ended(self, item: Told) -> Hashable | None:
+        if isinstance(item, Event) and item.entity == "task":
+            return TaskKey(item.job_id or 0, item.stage or 0, item.part or 0)
+        return None
+
+
+def engine_feed(store: Store, dispatch: Dispatch) -> Feed[Told]:
+    marks: Marks[Told] = Marks(at=lambda item: item.timestamp if isinstance(item, State) else item.at)
+    return Feed(EngineLog(store, dispatch), marks=marks, values=RunningTasks(store))
+
+
+async def head_of(transaction: Transaction) -> Head:
+    """Where the record stands now."""
+    ((epoch, xid, number, floor),) = await transaction.run("observe_head")
+    kept = START if floor is None else tuple(map(int, floor.split(".")))
+    return Head(epoch, (int(xid), number), kept)
+
+
+async def _read(transaction: Transaction, after: str, limit: int, topics: Topics) -> Stretch[Told]:
+    """Up to where the record stood before it was read: whatever is older than that, these statements see."""
+    head = await head_of(transaction)
+    start, end = head.find(after), head.order
+    place = {"after_xid": str(start[0]), "after_id": start[1], "limit": limit}
+    job_id = _one_job(topics) if _far(start, end) else None
+    read = _history(transaction, job_id, place) if job_id is not None else _everything(transaction, topics, place)
+    sources = await read
+    for source in sources:
+        if len(source) == limit:
+            end = min(end, source[-1].order)
+    found = sorted((row for source in sources for row in source if row.order <= end), key=lambda row: row.order)
+    return Stretch([row.entry(head) for row in found], head.at(end), more=end < head.order)
+
+
+class _Found(NamedTuple):
+    """A row of the record: where it stands, what it says, and of which job and owner."""
+
+    order: Order
+    values: Row
+    job_id: int | None
+    user_id: str | None
+    is_state: bool = False
+
+    def entry(self, head: Head) -> Entry[Told]:
+        item = state_of(self.values) if self.is_state else event_of((*self.order, *self.values), head.epoch)
+        owner = () if self.user_id is None else (Owner(self.user_id),)
+        return Entry(head.at(self.order), item, owner if self.job_id is None else (self.job_id, *owner))
+
+
+async def _history(transaction: Transaction, job_id: int, place: dict[str, Json]) -> list[list[_Found]]:
+    """What is of one job, by its index; whose job it is was asked before."""
+    events = await transaction.run("observe_history", job_id=job_id, stage=None, part=None, **place)
+    states = await transaction.run("states_history", job_id=job_id, **place)
+    return [
+        [_Found(_order(row), row[2:], job_id, None) for row in events],
+        [_Found(_order(row), row[2:], job_id, None, is_state=True) for row in states],
+    ]
+
+
+async def _everything(transaction: Transaction, topics: Topics, place: dict[str, Json]) -> list[list[_Found]]:
+    scope = {"jobs": _jobs(topics), "user_id": _one_user(topics)}
+    events = await transaction.run("observe_feed", **scope, **place)
+    states = await transaction.run("states_log", **scope, **place)
+    return [
+        [_Found(_order(row), row[2:-1], row[3], row[-1]) for row in events],
+        [_Found(_order(row), row[4:], row[2], row[3], is_state=True) for row in states],
+    ]
+
+
+def _order(row: Row) -> Order:
+    return int(row[0]), row[1]
+
+
+def _far(start: Order, end: Order) -> bool:
+    return end[0] - start[0] > FAR or (end[0] == start[0] and end[1] - start[1] > FAR)
+
+
+def _one_job(topics: Topics) -> int | None:
+    jobs = _jobs(topics) or []
+    return jobs[0] if len(jobs) == 1 else None
+
+
+def _one_user(topics: Topics) -> str | None:
+    owners = [topic.user_id for topic in topics or () if isinstance(topic, Owner)]
+    return owners[0] if topics is not None and len(topics) == len(owners) == 1 else None
+
+
+def _jobs(topics: Topics) -> list[int] | None:
+    """The jobs that alone matter; none where others do, too, or where they are many."""
+    if topics is None or len(topics) > MOST_JOBS:
+        return None
+    jobs = [topic for topic in topics if isinstance(topic, int)]
+    return sorted(jobs) if len(jobs) == len(topics) else None
+
+
+def _progress(row: Row) -> Entry[Told]:
+    job_id, stage, part, token, percent, message, step, at, user_id = row
+    key = TaskKey(job_id, stage, part)
+    item = TaskProgress(key=key, token=token, percent=percent, message=message, step=step, at=at)
+    return Entry("", item, (job_id, Owner(user_id)))

@@ -1,0 +1,1 @@
+-- Nothing to do: the states of all jobs are in the order of their numbers.

@@ -1,0 +1,257 @@
+"""One feed for everything: what subscribers are told, in which order, and whose it is."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.model import Event, TaskProgress, TaskState
+from reelstate.core.state import State
+from reelstate.feed import feed
+from reelstate.feed.subscriber import Kind, Message
+from reelstate.services.engine import Engine
+from reelstate.services.feed import Told
+from tests.conformance.scenes import a_running_task, finish, progress, running_parts, submitted, take_one
+from tests.engines import a_worker, done
+from tests.vandal import Vandal
+
+PATIENCE = 20.0
+Enough = Callable[[Message[Told]], bool]
+
+
+class Reader:
+    """A subscriber that reads on until it has seen enough."""
+
+    def __init__(self, messages: AsyncIterator[Message[Told]]) -> None:
+        self._messages = messages
+
+    async def until(self, enough: Enough) -> list[Message[Told]]:
+        found = []
+        async for message in self._messages:
+            found.append(message)
+            if enough(message):
+                break
+        return found
+
+    async def replayed(self) -> list[Event | State]:
+        messages = await self.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+        assert all(message.replay for message in messages[:-1])
+        return items(messages)
+
+
+@asynccontextmanager
+async def told(engine: Engine, *job_id: int, **options: Any) -> AsyncIterator[Reader]:
+    async with asyncio.timeout(PATIENCE), aclosing(engine.subscribe(*job_id, **options)) as messages:
+        yield Reader(messages)
+
+
+def items(messages: Sequence[Message[Told]]) -> list[Event | State]:
+    return [message.item for message in messages if isinstance(message.item, Event | State)]
+
+
+def targets(found: Sequence[Told]) -> list[tuple[str, str]]:
+    return [(item.entity, item.target) for item in found if isinstance(item, Event)]
+
+
+def is_event(entity: str, target: str) -> Enough:
+    return lambda message: isinstance(message.item, Event) and targets([message.item]) == [(entity, target)]
+
+
+def is_state(message: Message[Told]) -> bool:
+    return isinstance(message.item, State)
+
+
+def is_progress(message: Message[Told]) -> bool:
+    return message.kind is Kind.PROGRESS
+
+
+async def test_a_job_is_told_from_its_beginning_and_then_as_it_happens(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    job_id = task.key.job_id
+    async with told(engine, job_id) as reader:
+        before = await reader.replayed()
+        assert before == (await engine.history(job_id)).items
+        await engine.complete([done(task)])
+        after = items(await reader.until(is_event("job", "completed")))
+    assert [*before, *after] == (await engine.history(job_id)).items
+
+
+async def test_events_and_states_come_in_one_order_from_one_cursor(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    worker = task.key.job_id and (await engine.workers())[0].id
+    said = [TaskState(tag="ingest", number=number, status=number) for number in (1, 2)]
+    await engine.report(worker, [progress(task, states=said)])
+    await engine.complete([done(task)])
+    async with told(engine, task.key.job_id) as reader:
+        messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+    whole = items(messages)
+    assert [item.version for item in whole if isinstance(item, State)] == [1, 2]
+    places = [isinstance(item, State) for item in whole]
+    assert places.index(True) > targets(whole[: places.index(True)]).index(("task", "running"))
+    assert targets(whole)[-1] == ("job", "completed")
+    for place, message in enumerate(messages[:-1]):
+        async with told(engine, task.key.job_id, after=message.cursor) as reader:
+            assert await reader.replayed() == whole[place + 1 :]
+
+
+async def test_everything_is_told_from_now_on_or_from_the_beginning(engine: Engine) -> None:
+    first = await submitted(engine)
+    async with told(engine) as reader:
+        assert await reader.replayed() == []
+        second = await submitted(engine)
+        news = items(await reader.until(is_event("job", "pending")))
+        assert {item.job_id for item in news} == {second}
+    async with told(engine, after="0") as reader:
+        assert {item.job_id for item in await reader.replayed() if isinstance(item, Event)} >= {first, second}
+
+
+async def test_states_of_jobs_of_the_manager_are_told_to_those_who_hear_everything(engine: Engine) -> None:
+    async with told(engine) as all_of_it, told(engine, user_id="") as own:
+        await all_of_it.replayed()
+        await own.replayed()
+        async with await engine.state_manager("12.Free", 0, 1) as manager:
+            await manager.set_started("ingest")
+        (state,) = items(await all_of_it.until(is_state))
+        assert isinstance(state, State)
+        assert state.job_id == "12.Free"
+        job_id = await submitted(engine)
+        assert {item.job_id for item in items(await own.until(is_event("job", "pending")))} == {job_id}
+
+
+async def test_nobody_is_told_of_what_is_not_theirs(engine: Engine) -> None:
+    async with told(engine, user_id="ann") as ann, told(engine, user_id="bob") as bob, told(engine) as admin:
+        for reader in (ann, bob, admin):
+            await reader.replayed()
+        hers, his = await submitted(engine, user_id="ann"), await submitted(engine, user_id="bob")
+        worker = await a_worker(engine)
+        for _ in range(2):
+            task = await take_one(engine, worker)
+            await engine.report(worker, [progress(task, states=[TaskState(tag="a", number=1, status=1)])])
+            await engine.complete([done(task)])
+        seen = [await reader.until(is_event("job", "completed")) for reader in (ann, bob)]
+        for messages, job_id in zip(seen, (hers, his), strict=True):
+            assert {str(item.job_id).partition(".")[0] for item in items(messages)} == {str(job_id)}
+            assert any(map(is_state, messages))
+        every = items(await admin.until(is_event("job", "completed")))
+        assert "worker" in {item.entity for item in every if isinstance(item, Event)}
+    for user_id, job_id, other in (("ann", hers, his), ("bob", his, hers)):
+        async with told(engine, job_id, user_id=user_id, after="0") as reader:
+            assert targets(await reader.replayed())[-1] == ("job", "completed")
+        async with told(engine, user_id=user_id, after="0") as reader:
+            assert {str(item.job_id).partition(".")[0] for item in await reader.replayed()} == {str(job_id)}
+        with pytest.raises(NotFound):
+            async with told(engine, other, user_id=user_id) as reader:
+                await reader.replayed()
+
+
+async def test_only_what_was_asked_for_is_told(engine: Engine) -> None:
+    job_id = await submitted(engine, "fan")
+    await finish(engine, await a_worker(engine), {"plan": {"items": [1, 2, 3]}})
+    async with told(engine, job_id, only=["stage", "job"]) as reader:
+        assert {entity for entity, _ in targets(await reader.replayed())} == {"stage", "job"}
+    with pytest.raises(InvalidRequest, match="stages"):
+        engine.subscribe(job_id, only=["stages"])
+
+
+async def test_who_hears_little_is_told_how_far_it_is(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "BOOKMARK_EVERY", 0.0)
+    quiet, loud = await submitted(engine), await submitted(engine)
+    async with told(engine, quiet) as reader:
+        await reader.replayed()
+        await engine.cancel(loud)
+        after = (await engine.history(loud)).items[-1].cursor
+        order = engine.feed.log.order
+        messages = await reader.until(lambda message: bool(message.cursor) and order(message.cursor) >= order(after))
+        assert {message.kind for message in messages} == {Kind.BOOKMARK}
+        cursor = messages[-1].cursor
+    async with told(engine, after=cursor) as reader:
+        assert await reader.replayed() == []
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "nonsense", "a.b.c", "a.1", "a.1.2.3", "a.-1.2", f"a.{2**64}.1", f"a.1.{2**63}", "a.¹.2"]
+)
+async def test_a_cursor_that_is_none_is_refused(engine: Engine, cursor: str) -> None:
+    with pytest.raises(InvalidRequest, match="not a cursor"):
+        async with told(engine, after=cursor) as reader:
+            await reader.replayed()
+
+
+async def test_a_cursor_of_another_database_resets(engine: Engine) -> None:
+    job_id = await submitted(engine)
+    whole = (await engine.history(job_id)).items
+    epoch, xid, number = (await engine.head()).split(".")
+    for cursor in (f"other.{xid}.{number}", f"{epoch}.{int(xid) + 10**6}.{number}"):
+        async with told(engine, after=cursor) as reader:
+            messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+            assert [message.kind for message in messages] == [Kind.RESET, Kind.REPLAY_COMPLETE]
+        async with told(engine, job_id, after=cursor) as reader:
+            messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+            assert messages[0].kind is Kind.RESET
+            assert items(messages) == whole
+
+
+async def test_progress_is_told_without_a_cursor_and_only_when_it_changes(engine: Engine) -> None:
+    (first, second) = await running_parts(engine, 2)
+    job_id = first.key.job_id
+    worker = (await engine.workers())[0].id
+    async with told(engine, job_id) as reader:
+        await reader.replayed()
+        await engine.report(worker, [progress(first, percent=10, message="a"), progress(second, percent=1)])
+        seen: dict[object, float] = {}
+        while len(seen) < 2 or sum(seen.values()) < 11:
+            (*_, frame) = await reader.until(is_progress)
+            assert isinstance(frame.item, TaskProgress)
+            assert frame.cursor == ""
+            seen[frame.item.key] = frame.item.percent
+        assert seen == {first.key: 10.0, second.key: 1.0}
+        await engine.report(worker, [progress(first, percent=10), progress(second, percent=20)])
+        (*_, frame) = await reader.until(is_progress)
+        assert isinstance(frame.item, TaskProgress)
+        assert (frame.item.key, frame.item.percent, frame.item.token) == (second.key, 20.0, second.token)
+        await engine.complete([done(first), done(second)])
+        rest = await reader.until(is_event("job", "completed"))
+        assert not any(map(is_progress, rest))
+
+
+async def test_who_comes_late_is_told_how_far_tasks_are(engine: Engine) -> None:
+    task = await a_running_task(engine)
+    worker = (await engine.workers())[0].id
+    await engine.report(worker, [progress(task, percent=40, step="encode")])
+    async with told(engine, task.key.job_id) as early, told(engine, task.key.job_id) as late:
+        for reader in (early, late):
+            (*_, frame) = await reader.until(is_progress)
+            assert isinstance(frame.item, TaskProgress)
+            assert (frame.item.percent, frame.item.step) == (40.0, "encode")
+    async with told(engine, task.key.job_id, progress=False) as without, told(engine, progress=True) as everything:
+        await without.replayed()
+        (*_, frame) = await everything.until(is_progress)
+        await engine.complete([done(task)])
+        assert not any(map(is_progress, await without.until(is_event("job", "completed"))))
+
+
+async def test_a_cursor_from_before_what_is_kept_resets(engine: Engine, vandal: Vandal) -> None:
+    cursor = (await engine.history(await submitted(engine))).items[0].cursor
+    _, xid, number = (await engine.head()).split(".")
+    vandal.run("INSERT INTO facts VALUES ('floor', ?)", f"{xid}.{number}")
+    async with told(engine, after=cursor) as reader:
+        messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+        assert [message.kind for message in messages] == [Kind.RESET, Kind.REPLAY_COMPLETE]
+    async with told(engine, after=messages[-1].cursor) as reader:
+        assert await reader.replayed() == []
+    async with told(engine, after="0") as reader:
+        assert await reader.replayed() == (await engine.events()).items
+
+
+async def test_a_database_that_is_replaced_while_one_reads_resets(engine: Engine, vandal: Vandal) -> None:
+    await submitted(engine)
+    async with told(engine) as reader:
+        await reader.replayed()
+        vandal.run("UPDATE facts SET value = 'other' WHERE name = 'epoch'")
+        (*_, message) = await reader.until(lambda message: message.kind is Kind.RESET)
+        assert message.cursor.startswith("other.")
+        job_id = await submitted(engine)
+        assert {item.job_id for item in items(await reader.until(is_event("job", "pending")))} == {job_id}
