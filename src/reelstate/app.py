@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from reelstate.artifacts.storage import open_storage
-from reelstate.config import Settings
+from reelstate.config import DEFAULTS, Settings
 from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
 from reelstate.core.errors import InvalidRequest
@@ -33,7 +35,13 @@ from reelstate.worker.loop import Worker
 from reelstate.worker.process import CHILD
 from reelstate.worker.terms import terms_of
 
+if TYPE_CHECKING:
+    from reelstate.remote.server import Server
+
 logger = logging.getLogger("reelstate")
+
+REMOTE_POLL = 5.0
+"""How often a remote worker looks though no bell rings: each look is a request to the server."""
 
 
 def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
@@ -118,8 +126,33 @@ async def open_engine(
 
 
 def built_in(settings: Settings) -> list[Pipeline]:
-    """The pipelines that every worker has."""
-    return [transcode_pipeline(studio_of(settings))]
+    """The pipelines that every worker has; those of a remote worker have their files from its server."""
+    if not settings.server_url:
+        return [transcode_pipeline(studio_of(settings))]
+    from reelstate.remote.files import HttpFiles, HttpSource  # noqa: PLC0415 - httpx is slow to load
+
+    files = HttpFiles(server_of(settings))
+    return [transcode_pipeline(studio_of(settings, storage=files, served=HttpSource(files)))]
+
+
+def server_of(settings: Settings, *, patience: float = math.inf) -> Server:
+    """The server that a remote worker works for."""
+    from reelstate.remote.server import Server  # noqa: PLC0415 - httpx is slow to load
+
+    return Server(settings.server_url, _server_key(settings), patience=patience)
+
+
+def _server_key(settings: Settings) -> str:
+    if settings.server_key or not settings.server_key_file:
+        return settings.server_key
+    try:
+        return Path(settings.server_key_file).expanduser().read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequest(
+            "server_key_file",
+            f"it can't be read: {error}",
+            hint="a file with the key that `reel workers register` gave",
+        ) from error
 
 
 def keeper_for(engine: Engine, settings: Settings) -> Keeper:
@@ -144,6 +177,24 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
             await store.close()
 
     return Worker(engine, connect, engine.dispatch, pipelines, terms_of(settings), limits=engine.limits)
+
+
+@asynccontextmanager
+async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[Worker]:
+    """A worker that has neither a database nor a folder of the house, only the address of a server and a key."""
+    from reelstate.remote.bells import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
+    from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
+
+    server, holdings = server_of(settings, patience=settings.database_patience), Holdings({})
+    connect = connecting(lambda: server_of(settings, patience=settings.database_patience), holdings)
+    terms = terms_of(settings)
+    if settings.poll == DEFAULTS.poll:
+        terms = replace(terms, poll=REMOTE_POLL)
+    bells = HttpDispatch(server, holdings)
+    try:
+        yield Worker(HttpLink(server, holdings), connect, bells, pipelines, terms, limits=settings.limits)
+    finally:
+        await bells.close()
 
 
 @asynccontextmanager

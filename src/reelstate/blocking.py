@@ -81,6 +81,7 @@ class Connection:
     submit_many = blocking(Engine.submit_many)
     orchestrate = blocking(Engine.orchestrate)
     claim = blocking(Engine.claim)
+    claimed = blocking(Engine.claimed)
     report = blocking(Engine.report)
     complete = blocking(Engine.complete)
     fail = blocking(Engine.fail)
@@ -117,6 +118,7 @@ class Connection:
     job = blocking(Engine.job)
     jobs = blocking(Engine.jobs)
     tasks = blocking(Engine.tasks)
+    results = blocking(Engine.results)
     events = blocking(Engine.events)
     ready = blocking(Engine.ready)
     stage_names = blocking(Engine.stage_names)
@@ -138,6 +140,7 @@ class Connection:
     drain = blocking(Engine.drain)
     enable = blocking(Engine.enable)
     disable = blocking(Engine.disable)
+    revoke = blocking(Engine.revoke)
     doctor = blocking(Engine.doctor)
 
     def run(self, call: Callable[[Engine], Coroutine[Any, Any, R]]) -> R:

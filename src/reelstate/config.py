@@ -52,6 +52,16 @@ class Settings:
         60.0, "How long a fresh task is kept for an idle worker that has what it prefers.", least=0
     )
 
+    server_url: str = setting("", "The server of a remote worker, https://…; a worker of the house has none.")
+    server_key: str = setting("", "The key that a remote worker shows to its server.", secret=True)
+    server_key_file: str = setting("", "A file that holds this key, for whoever keeps secrets in files.")
+    remote_file_limit: int = setting(64 * 1024**3, "Largest file that a remote worker may send, in bytes.", least=1)
+    remote_downloads: str = setting(
+        "server",
+        "Files for remote workers come through the server, or (signed) by addresses that the bucket itself serves.",
+        choices=("server", "signed"),
+    )
+
     dispatch: str = setting(
         "database",
         "How workers hear of work: database (NOTIFY, or a bell file beside SQLite), poll, redis (which must be there at"

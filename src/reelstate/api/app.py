@@ -6,12 +6,13 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
-from reelstate.api import health, house, jobs, machines, operations, signin, states, workers
+from reelstate.api import files, health, house, jobs, machines, operations, signin, states, worker, workers
 from reelstate.api.context import Context
 from reelstate.api.description import DESCRIPTION, TITLE, VERSION, describe, operation_id
 from reelstate.api.errors import handle_errors
 from reelstate.api.gate import Gate
 from reelstate.api.rate import Buckets
+from reelstate.api.remotes import Remotes
 from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.services.engine import Engine
@@ -26,6 +27,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     workers.router,
     machines.router,
     house.router,
+    worker.router,
+    files.router,
 )
 
 
@@ -51,6 +54,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     context.checks["database"] = engine.ready
     context.checks["storage"] = lambda: _see_storage(settings)
     app.state.context = context
+    app.state.remotes = Remotes(engine, settings)
     for router in ROUTERS:
         app.include_router(router)
     handle_errors(app)

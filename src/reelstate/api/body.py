@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from reelstate.api.context import context_of
+from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest, TooLarge
 
 DEEPEST: Final = 32
@@ -27,6 +28,11 @@ class JsonRoute(APIRoute):
     A parameter that there is not is refused as well: a filter with a slip of the pen would let everything through.
     """
 
+    deepest: int | None = DEEPEST
+
+    def largest(self, settings: Settings) -> int:
+        return settings.limit_body
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         known = set(_query(self.dependant))
@@ -38,9 +44,9 @@ class JsonRoute(APIRoute):
             if self.body_field is None:
                 return await handle(request)
             settings = context_of(request).settings
-            body = await _read(request, settings.limit_body, settings.body_timeout)
-            if depth_of(body) > DEEPEST:
-                raise InvalidRequest("body", f"is nested deeper than {DEEPEST}", hint="make it flatter")
+            body = await _read(request, self.largest(settings), settings.body_timeout)
+            if self.deepest is not None and depth_of(body) > self.deepest:
+                raise InvalidRequest("body", f"is nested deeper than {self.deepest}", hint="make it flatter")
             request._body = body  # noqa: SLF001 - where a request keeps what it has read
             return await handle(request)
 

@@ -36,6 +36,7 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.TooManyRequests: 429,
     errors.WorkerRefused: 403,
     errors.WorkerUnknown: 404,
+    errors.LeaseLost: 409,
     errors.StoreError: 503,
     errors.StoreFull: 507,
     errors.GuardRefused: 409,
@@ -44,6 +45,7 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.StorageFull: 507,
     errors.StorageMissing: 404,
     errors.StorageConflict: 409,
+    errors.StorageDamaged: 422,
     ReelstateError: 500,
 }
 """An error that is not here has the status of the nearest one above it in the tree."""

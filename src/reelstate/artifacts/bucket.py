@@ -130,6 +130,12 @@ class Bucket:
                 await obstore.delete_async(self._store, found[start : start + BATCH])
         return len(found)
 
+    async def signed(self, key: str, seconds: float) -> str:
+        """An address from which anybody may read the object for so long."""
+        store: Any = self._store
+        with bucket_faults(self._place(key)):
+            return await obstore.sign_async(store, "GET", self._checked(key), timedelta(seconds=seconds))
+
     @property
     def _store(self) -> ObjectStore:
         """Made at the first call: credentials are looked for when they are needed."""

@@ -16,6 +16,7 @@ FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 
 def set_up_logging(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format=FORMAT, datefmt="%H:%M:%S")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell every address, signed ones too
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
 
 

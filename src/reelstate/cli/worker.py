@@ -11,16 +11,18 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from reelstate.app import keeper_for, open_engine, worker_for
+from reelstate.app import keeper_for, open_engine, remote_worker, worker_for
 from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
 from reelstate.cli.process import say, set_up_logging, stopping_signals, waiting_for
-from reelstate.config import Settings, from_environment
+from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
+from reelstate.core.errors import InvalidRequest
 from reelstate.worker.loop import Worker
 
 SUPERVISED = "REEL_SUPERVISED"
@@ -35,6 +37,22 @@ def worker(
     name: Annotated[str | None, typer.Option(help="The name people read; the host's name when left out.")] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", "-c", help="Tasks that run at once.")] = None,
     capabilities: Capabilities = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            envvar="REEL_SERVER_URL",
+            metavar="URL",
+            help="Work for this server, without a database or a shared folder. The key: --key-file or REEL_SERVER_KEY.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", envvar="REEL_SERVER_KEY_FILE", help="The file that holds the key for the server."),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let the key go over plain http:// to another machine.")
+    ] = False,
     keeper: Annotated[
         bool, typer.Option(help="Also run the keeper's loop; leadership sees to it that one works.")
     ] = True,
@@ -44,6 +62,8 @@ def worker(
     It runs the pipeline `transcode`, and yours if you name them.
 
     Example: `reel worker --app pipelines:thumbs --concurrency 8`
+
+    Far away: `reel worker --server https://reel.example.org --key-file worker.key`
     """
     settings = from_environment(
         os.environ,
@@ -52,9 +72,14 @@ def worker(
         worker_name=name,
         worker_concurrency=concurrency,
         worker_capabilities=capabilities,
+        server_url=server,
+        server_key_file=None if key_file is None else str(key_file),
     )
     set_up_logging(settings)
+    if settings.server_url:
+        _require_server(settings, insecure=insecure)
     pipelines = pipelines_of(settings)
+    os.environ.pop(variable("server_key"), None)  # what a handler starts has no business with it
     try:
         asyncio.run(_worked(settings, pipelines, keeper=keeper))
     except asyncio.CancelledError:
@@ -65,7 +90,10 @@ async def _worked(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: 
     """Work, and end this process even if a handler does not: what it ran is given back, others may run it by now."""
     _heed_supervisor_early()
     try:
-        await _work(settings, pipelines, keeper=keeper)
+        if settings.server_url:
+            await _work_remotely(settings, pipelines)
+        else:
+            await _work(settings, pipelines, keeper=keeper)
     finally:
         if not await _nothing_left(settings.worker_kill_after):
             say("a handler does not stop; this process ends without it")
@@ -86,6 +114,28 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
                 keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)
     say(f"worker {found.terms.name} has stopped; it holds nothing")
+
+
+async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> None:
+    async with remote_worker(pipelines, settings) as found:
+        _heed_signals(found)
+        names = ", ".join(pipeline.name for pipeline in pipelines)
+        say(f"remote worker of {settings.server_url}: {names}; {found.terms.concurrency} at once")
+        await found.run()
+    say("the remote worker has stopped; it holds nothing")
+
+
+def _require_server(settings: Settings, *, insecure: bool) -> None:
+    """Refuse an address that a key should not be sent to, and a worker without one."""
+    from reelstate.remote.server import checked_server  # noqa: PLC0415 - httpx is slow to load
+
+    checked_server(settings.server_url, insecure=insecure)
+    if not (settings.server_key or settings.server_key_file):
+        raise InvalidRequest(
+            "server_key",
+            "a remote worker needs the key that `reel workers register` gave",
+            hint="put it into a file and name that with --key-file, or into REEL_SERVER_KEY",
+        )
 
 
 async def _nothing_left(patience: float) -> bool:

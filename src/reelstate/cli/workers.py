@@ -1,4 +1,4 @@
-"""`reel workers`: list them; drain, enable or disable a name."""
+"""`reel workers`: list them; register a remote one; drain, enable, disable or revoke a name."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, Reason
 from reelstate.cli.page import workers_table
-from reelstate.cli.session import opened, operator, run
+from reelstate.cli.process import say
+from reelstate.cli.session import opened, operator, run, settings_for
 from reelstate.cli.terminal import console
-from reelstate.core.errors import NotFound
+from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Worker
 from reelstate.documents import Document, worker_document
 from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys, MadeKey, Scope
+from reelstate.services.workers import NAME
 
+DAY = 86_400.0
 workers = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The workers' name; it may have several instances.")]
 All = Annotated[bool, typer.Option("--all", "-a", help="Also instances that are gone.")]
@@ -26,7 +30,7 @@ All = Annotated[bool, typer.Option("--all", "-a", help="Also instances that are 
 
 @workers.callback(invoke_without_command=True)
 def show(context: typer.Context, everyone: All = False, database: Database = None, as_json: AsJson = False) -> None:
-    """List workers; or drain, enable or disable them by name.
+    """List workers; or register, drain, enable, disable or revoke them by name.
 
     Example: `reel workers --json`
     """
@@ -81,6 +85,50 @@ def disable(name: Name, reason: Reason = None, database: Database = None, as_jso
     """
     released = run(_disable(database, name, reason))
     _tell(name, f"disabled (tasks given back: {released})", {"released": released}, as_json=as_json)
+
+
+@workers.command()
+def register(
+    name: Name,
+    days: Annotated[float | None, typer.Option(min=0, help="Days until the key expires; never if left out.")] = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the key of a remote worker. It is shown once: put it into a file that only the worker can read.
+
+    Example: `reel workers register encoder-7 > encoder-7.key`
+    """
+    made = run(_register(database, name, days))
+    if as_json:
+        print_json({"name": name, "id": made.key.id, "key": made.text})
+        return
+    say(f"the key of {name}, which nobody can show again; on the other machine: reel worker --server URL --key-file …")
+    typer.echo(made.text)
+
+
+@workers.command()
+def revoke(name: Name, database: Database = None, as_json: AsJson = False) -> None:
+    """End the keys of a remote worker: it stops within seconds, and what it runs is given to others, uncharged.
+
+    Example: `reel workers revoke encoder-7`
+    """
+    keys, tasks = run(_revoke(database, name))
+    words = f"keys revoked: {keys}; tasks given back: {tasks}" if keys else "nothing to do, it has no key in force"
+    _tell(name, words, {"keys": keys, "released": tasks}, as_json=as_json)
+
+
+async def _register(database: str | None, name: str, days: float | None) -> MadeKey:
+    if not NAME.fullmatch(name):
+        raise InvalidRequest("name", f"{name!r} can't name a worker", hint="letters, digits, . _ -")
+    async with opened(database, patient=True) as engine:
+        keys = Keys(engine.store, pepper=settings_for(database).key_pepper)
+        lifetime = None if days is None else days * DAY
+        return await keys.create(name, scopes=[Scope.WORKER], actor=operator(), lifetime=lifetime)
+
+
+async def _revoke(database: str | None, name: str) -> tuple[int, int]:
+    async with opened(database, patient=True) as engine:
+        return await engine.revoke(name, actor=operator())
 
 
 async def _read(database: str | None) -> list[Worker]:

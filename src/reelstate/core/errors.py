@@ -13,10 +13,13 @@ ReelstateError
 ├── WaitTimeout               the job did not come to rest in time
 ├── AccessRefused             the caller may not do that
 │   ├── KeyRefused            there is no such key, or it is revoked or expired
-│   └── ScopeMissing          the key does not reach so far
+│   ├── ScopeMissing          the key does not reach so far
+│   └── PermitRefused         a remote worker speaks of a task that is not its own
+│       └── PermitExpired     its permit has ended, and can be renewed
 ├── TooManyRequests           the caller asks more often than it may
 ├── WorkerRefused             the worker may not take work: its name is disabled
 │   └── WorkerUnknown         it is not registered, or was pruned
+├── LeaseLost                 the task is no longer this run's
 ├── StoreError                the database
 │   ├── StoreUnavailable      it can't be reached, or went away and stayed away
 │   ├── StoreFull             no room left on its disk
@@ -195,6 +198,18 @@ class WorkerUnknown(WorkerRefused):
     def __init__(self, worker_id: int) -> None:
         super().__init__(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
         self.worker_id = worker_id
+
+
+class PermitRefused(AccessRefused):
+    """A remote worker spoke of a task without a permit for it."""
+
+
+class PermitExpired(PermitRefused):
+    """The permit has ended; a heartbeat renews it while the lease holds."""
+
+
+class LeaseLost(ReelstateError):
+    """The task is no longer this run's: it was taken back, finished or cancelled."""
 
 
 class StoreError(ReelstateError):

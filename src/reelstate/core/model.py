@@ -85,6 +85,15 @@ class Submitted:
         return self.job_id
 
 
+class Permit:
+    """What a worker far away shows with every word on a task: the newest that the server gave it."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimedTask:
     """A task under lease, with everything a run of it needs."""
@@ -102,6 +111,8 @@ class ClaimedTask:
     stage_name: str
     spec: Json
     strict_lease: bool = False
+    permit: Permit | None = None
+    """None for a worker of the house."""
 
 
 @dataclass(frozen=True, slots=True)

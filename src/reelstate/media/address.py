@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
@@ -56,6 +56,17 @@ class InputSettings(Protocol):
     def input_hosts(self) -> str: ...
 
 
+class Served(Protocol):
+    """The source of the job at hand, as a server gives it to a worker that can't see it where it lies."""
+
+    async def length(self) -> int: ...
+
+    async def read(self, offset: int, length: int) -> bytes: ...
+
+    async def fetch(self, path: Path, on_progress: Callable[[int, int | None], None] | None) -> tuple[int, str]:
+        """Have it as a file; gives its size and sha256."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What a worker may take, and how long it may take for it. Durations are seconds."""
@@ -75,6 +86,8 @@ class Rules:
     """How often a broken download is taken up again without a byte gained."""
     pause: float = 0.5
     """Before the first such attempt; doubled for each that follows."""
+    served: Served | None = None
+    """Who gives a remote worker what lies on a path or in a bucket of the house."""
 
 
 def rules_of(settings: InputSettings) -> Rules:

@@ -42,6 +42,9 @@ class FileReader:
 async def reading(address: Address, rules: Rules) -> AsyncIterator[Reader]:
     """Read a source in parts where it lies."""
     match address:
+        case LocalAddress() | BucketAddress() if rules.served is not None:
+            size = await _served_size(address, rules)
+            yield BlockReader(rules.served.read, size)
         case LocalAddress():
             with opened(address, rules) as file:
                 yield FileReader(file)
@@ -56,6 +59,10 @@ async def reading(address: Address, rules: Rules) -> AsyncIterator[Reader]:
 async def fetch(address: Address, path: Path, rules: Rules, *, on_progress: Progress | None = None) -> Fetched:
     """Have the source as a file of ours, hashed on its way. What is there at `path` is overwritten."""
     match address:
+        case LocalAddress() | BucketAddress() if rules.served is not None:
+            await _served_size(address, rules)
+            with _object_faults(address):
+                return Fetched(*await rules.served.fetch(path, on_progress))
         case LocalAddress():
             with opened(address, rules) as file:
                 return await _copied(file, path, rules, on_progress)
@@ -139,6 +146,14 @@ def _copy_chunk(source: BinaryIO, target: BinaryIO, update: Callable[[bytes], No
     return target.write(chunk)
 
 
+async def _served_size(address: LocalAddress | BucketAddress, rules: Rules) -> int:
+    assert rules.served is not None  # noqa: S101 - asked before
+    with _object_faults(address):
+        size = await rules.served.length()
+    check_limit(str(address), size, rules.limit)
+    return size
+
+
 async def _object_size(address: BucketAddress, rules: Rules) -> int:
     with _object_faults(address):
         size = await _bucket(address).size(address.key)
@@ -172,8 +187,8 @@ def _bucket(address: BucketAddress) -> Bucket:
 
 
 @contextmanager
-def _object_faults(address: BucketAddress) -> Iterator[None]:
-    """What is missing or refused in somebody else's bucket stays so; the rest may pass."""
+def _object_faults(address: LocalAddress | BucketAddress) -> Iterator[None]:
+    """What is missing or refused where somebody else keeps it stays so; the rest may pass."""
     try:
         yield
     except StorageMissing as error:

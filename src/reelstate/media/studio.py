@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -16,7 +16,7 @@ from reelstate.artifacts import keys
 from reelstate.artifacts.cache import SourceCache
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.artifacts.stored import Stored
-from reelstate.media.address import InputSettings, Rules, rules_of
+from reelstate.media.address import InputSettings, Rules, Served, rules_of
 from reelstate.media.ending import Finished, ToolFailed
 from reelstate.media.ffmpeg import Build, find_ffmpeg
 from reelstate.media.limits import Limits
@@ -133,14 +133,15 @@ async def _tell(task: Run, words: str) -> None:
         task.note(message=f"{words}, since {time.monotonic() - began:.2f} s")
 
 
-def studio_of(settings: StudioSettings) -> Studio:
-    storage = open_storage(settings.storage_url)
+def studio_of(settings: StudioSettings, *, storage: Storage | None = None, served: Served | None = None) -> Studio:
+    """The studio that settings describe; a remote worker's has its storage, and some sources, from its server."""
+    storage = storage or open_storage(settings.storage_url)
     scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Studio(
         storage=storage,
         cache=SourceCache(storage, scratch / "reelstate-sources", settings.source_cache),
-        rules=rules_of(settings),
+        rules=replace(rules_of(settings), served=served),
         sandbox=Sandbox(settings.sandbox),
         scratch=scratch,
         ffmpeg=settings.ffmpeg,

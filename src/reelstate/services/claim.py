@@ -16,6 +16,7 @@ from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.release import give_back
+from reelstate.services.verdict import Held
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 KEY_COLUMNS = ("job_id", "stage", "part")
@@ -93,6 +94,17 @@ async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Cl
         told = taken
         taken = await store.write(lambda transaction: _told(transaction, catalogue, told))
     return Claim(_tasks(catalogue, taken), suspects_waiting=taken.suspects_waiting)
+
+
+async def claimed(store: Store, catalogue: Catalogue, worker_id: int, known: Collection[Held]) -> Claim:
+    """What is leased to a worker beyond what it knows of: the answers to its claims were lost on their way."""
+
+    async def flow(transaction: Transaction) -> _Taken:
+        rows = await transaction.run("claim_unanswered", worker_id=worker_id, since=NEVER)
+        unheard = [row for row in rows if (TaskKey(*row[:3]), row[3]) not in known]
+        return await _told(transaction, catalogue, _Taken.of(unheard))
+
+    return Claim(_tasks(catalogue, await store.write(flow)), suspects_waiting=False)
 
 
 class _Job(NamedTuple):

@@ -39,7 +39,7 @@ from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import Message
 from reelstate.services import keep, observe, videos, workers
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.claim import Claiming, Claims, claim
+from reelstate.services.claim import Claiming, Claims, claim, claimed
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
@@ -132,6 +132,10 @@ class Engine:
         """Lease tasks to a worker; options are those of `Claiming`."""
         claiming = Claiming(worker_id=worker_id, limit=limit, **options)
         return await claim(self.store, self.catalogue, self._claims, claiming)
+
+    async def claimed(self, worker_id: int, known: Collection[tuple[TaskKey, int]]) -> Claim:
+        """What is leased to a worker beyond the tasks and tokens that it knows of: an answer to it was lost."""
+        return await claimed(self.store, self.catalogue, worker_id, known)
 
     async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
         """Renew leases and note progress; with no items, only a sign of life."""
@@ -298,6 +302,11 @@ class Engine:
             self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after, owner=owner
         )
 
+    async def results(self, job_id: int, stage: str, *, limit: int = 100, after: str | None = None) -> Page[Json]:
+        """What the finished parts of a stage came to, in their order."""
+        page = await self.tasks(job_id, stage=stage, statuses=[TaskStatus.DONE], limit=limit, after=after)
+        return Page([task.result for task in page.items], page.after)
+
     async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
         """Everything that happened, in the order of commit."""
         return await observe.observe_events(self.store, limit=limit, after=after)
@@ -417,6 +426,11 @@ class Engine:
         """Refuse claims under this name and give back what its workers run; gives how many tasks."""
         returned = await workers.disable(self.store, name, actor=actor, reason=reason)
         return self._rung((returned, [Bell.STOP, Bell.WORK] if returned else []))
+
+    async def revoke(self, name: str, *, actor: str = OPERATOR) -> tuple[int, int]:
+        """End the keys of a worker's name and give back what its workers run; gives how many keys and tasks."""
+        answer = await workers.revoke(self.store, name, actor=actor)
+        return self._rung((answer, [Bell.STOP, Bell.WORK]))
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant, and mend it when told to."""

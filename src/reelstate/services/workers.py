@@ -102,16 +102,33 @@ async def enable(store: Store, name: str, *, actor: str, reason: str | None = No
 
 
 async def disable(store: Store, name: str, *, actor: str, reason: str | None = None) -> int:
-    """Refuse claims under this name and give back what its instances run, uncharged; gives how many tasks."""
+    """Refuse claims under this name, end its keys and give back what its instances run, uncharged; gives how many."""
     _check(actor, name, reason)
 
     async def flow(transaction: Transaction) -> int:
         await _flag(transaction, name, enabled=False, actor=actor, reason=reason)
-        rows = await transaction.run("workers_leases", name=name)
-        held = [(TaskKey(*row[:3]), row[3]) for row in rows]
-        return len(await give_back(transaction, held, actor=actor, reason=f"worker {name} was disabled"))
+        await transaction.run("keys_revoke", id=None, name=name, actor=actor)
+        return await _relieve(transaction, name, actor=actor, reason=f"worker {name} was disabled")
 
     return await store.write(flow)
+
+
+async def revoke(store: Store, name: str, *, actor: str) -> tuple[int, int]:
+    """End the keys of a name and give back what its instances run, uncharged; gives how many keys and tasks."""
+    _check(actor, name, None)
+
+    async def flow(transaction: Transaction) -> tuple[int, int]:
+        ended = await transaction.run("keys_revoke", id=None, name=name, actor=actor)
+        reason = f"the key of worker {name} was revoked"
+        return len(ended), await _relieve(transaction, name, actor=actor, reason=reason)
+
+    return await store.write(flow)
+
+
+async def _relieve(transaction: Transaction, name: str, *, actor: str, reason: str) -> int:
+    rows = await transaction.run("workers_leases", name=name)
+    held = [(TaskKey(*row[:3]), row[3]) for row in rows]
+    return len(await give_back(transaction, held, actor=actor, reason=reason))
 
 
 def _check(actor: str, name: str, reason: str | None) -> None:

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 
 from reelstate.core import state as states
 from reelstate.core.document import Limits, encode, encode_optional
-from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Stopped
 from reelstate.core.step import kept
@@ -52,7 +51,5 @@ class LocalDesk:
         return asyncio.run_coroutine_threadsafe(self._page(stage, after), self._loop)
 
     async def _page(self, stage: str, after: str | None) -> Results:
-        page = await self._link.tasks(
-            self._held.task.key.job_id, stage=stage, statuses=[TaskStatus.DONE], limit=PAGE, after=after
-        )
-        return Results([task.result for task in page.items], page.after)
+        page = await self._link.results(self._held.task.key.job_id, stage, limit=PAGE, after=after)
+        return Results(page.items, page.after)

@@ -1,21 +1,21 @@
-"""What a worker needs of the other side. The engine has all of it; a link over HTTP will have the same."""
+"""What a worker needs of the other side. The engine has all of it; the link over HTTP (`remote.py`) has the same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from reelstate.core.machine import TaskStatus, WorkerStatus
+from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import (
     Claim,
     Completion,
     Failure,
+    Json,
     Page,
     Progress,
     Release,
     Report,
-    Task,
     Verdict,
 )
 
@@ -33,15 +33,7 @@ class Link(Protocol):
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]: ...
 
-    async def tasks(
-        self,
-        job_id: int,
-        *,
-        stage: str | None = None,
-        statuses: Collection[TaskStatus] | None = None,
-        limit: int = 500,
-        after: str | None = None,
-    ) -> Page[Task]: ...
+    async def results(self, job_id: int, stage: str, *, limit: int = 100, after: str | None = None) -> Page[Json]: ...
 
     async def move_worker(
         self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None

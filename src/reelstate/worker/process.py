@@ -43,7 +43,14 @@ async def run_in_process(task: ClaimedTask, call: Handler, desk: Desk, *, kill_a
     said = LastWords()
     errors = asyncio.create_task(_pass_on(process, said))
     try:
-        _send(process, {"call": _place(call), "path": sys.path, "task": dataclasses.asdict(task)})
+        _send(
+            process,
+            {
+                "call": _place(call),
+                "path": sys.path,
+                "task": dataclasses.asdict(dataclasses.replace(task, permit=None)),
+            },
+        )
         ended = await _converse(process, task, desk)
         await ears.exited.wait()
         await errors

@@ -16,6 +16,7 @@ from reelstate.core.declaration import Handler, StageHandler, Style
 from reelstate.core.outcome import Ended, Stopped, done, judged
 from reelstate.worker.desk import LocalDesk
 from reelstate.worker.held import Held
+from reelstate.worker.permit import carry
 from reelstate.worker.process import run_in_process
 from reelstate.worker.run import BlockingRun, Run
 
@@ -26,6 +27,7 @@ _Ending = tuple[Any, BaseException | None]
 async def attempt(held: Held, handler: StageHandler, desk: LocalDesk, *, kill_after: float) -> Ended | None:
     """Run a task once; None when it was stopped, because then there is nothing to say of it."""
     task = held.task
+    carry(task.permit)
     try:
         match handler.style:
             case Style.ASYNC:

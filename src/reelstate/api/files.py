@@ -1,0 +1,272 @@
+"""Files of remote workers: what their tasks read, and what they made. A permit says which those are."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Final, NamedTuple
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from reelstate.api.context import context_of
+from reelstate.api.errors import problems
+from reelstate.api.remotes import Granted, InRemotes, Remotes
+from reelstate.artifacts.bucket import Bucket
+from reelstate.artifacts.faults import folder_faults
+from reelstate.artifacts.keys import SOURCES, VERSIONS, attributes, checked
+from reelstate.artifacts.stored import CHUNK, Stored
+from reelstate.artifacts.unpack import ArchiveLimits, Unpacked, unpack
+from reelstate.core.errors import InvalidRequest, NotFound, PermitRefused, StorageDamaged, TooLarge
+from reelstate.media.address import WebAddress, parse_address
+from reelstate.media.errors import SourceError
+from reelstate.media.source import reading
+from reelstate.remote.wire import PREFIX, ListedFile, ListedFiles, StoredFile, UnpackedAnswer
+from reelstate.services.permits import Grant
+
+router = APIRouter(prefix=PREFIX, tags=["worker"], responses=problems(401, 403, 404, 409, 413, 422, 429, 503, 507))
+SIGNED_FOR: Final = 3600
+PARTIAL, PAST_THE_END = 206, 416
+BYTES: Final[dict[str, Any]] = {"content": {"application/octet-stream": {}}}
+MOST_LISTED: Final = 10_000
+_RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
+_DIGEST: Final = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
+Read = Callable[[int, int], Awaitable[bytes]]
+
+
+@router.get("/files")
+async def listed(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Query(max_length=900)]) -> ListedFiles:
+    """The files of the task's own job under a prefix."""
+    await remotes.require_held(grant, fresh=False)
+    if not f"{checked(prefix)}/".startswith(f"{VERSIONS}/{grant.key.job_id}/"):
+        raise NotFound("file", prefix, hint="a task sees the files of its own job")
+    found = [each async for each in remotes.storage.list(prefix)][:MOST_LISTED]
+    return ListedFiles(files=[ListedFile(key=each.key, size=each.size, modified=each.modified) for each in found])
+
+
+@router.head("/files/{key:path}", include_in_schema=False)
+@router.get(
+    "/files/{key:path}",
+    response_class=Response,
+    responses={
+        200: {**BYTES, "description": "All of it"},
+        PARTIAL: {**BYTES, "description": "The part that was asked for"},
+        307: {"description": "The bucket has it: an address that is good for an hour"},
+        PAST_THE_END: {"description": "The part lies behind the end"},
+    },
+)
+async def read(
+    request: Request,
+    remotes: InRemotes,
+    grant: Granted,
+    key: str,
+    span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
+) -> Response:
+    """A file that the task's job has made or needs: bytes, or a part of them."""
+    await remotes.require_held(grant, fresh=False)
+    if not await remotes.inspector.may_read(grant, checked(key)):
+        raise NotFound("file", key, hint="a task sees the files of its own job, and its source")
+    size = await remotes.storage.size(key)
+    if size is None:
+        raise NotFound("file", key, hint="it was never written, or has been deleted")
+    storage = remotes.storage
+    if request.method == "GET" and isinstance(storage, Bucket) and remotes.settings.remote_downloads == "signed":
+        return RedirectResponse(await storage.signed(key, SIGNED_FOR), 307)
+    headers = {"Content-Type": attributes(key)["Content-Type"]}
+    return _ranged(request, size, span, lambda start, length: storage.get_bytes(key, start, length), headers)
+
+
+@router.head("/source", include_in_schema=False)
+@router.get(
+    "/source",
+    response_class=Response,
+    responses={
+        200: {**BYTES, "description": "All of it"},
+        PARTIAL: {**BYTES, "description": "The part that was asked for"},
+        PAST_THE_END: {"description": "The part lies behind the end"},
+    },
+)
+async def source(
+    request: Request,
+    remotes: InRemotes,
+    grant: Granted,
+    span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
+) -> Response:
+    """The source of the task's job, where it lies on a path or in a bucket that the server may read."""
+    await remotes.require_held(grant, fresh=False)
+    spec = (await remotes.engine.job(grant.key.job_id)).job.spec
+    place = spec.get("source") if isinstance(spec, dict) else None
+    if not isinstance(place, str) or isinstance(address := parse_address(place), WebAddress):
+        raise NotFound("source", grant.key.job_id, hint="what lies in the web is fetched from there")
+    opened = AsyncExitStack()
+    try:
+        reader = await opened.enter_async_context(reading(address, remotes.rules))
+    except SourceError as error:
+        raise NotFound("source", address, hint=f"on the server: {error}") from error
+    return _ranged(request, reader.size or 0, span, reader.read, {}, opened)
+
+
+def _ranged(
+    request: Request,
+    size: int,
+    span: str | None,
+    read: Read,
+    headers: dict[str, str],
+    opened: AsyncExitStack | None = None,
+) -> Response:
+    """An answer with the part that was asked for; only one, as our workers ask."""
+    start, end, status = 0, size, 200
+    if span is not None and (match := _RANGE.fullmatch(span)):
+        start, end, status = int(match[1]), min(size, int(match[2]) + 1 if match[2] else size), PARTIAL
+        if start >= end:
+            return _Closing(None, PAST_THE_END, {"Content-Range": f"bytes */{size}"}, opened)
+        headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}
+    headers |= {"Content-Length": str(end - start), "Accept-Ranges": "bytes"}
+    body = None if request.method == "HEAD" else _blocks(read, start, end)
+    return _Closing(body, status, headers, opened)
+
+
+async def _blocks(read: Read, start: int, end: int) -> AsyncIterator[bytes]:
+    while start < end:
+        block = await read(start, min(CHUNK, end - start))
+        if not block:
+            return  # it became shorter meanwhile: the answer breaks off, and the other side sees that
+        yield block
+        start += len(block)
+
+
+class _Closing(StreamingResponse):
+    """An answer that lets go of what it was read from."""
+
+    def __init__(
+        self, body: AsyncIterator[bytes] | None, status: int, headers: dict[str, str], opened: AsyncExitStack | None
+    ) -> None:
+        super().__init__(iter(()) if body is None else body, status, headers)
+        self._opened = opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self._opened is not None:
+                await self._opened.aclose()
+
+
+@router.put("/files/{key:path}", responses=problems(408))
+async def write(
+    request: Request,
+    remotes: InRemotes,
+    grant: Granted,
+    key: str,
+    content_digest: Annotated[str, Header(max_length=200, description="`sha-256=:…:` of the body (RFC 9530).")],
+) -> StoredFile:
+    """Keep a file that a task made: under the token of its run, all of it or nothing."""
+    sha256 = _sha256(content_digest)
+    front = remotes.inspector.is_front(grant, checked(key))
+    if not front and not remotes.inspector.may_write(grant, key):
+        raise PermitRefused(f"{key} is not this run's to write", hint=f"it writes under {grant.prefix}/")
+    await remotes.require_held(grant)
+    async with _scratch(remotes) as folder:
+        got = await _received(request, folder / "body", remotes.settings.remote_file_limit)
+        if got.sha256 != sha256:
+            raise StorageDamaged(f"what came has sha256 {got.sha256}, not {sha256}", hint="send it again")
+        await remotes.require_held(grant)
+        kept = Stored(key, *got) if front else await _keep(remotes, grant, key, folder / "body", got)
+    return StoredFile(key=kept.key, size=kept.size, sha256=kept.sha256)
+
+
+async def _keep(remotes: Remotes, grant: Grant, key: str, path: Path, got: Received) -> Stored:
+    if remotes.inspector.is_source(grant, key):
+        if key != f"{SOURCES}/{got.sha256}":
+            raise InvalidRequest("key", "a source is kept under its own sha256", hint=f"{SOURCES}/{got.sha256}")
+        kept = await remotes.storage.put_file(key, path)
+        await remotes.inspector.brought(grant, got.sha256)
+        return kept
+    return await remotes.storage.put_file(key, path)
+
+
+@router.put("/archive", responses=problems(408))
+async def archive(request: Request, remotes: InRemotes, grant: Granted) -> UnpackedAnswer:
+    """Keep all files of a tar.gz under the token of a run; one that is not plain refuses the whole."""
+    await remotes.require_held(grant)
+    limit = remotes.settings.remote_file_limit
+    async with _scratch(remotes) as folder:
+        await _received(request, folder / "body", limit)
+        (folder / "files").mkdir()
+        found = await asyncio.to_thread(
+            _unpacked, folder / "body", folder / "files", ArchiveLimits(file_size=limit, total=limit)
+        )
+        await remotes.require_held(grant)
+        kept = [await remotes.storage.put_file(f"{grant.prefix}/{each.name}", each.path) for each in found]
+    return UnpackedAnswer(files=[StoredFile(key=each.key, size=each.size, sha256=each.sha256) for each in kept])
+
+
+def _unpacked(path: Path, folder: Path, limits: ArchiveLimits) -> list[Unpacked]:
+    with folder_faults(str(folder)), path.open("rb") as file:
+        return unpack(file, folder, limits)
+
+
+def _sha256(header: str) -> str:
+    match = _DIGEST.fullmatch(header)
+    if match is None:
+        raise InvalidRequest("Content-Digest", "is not `sha-256=:…:`", hint="the sha256 of the body in base64")
+    return base64.b64decode(match[1]).hex()
+
+
+class Received(NamedTuple):
+    size: int
+    sha256: str
+
+
+@asynccontextmanager
+async def _scratch(remotes: Remotes) -> AsyncIterator[Path]:
+    """A folder for one request."""
+    with folder_faults(str(remotes.scratch)):
+        await asyncio.to_thread(remotes.scratch.mkdir, parents=True, exist_ok=True)
+        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="reel-upload-", dir=remotes.scratch))
+    try:
+        yield folder
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _received(request: Request, path: Path, limit: int) -> Received:
+    """Write a body to a file as it comes, hashed; one that stops coming is not waited for."""
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > limit:
+        raise TooLarge("body", int(told), limit)
+    digest, size, waiting = hashlib.sha256(), 0, bytearray()
+    seconds = context_of(request).settings.body_timeout
+    chunks = aiter(request.stream())
+    with folder_faults(str(path)), path.open("wb") as file:
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    chunk = await anext(chunks, None)
+            except (TimeoutError, ClientDisconnect):
+                raise HTTPException(408, f"nothing more of the body came for {seconds:g} s") from None
+            if chunk is not None:
+                size += len(chunk)
+                waiting += chunk
+                if size > limit:
+                    raise TooLarge("body", size, limit)
+            if len(waiting) >= CHUNK or chunk is None:
+                data, waiting = bytes(waiting), bytearray()
+                await asyncio.to_thread(_take, file, digest.update, data)
+            if chunk is None:
+                return Received(size, digest.hexdigest())
+
+
+def _take(file: BinaryIO, update: Callable[[bytes], None], data: bytes) -> None:
+    update(data)
+    file.write(data)

@@ -1,0 +1,193 @@
+"""The link of a remote worker: the engine's verbs over HTTP, so that the worker's loop is the same everywhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from reelstate.core.errors import PermitExpired, PermitRefused, WorkerUnknown
+from reelstate.core.machine import WorkerStatus
+from reelstate.core.model import (
+    Claim,
+    Completion,
+    Failure,
+    Json,
+    Page,
+    Permit,
+    Progress,
+    Release,
+    Report,
+    Verdict,
+)
+from reelstate.remote.server import KeyNotAccepted, Server
+from reelstate.remote.wire import (
+    PROTOCOL,
+    ClaimAnswer,
+    ClaimRequest,
+    CompleteRequest,
+    CompletionItem,
+    FailRequest,
+    FailureItem,
+    Hello,
+    LeaveAnswer,
+    LeaveRequest,
+    ProgressItem,
+    ReleaseItem,
+    ReleaseRequest,
+    ReportAnswer,
+    ReportRequest,
+    ResultsAnswer,
+    VerdictAnswer,
+    Welcome,
+)
+from reelstate.worker.held import Lease
+from reelstate.worker.link import Connect, Link
+
+logger = logging.getLogger("reelstate.worker")
+
+CHECKED: Final = 1800.0
+"""How long the answer to a completion may take: the server reads back what a film was made of."""
+T = TypeVar("T", Completion, Failure, Release)
+
+
+@dataclass(slots=True)
+class Holdings:
+    """What a worker holds, as its links know it: shared by that of its loop and that of its heartbeat."""
+
+    permits: dict[Lease, Permit]
+    worker_id: int = 0
+    unsure: bool = False
+    """Whether a claim was sent whose answer has not come."""
+
+
+class HttpLink:
+    def __init__(self, server: Server, holdings: Holdings) -> None:
+        self._server = server
+        self._holdings = holdings
+        self._permits = holdings.permits
+
+    async def register(self, name: str, **options: Any) -> int:  # noqa: ARG002 - the name is that of the key
+        self._permits.clear()
+        options["capabilities"] = sorted(options["capabilities"])
+        welcome = await self._server.ask("/register", Hello(protocol=PROTOCOL, **options), Welcome)
+        self._holdings.worker_id = welcome.worker_id
+        logger.info("registered as %s with a server of release %s", welcome.name, welcome.software)
+        return welcome.worker_id
+
+    async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
+        request = ClaimRequest(worker_id=worker_id, limit=limit, known=self._known(), **options)
+        self._holdings.unsure = True
+        with _forgotten_when_refused(worker_id):
+            answer = await self._server.ask("/claim", request, ClaimAnswer)
+        self._holdings.unsure = False
+        claim = answer.claim()
+        for task in claim.tasks:
+            if task.permit is not None:
+                self._permits[task.key, task.token] = task.permit
+        return claim
+
+    def _known(self) -> list[tuple[int, int, int, int]] | None:
+        """What we hold, told when a claim may have leased more to us than we heard of."""
+        return [(*key, token) for key, token in list(self._permits)] if self._holdings.unsure else None
+
+    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
+        told = [ProgressItem.of(item, self._permit(item)) for item in items]
+        silent = all(item == Progress(key=item.key, token=item.token) for item in items)
+        request = ReportRequest(worker_id=worker_id, items=told)
+        with _forgotten_when_refused(worker_id):
+            answer = await self._server.ask("/heartbeat" if silent else "/progress", request, ReportAnswer)
+        for item, renewed in zip(items, answer.permits, strict=True):
+            permit = self._permits.get((item.key, item.token))
+            if permit is not None and renewed is not None:
+                permit.text = renewed
+        return Report(answer.verdicts, answer.drain)
+
+    async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
+        async def send(batch: Sequence[Completion]) -> VerdictAnswer:
+            told = CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
+            return await self._server.ask("/complete", told, VerdictAnswer, seconds=CHECKED)
+
+        return await self._delivered(items, send)
+
+    async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
+        async def send(batch: Sequence[Failure]) -> VerdictAnswer:
+            told = FailRequest(items=[FailureItem.of(each, self._permit(each)) for each in batch])
+            return await self._server.ask("/fail", told, VerdictAnswer)
+
+        return await self._delivered(items, send)
+
+    async def release(self, items: Sequence[Release]) -> list[Verdict]:
+        async def send(batch: Sequence[Release]) -> VerdictAnswer:
+            told = ReleaseRequest(items=[ReleaseItem.of(each, self._permit(each)) for each in batch])
+            return await self._server.ask("/release", told, VerdictAnswer)
+
+        return await self._delivered(items, send)
+
+    async def results(self, job_id: int, stage: str, *, limit: int = 100, after: str | None = None) -> Page[Json]:
+        permit = next((each.text for (key, _), each in list(self._permits.items()) if key.job_id == job_id), "")
+        answer = await self._server.get("/results", ResultsAnswer, permit=permit, stage=stage, limit=limit, after=after)
+        return Page(answer.items, answer.after)
+
+    async def move_worker(
+        self,
+        worker_id: int,
+        target: WorkerStatus,  # noqa: ARG002 - all that a worker may say of itself is that it goes
+        *,
+        actor: str,  # noqa: ARG002 - the server knows who speaks
+        reason: str | None = None,
+    ) -> bool:
+        request = LeaveRequest(worker_id=worker_id, reason=reason)
+        return (await self._server.ask("/leave", request, LeaveAnswer)).changed
+
+    def _permit(self, item: Progress | Completion | Failure | Release) -> str:
+        permit = self._permits.get((item.key, item.token))
+        return "" if permit is None else permit.text
+
+    async def _delivered(
+        self, items: Sequence[T], send: Callable[[Sequence[T]], Awaitable[VerdictAnswer]]
+    ) -> list[Verdict]:
+        verdicts = await self._verdicts(items, send)
+        for item in items:
+            self._permits.pop((item.key, item.token), None)
+        return verdicts
+
+    async def _verdicts(
+        self, items: Sequence[T], send: Callable[[Sequence[T]], Awaitable[VerdictAnswer]]
+    ) -> list[Verdict]:
+        """Deliver a batch; permits that have ended meanwhile are renewed, and one that is refused stands alone."""
+        try:
+            return (await send(items)).verdicts
+        except PermitExpired:
+            await self.report(self._holdings.worker_id, [Progress(key=each.key, token=each.token) for each in items])
+            return (await send(items)).verdicts
+        except PermitRefused as error:
+            if len(items) > 1:
+                return [(await self._verdicts([each], send))[0] for each in items]
+            logger.error("task %s: the server does not take its permit: %s", items[0].key, error)  # noqa: TRY400
+            return [Verdict.LOST]
+
+
+@contextmanager
+def _forgotten_when_refused(worker_id: int) -> Iterator[None]:
+    """A worker whose key is not taken any more is as good as unknown: it stops what it runs, and asks once more."""
+    try:
+        yield
+    except KeyNotAccepted as error:
+        raise WorkerUnknown(worker_id) from error
+
+
+def connecting(server: Callable[[], Server], holdings: Holdings) -> Connect:
+    """How the heartbeat gets a link for its own loop."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Link]:
+        own = server()
+        try:
+            yield HttpLink(own, holdings)
+        finally:
+            await own.close()
+
+    return connect

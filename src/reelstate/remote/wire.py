@@ -1,0 +1,296 @@
+"""What a remote worker and the server say to each other, in JSON. Both ends read and write by these models.
+
+A word on a task is said with its permit, which names the task and the token: they are not said a second time, and so
+can't be said wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any, Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reelstate.core.model import (
+    Claim,
+    ClaimedTask,
+    Completion,
+    Failure,
+    LogLine,
+    Permit,
+    Progress,
+    Release,
+    Step,
+    TaskKey,
+    TaskState,
+    Verdict,
+)
+from reelstate.dispatch.dispatch import Bell
+
+PROTOCOL: Final = 1
+"""What this code speaks; one more whenever an older end would misunderstand."""
+OLDEST_PROTOCOL: Final = 1
+MOST_ITEMS: Final = 2_000
+LONGEST_WAIT: Final = 60.0
+PREFIX: Final = "/api/worker"
+PERMIT_HEADER: Final = "Reel-Permit"
+
+Json = Any
+Id = Annotated[int, Field(ge=0, lt=2**63)]
+Text = Annotated[str, Field(max_length=4096)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Lease = tuple[Id, Id, Id, Id]
+"""Job, stage, part, token."""
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Hello(Message):
+    """A worker as it describes itself. Its name is that of its key."""
+
+    protocol: int
+    software: Text
+    hostname: Text
+    slots: Annotated[int, Field(ge=1, le=100_000)] = 1
+    capabilities: Annotated[list[Text], Field(max_length=1000)] = []
+    pipelines: Annotated[list[Text], Field(max_length=1000)] = []
+    metadata: Json = None
+
+
+class Welcome(Message):
+    worker_id: Id
+    name: str
+    protocol: int
+    software: str
+
+
+class ClaimRequest(Message):
+    worker_id: Id
+    limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 1
+    pipelines: Annotated[list[Text], Field(max_length=1000)] | None = None
+    hints: Annotated[list[tuple[Id, Id, Id]], Field(max_length=MOST_ITEMS)] = []
+    gpu_grace: Seconds = 60.0
+    wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT)] = 0.0
+    """How long to wait for a task when there is none."""
+    known: Annotated[list[Lease], Field(max_length=100_000)] | None = None
+    """All that the worker holds, said after an answer was lost: what was leased to it beyond that is told again."""
+
+
+class JobWords(Message):
+    pipeline: str
+    spec: Json
+
+
+class TaskWords(Message):
+    key: tuple[Id, Id, Id]
+    token: Id
+    attempt: int
+    max_attempts: int
+    lost: int
+    lease: float
+    input: Json
+    checkpoint: Json
+    stage: str
+    strict_lease: bool
+    permit: str
+
+
+class ClaimAnswer(Message):
+    """Leased tasks; what is the same for all tasks of a job is said once."""
+
+    tasks: list[TaskWords]
+    jobs: dict[int, JobWords]
+    suspects_waiting: bool
+
+    @classmethod
+    def of(cls, claim: Claim, permits: Iterable[str]) -> Self:
+        return cls.model_construct(
+            tasks=[_task_words(task, permit) for task, permit in zip(claim.tasks, permits, strict=True)],
+            jobs={
+                task.key.job_id: JobWords.model_construct(pipeline=task.pipeline, spec=task.spec)
+                for task in claim.tasks
+            },
+            suspects_waiting=claim.suspects_waiting,
+        )
+
+    def claim(self) -> Claim:
+        return Claim([_task(words, self.jobs[words.key[0]]) for words in self.tasks], self.suspects_waiting)
+
+
+def _task_words(task: ClaimedTask, permit: str) -> TaskWords:
+    return TaskWords.model_construct(
+        key=task.key,
+        token=task.token,
+        attempt=task.attempt,
+        max_attempts=task.max_attempts,
+        lost=task.lost,
+        lease=task.lease,
+        input=task.input,
+        checkpoint=task.checkpoint,
+        stage=task.stage_name,
+        strict_lease=task.strict_lease,
+        permit=permit,
+    )
+
+
+def _task(words: TaskWords, job: JobWords) -> ClaimedTask:
+    return ClaimedTask(
+        key=TaskKey(*words.key),
+        token=words.token,
+        attempt=words.attempt,
+        max_attempts=words.max_attempts,
+        lost=words.lost,
+        lease=words.lease,
+        input=words.input,
+        checkpoint=words.checkpoint,
+        pipeline=job.pipeline,
+        stage_name=words.stage,
+        spec=job.spec,
+        strict_lease=words.strict_lease,
+        permit=Permit(words.permit),
+    )
+
+
+class Item(Message):
+    permit: Text
+
+
+class ProgressItem(Item):
+    percent: float | None = None
+    message: str | None = None
+    step: str | None = None
+    checkpoint: Json = None
+    logs: tuple[LogLine, ...] = ()
+    steps: tuple[Step, ...] = ()
+    states: tuple[TaskState, ...] = ()
+
+    @classmethod
+    def of(cls, said: Progress, permit: str) -> Self:
+        return cls(
+            permit=permit,
+            percent=said.percent,
+            message=said.message,
+            step=said.step,
+            checkpoint=said.checkpoint,
+            logs=said.logs,
+            steps=said.steps,
+            states=said.states,
+        )
+
+    def progress(self, key: TaskKey, token: int) -> Progress:
+        return Progress(
+            key=key,
+            token=token,
+            percent=self.percent,
+            message=self.message,
+            step=self.step,
+            checkpoint=self.checkpoint,
+            logs=self.logs,
+            steps=self.steps,
+            states=self.states,
+        )
+
+
+class CompletionItem(Item):
+    result: Json = None
+    skipped: bool = False
+
+    @classmethod
+    def of(cls, ended: Completion, permit: str) -> Self:
+        return cls(permit=permit, result=ended.result, skipped=ended.skipped)
+
+    def completion(self, key: TaskKey, token: int) -> Completion:
+        return Completion(key=key, token=token, result=self.result, skipped=self.skipped)
+
+
+class FailureItem(Item):
+    error: Json
+    retryable: bool = True
+    retry_in: Seconds | None = None
+
+    @classmethod
+    def of(cls, ended: Failure, permit: str) -> Self:
+        return cls(permit=permit, error=ended.error, retryable=ended.retryable, retry_in=ended.retry_in)
+
+    def failure(self, key: TaskKey, token: int) -> Failure:
+        return Failure(key=key, token=token, error=self.error, retryable=self.retryable, retry_in=self.retry_in)
+
+
+class ReleaseItem(Item):
+    @classmethod
+    def of(cls, _: Release, permit: str) -> Self:
+        return cls(permit=permit)
+
+    def release(self, key: TaskKey, token: int) -> Release:
+        return Release(key=key, token=token)
+
+
+class ReportRequest(Message):
+    worker_id: Id
+    items: Annotated[list[ProgressItem], Field(max_length=100_000)] = []
+
+
+class ReportAnswer(Message):
+    verdicts: list[Verdict]
+    drain: bool
+    permits: list[str | None]
+    """A new permit for each item whose old one will end; None where it holds on."""
+
+
+class CompleteRequest(Message):
+    items: Annotated[list[CompletionItem], Field(max_length=MOST_ITEMS)]
+
+
+class FailRequest(Message):
+    items: Annotated[list[FailureItem], Field(max_length=MOST_ITEMS)]
+
+
+class ReleaseRequest(Message):
+    items: Annotated[list[ReleaseItem], Field(max_length=MOST_ITEMS)]
+
+
+class VerdictAnswer(Message):
+    """A verdict per item, in the order given."""
+
+    verdicts: list[Verdict]
+
+
+class LeaveRequest(Message):
+    worker_id: Id
+    reason: Text | None = None
+
+
+class LeaveAnswer(Message):
+    changed: bool
+
+
+class BellsAnswer(Message):
+    bells: list[Bell]
+
+
+class ResultsAnswer(Message):
+    items: list[Json]
+    after: str | None
+
+
+class StoredFile(Message):
+    key: str
+    size: int
+    sha256: str
+
+
+class UnpackedAnswer(Message):
+    files: list[StoredFile]
+
+
+class ListedFile(Message):
+    key: str
+    size: int
+    modified: datetime
+
+
+class ListedFiles(Message):
+    files: list[ListedFile]

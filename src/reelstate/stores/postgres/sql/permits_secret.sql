@@ -1,0 +1,1 @@
+SELECT secret FROM reelstate.secrets WHERE name = %(name)s

@@ -1,0 +1,20 @@
+"""The permit of the run that the calling code is part of: what a remote storage shows with each request."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from reelstate.core.model import Permit
+
+_CURRENT: ContextVar[Permit | None] = ContextVar("permit", default=None)
+
+
+def carry(permit: Permit | None) -> None:
+    """From here on this asyncio task, and what it starts, acts under this permit."""
+    _CURRENT.set(permit)
+
+
+def current_permit() -> str:
+    """The newest text of it; nothing outside of a remote worker's run."""
+    permit = _CURRENT.get()
+    return "" if permit is None else permit.text

@@ -1,0 +1,117 @@
+"""A house that serves HTTP, and workers far from it: processes that know an address and a key, nothing else."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.model import Task
+from reelstate.remote.server import Server
+from reelstate.services.keys import Keys, Scope
+from tests.chaos.fleet import SETTINGS, Fleet, Member
+from tests.chaos.launch import HERE
+from tests.media.films import Stream, profile
+
+APP = "tests.chaos.films:every"
+ENCODE = "encode"
+PATIENCE = 120.0
+FOREIGN = ("REEL_DATABASE_URL", "REEL_STORAGE_URL")
+
+
+def free_port() -> int:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        port: int = made.getsockname()[1]
+        return port
+
+
+@dataclass
+class Outpost:
+    fleet: Fleet
+    house: Path
+    far: Path
+    port: int
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    async def of(cls, fleet: Fleet, house: Path, far: Path) -> Outpost:
+        return cls(fleet, house, far, free_port())
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def storage(self) -> Path:
+        return self.house / "media"
+
+    async def serve(self, name: str = "server", **settings: Any) -> Member:
+        """Start `reel serve`, and wait until it answers."""
+        given = {"storage_url": self.storage, "scratch": self.house / "scratch", "app": APP, "serve_port": self.port}
+        member = self.fleet._start(name, HERE, ["serve"], {**given, **settings})
+        await self.fleet.until(self.answers, "the server answers", PATIENCE)
+        return member
+
+    async def answers(self) -> bool:
+        try:
+            async with httpx.AsyncClient(trust_env=False) as client:
+                return (await client.get(f"{self.url}/livez")).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    async def key(self, name: str) -> str:
+        """The key of a remote worker, made as `reel workers register` makes it."""
+        if name not in self.keys:
+            self.keys[name] = self.fleet.reel("workers", "register", name)["key"]
+        return self.keys[name]
+
+    async def worker(self, name: str, *, url: str = "", **settings: Any) -> Member:
+        """Start `reel worker --server`, in a folder of its own, and without any variable that leads to the house."""
+        folder = self.far / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "key").write_text(f"{await self.key(name)}\n")
+        given = {**SETTINGS, "app": APP, "scratch": folder, "encode_threads": 1, "worker_concurrency": 1, **settings}
+        environment = {
+            name: value
+            for name, value in self.fleet._environment(given).items()
+            if name not in FOREIGN and str(self.house) not in value
+        }
+        environment["REEL_SERVER_KEY_FILE"] = str(folder / "key")
+        environment["REEL_SERVER_URL"] = url or self.url
+        command = [sys.executable, "-m", "tests.chaos.launch", HERE, "worker"]
+        member = Member(name, command, environment, self.house / f"{name}.log")
+        self.fleet._members.append(member)
+        await self.fleet.ready(name)
+        return member
+
+    async def submit(self, source: Path | str, **spec: Any) -> int:
+        given = {"source": str(source), "profile": profile(), **spec}
+        return (await self.fleet.engine.submit("transcode", given)).job_id
+
+    async def stream(self, job: int) -> Stream:
+        await self.fleet.rests(job, JobStatus.COMPLETED, PATIENCE)
+        return Stream(self.storage, await self.fleet.engine.job(job))
+
+    async def done(self, job: int, count: int) -> dict[int, Task]:
+        """The chunks that are done, once there are so many."""
+
+        async def look() -> dict[int, Task] | None:
+            found = {task.part: task for task in await self.fleet.tasks(job, TaskStatus.DONE, stage=ENCODE)}
+            return found if len(found) >= count else None
+
+        return await self.fleet.until(look, f"{count} chunks are done", PATIENCE)
+
+    async def encodes(self, job: int) -> list[tuple[int, int]]:
+        """The part and token of every encode that came to its end."""
+        names = [stage.name for stage in (await self.fleet.engine.job(job)).stages]
+        steps = (await self.fleet.engine.steps(job)).items
+        return [(step.part, step.token) for step in steps if names[step.stage] == ENCODE]
