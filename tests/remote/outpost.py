@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,6 @@ import httpx
 
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
-from reelstate.remote.server import Server
-from reelstate.services.keys import Keys, Scope
 from tests.chaos.fleet import SETTINGS, Fleet, Member
 from tests.chaos.launch import HERE
 from tests.media.films import Stream, profile

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from reelstate.api.body import JsonRoute
 from reelstate.api.context import context_of
 from reelstate.api.errors import problems
 from reelstate.api.remotes import Granted, InRemotes, Remotes
@@ -34,7 +35,7 @@ from reelstate.media.source import reading
 from reelstate.remote.wire import PREFIX, ListedFile, ListedFiles, StoredFile, UnpackedAnswer
 from reelstate.services.permits import Grant
 
-router = APIRouter(prefix=PREFIX, tags=["worker"], responses=problems(401, 403, 404, 409, 413, 422, 429, 503, 507))
+router = APIRouter(prefix=PREFIX, tags=["worker"], route_class=JsonRoute, responses=problems(401, 403, 404, 409, 413, 422, 429, 503, 507))
 SIGNED_FOR: Final = 3600
 PARTIAL, PAST_THE_END = 206, 416
 BYTES: Final[dict[str, Any]] = {"content": {"application/octet-stream": {}}}

@@ -447,6 +447,14 @@ CREATE TABLE reelstate.removed_versions (
     swept_at timestamp with time zone
 );
 
+-- Name: secrets; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.secrets (
+    name text NOT NULL,
+    secret text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 -- Name: stages; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.stages (
@@ -710,6 +718,11 @@ ALTER TABLE ONLY reelstate.pipelines
 
 ALTER TABLE ONLY reelstate.removed_versions
     ADD CONSTRAINT removed_versions_pkey PRIMARY KEY (job_id);
+
+-- Name: secrets secrets_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.secrets
+    ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
 -- Name: stages stages_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 

@@ -380,6 +380,12 @@ CREATE TABLE repairing (
     since REAL NOT NULL
 );
 
+CREATE TABLE secrets (
+    name       TEXT PRIMARY KEY,
+    secret     TEXT NOT NULL,
+    created_at REAL NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE stages (
     job_id    INTEGER NOT NULL,
     stage     INTEGER NOT NULL,
