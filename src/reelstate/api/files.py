@@ -35,7 +35,12 @@ from reelstate.media.source import reading
 from reelstate.remote.wire import PREFIX, ListedFile, ListedFiles, StoredFile, UnpackedAnswer
 from reelstate.services.permits import Grant
 
-router = APIRouter(prefix=PREFIX, tags=["worker"], route_class=JsonRoute, responses=problems(401, 403, 404, 409, 413, 422, 429, 503, 507))
+router = APIRouter(
+    prefix=PREFIX,
+    tags=["worker"],
+    route_class=JsonRoute,
+    responses=problems(401, 403, 404, 409, 413, 422, 429, 503, 507),
+)
 SIGNED_FOR: Final = 3600
 PARTIAL, PAST_THE_END = 206, 416
 BYTES: Final[dict[str, Any]] = {"content": {"application/octet-stream": {}}}
