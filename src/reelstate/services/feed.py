@@ -157,7 +157,7 @@ class _Found(NamedTuple):
 
 async def _history(transaction: Transaction, job_id: int, place: dict[str, Json]) -> list[list[_Found]]:
     """What is of one job, by its index; whose job it is was asked before."""
-    events = await transaction.run("observe_history", job_id=job_id, stage=None, part=None, **place)
+    events = await transaction.run("observe_history", job_id=job_id, stage=None, part=None, owner=None, **place)
     states = await transaction.run("states_history", job_id=job_id, **place)
     return [
         [_Found(_order(row), row[2:], job_id, None) for row in events],

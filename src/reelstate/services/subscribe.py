@@ -13,7 +13,6 @@ from reelstate.feed.feed import Feed
 from reelstate.feed.log import CursorGone
 from reelstate.feed.subscriber import Kind, Message, Terms
 from reelstate.services.feed import Head, Owner, Told, head_of
-from reelstate.services.observe import job_of
 from reelstate.stores.store import Store
 
 BEGINNING: Final = "0"
@@ -88,6 +87,6 @@ def _start(head: Head, after: str, first: str) -> tuple[str, bool]:
 
 
 async def _require_job(store: Store, job_id: int, user_id: str | None) -> None:
-    rows = await store.read(lambda transaction: transaction.run("observe_job", job_id=job_id))
-    if not rows or user_id not in (None, job_of(rows[0][:-1]).user_id):
+    found = {"job_id": job_id, "owner": user_id}
+    if not await store.read(lambda transaction: transaction.run("observe_pipeline", **found)):
         raise NotFound("job", job_id)
