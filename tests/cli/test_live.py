@@ -7,6 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
+from reelstate.cli import live
 from reelstate.cli.ladder import LadderReader
 from reelstate.cli.live import follow, page_of, snapshot
 from reelstate.core.machine import TaskStatus
@@ -81,6 +82,19 @@ async def test_a_low_terminal_names_stages_that_are_not_at_work(height: int, who
         await asyncio.gather(watching, return_exceptions=True)
     assert ("done: plan, fetch" in drawn, "to come: publish" in drawn) == (not whole, not whole)
     assert (bool(re.search("plan +done", drawn)), "1080p" in drawn) == (whole, whole)
+
+
+async def test_what_is_shown_moves_with_the_task_and_not_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "INTERVAL", 3600.0)
+    async with engine_at("sqlite://") as engine, asyncio.timeout(20):
+        job_id, task = await at_half_of_the_second_chunk(engine)
+        worker = (await engine.workers())[0].id
+        taken = live.snapshots(engine, job_id)
+        await anext(taken)
+        await engine.report(worker, [Progress(key=task.key, token=task.token, percent=77)])
+        while 77.0 not in [running.percent for running in (await anext(taken)).current]:
+            pass
+        await taken.aclose()
 
 
 async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,11 +12,13 @@ from reelstate.core.model import Event, TaskProgress, TaskState
 from reelstate.core.state import State
 from reelstate.feed import feed
 from reelstate.feed.subscriber import Kind, Message
+from reelstate.services import feed as log
 from reelstate.services.engine import Engine
 from reelstate.services.feed import Told
 from tests.conformance.scenes import a_running_task, finish, progress, running_parts, submitted, take_one
 from tests.engines import a_worker, done
 from tests.vandal import Vandal
+from tests.worker.crew import until
 
 PATIENCE = 20.0
 Enough = Callable[[Message[Told]], bool]
@@ -79,7 +81,12 @@ async def test_a_job_is_told_from_its_beginning_and_then_as_it_happens(engine: E
     assert [*before, *after] == (await engine.history(job_id)).items
 
 
-async def test_events_and_states_come_in_one_order_from_one_cursor(engine: Engine) -> None:
+@pytest.mark.parametrize("far", [-1, 10**9])
+async def test_events_and_states_come_in_one_order_from_one_cursor(
+    engine: Engine, far: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are looked up by the job, as for one who is far behind, or are read from the whole record."""
+    monkeypatch.setattr(log, "FAR", far)
     task = await a_running_task(engine)
     worker = task.key.job_id and (await engine.workers())[0].id
     said = [TaskState(tag="ingest", number=number, status=number) for number in (1, 2)]
@@ -95,6 +102,59 @@ async def test_events_and_states_come_in_one_order_from_one_cursor(engine: Engin
     for place, message in enumerate(messages[:-1]):
         async with told(engine, task.key.job_id, after=message.cursor) as reader:
             assert await reader.replayed() == whole[place + 1 :]
+
+
+async def test_pages_are_no_seam_between_events_and_states(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = await a_running_task(engine)
+    (worker,) = [worker.id for worker in await engine.workers()]
+    for number in range(1, 4):
+        await engine.report(worker, [progress(task, states=[TaskState(tag="a", number=number, status=1)])])
+        await submitted(engine)
+    async with told(engine, after="0") as reader:
+        whole = await reader.replayed()
+    for size in (1, 2, 3, len(whole) - 1, len(whole)):
+        monkeypatch.setattr(feed, "PAGE", size)
+        async with told(engine, after="0") as reader:
+            assert await reader.replayed() == whole
+    assert sum(isinstance(item, State) for item in whole) == 3
+
+
+async def test_many_subscribers_read_as_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = await submitted(engine)
+    reads = 0
+    read = log._everything
+
+    async def counted(*arguments: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        return await read(*arguments)
+
+    async with AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(told(engine, *([job_id] * (n % 2)))) for n in range(50)]
+        await asyncio.gather(*(reader.replayed() for reader in readers))
+        waiting = [asyncio.create_task(reader.until(is_event("job", "cancelled"))) for reader in readers]
+        await until(lambda: engine.feed.figures.subscribers == len(readers))
+        monkeypatch.setattr(log, "_everything", counted)
+        await engine.cancel(job_id)
+        seen = [items(messages)[-1] for messages in await asyncio.gather(*waiting)]
+        assert seen == (await engine.history(job_id)).items[-1:] * len(readers)
+        assert reads < 10
+
+
+async def test_who_is_too_slow_is_told_and_goes_on_where_it_was(engine: Engine) -> None:
+    engine.feed._buffer = 3
+    async with told(engine) as reader:
+        await reader.replayed()
+        first = asyncio.create_task(reader.until(lambda message: message.kind is Kind.ITEM))
+        await until(lambda: engine.feed.figures.subscribers == 1)
+        for _ in range(4):
+            await submitted(engine)
+        got = await first
+        got += await reader.until(lambda message: message.kind is Kind.OVERFLOW)
+        assert await reader.until(lambda _: True) == []
+    async with told(engine, after=got[-1].cursor) as reader:
+        rest = await reader.replayed()
+    assert [*items(got), *rest] == (await engine.events()).items
 
 
 async def test_everything_is_told_from_now_on_or_from_the_beginning(engine: Engine) -> None:

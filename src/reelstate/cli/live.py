@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
@@ -22,6 +22,8 @@ from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 
 INTERVAL = 0.5
+SHORTEST = 0.25
+"""Seconds between two pictures, however much happens."""
 MOST_JOBS = 20
 STEP = 10
 """Percent by which a plain line must differ from the one before."""
@@ -55,15 +57,39 @@ async def snapshot(engine: Engine, job_id: int, ladder: LadderReader | None = No
     return Snapshot(detail, current, await engine.workers(), qualities)
 
 
-async def snapshots(engine: Engine, job_id: int) -> AsyncIterator[Snapshot]:
-    """A job again and again until it rests."""
+async def snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot, None]:
+    """A job again and again until it rests: when something happens or moves in it, and otherwise twice a second."""
     ladder = LadderReader(engine)
-    while True:
-        taken = await snapshot(engine, job_id, ladder)
-        yield taken
-        if taken.resting:
-            return
-        await pause(engine, job_id)
+    async with told(engine, job_id) as changed:
+        while True:
+            changed.clear()
+            taken = await snapshot(engine, job_id, ladder)
+            yield taken
+            if taken.resting:
+                return
+            await asyncio.sleep(SHORTEST)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), INTERVAL - SHORTEST)
+
+
+@asynccontextmanager
+async def told(engine: Engine, job_id: int | None = None) -> AsyncIterator[asyncio.Event]:
+    """Is set whenever something happens, or a task goes on, in a job or in all of them."""
+    changed = asyncio.Event()
+
+    async def listen() -> None:
+        after = None
+        while True:
+            async for message in engine.subscribe(job_id, after=after):
+                after = message.cursor or after
+                changed.set()
+
+    listening = asyncio.create_task(listen())
+    try:
+        yield changed
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
 
 
 async def pause(engine: Engine, job_id: int) -> None:
@@ -129,18 +155,6 @@ def _line(detail: JobDetail) -> str:
     if detail.job.error is not None and at_rest(detail.job) and detail.job.status is not JobStatus.COMPLETED:
         pieces.append(error_line(detail.job.error))
     return "  ".join(piece for piece in pieces if piece)
-
-
-async def all_events(engine: Engine, after: str | None = None) -> AsyncIterator[Event]:
-    """Whatever happens from now on, or after a cursor, for ever."""
-    after = after or await engine.head()
-    while True:
-        page = await engine.events(after=after)
-        for event in page.items:
-            yield event
-        after = page.after
-        if not page.items:
-            await asyncio.sleep(INTERVAL)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from reelstate.cli.documents import print_line
-from reelstate.cli.live import StageNames, all_events, event_line, follow, watch_everything
+from reelstate.cli.live import StageNames, event_line, follow, watch_everything
 from reelstate.cli.options import Database, job_number
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
@@ -38,7 +38,7 @@ async def _watch(database: str | None, job_id: int | None, *, as_json: bool) -> 
         if job_id is None:
             if screen.is_terminal and not as_json:
                 await watch_everything(engine, screen)
-            await _stream(engine, all_events(engine), as_json=as_json)
+            await _stream(engine, engine.watch(), as_json=as_json)
             return 0
         if as_json:
             await _stream(engine, engine.watch(job_id), as_json=True)
