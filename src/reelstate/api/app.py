@@ -6,7 +6,7 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
-from reelstate.api import files, health, house, jobs, machines, operations, signin, states, worker, workers
+from reelstate.api import docs, files, health, house, jobs, machines, operations, signin, states, worker, workers
 from reelstate.api.context import Context
 from reelstate.api.description import DESCRIPTION, TITLE, VERSION, describe, operation_id
 from reelstate.api.errors import handle_errors
@@ -19,6 +19,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    docs.router,
     health.router,
     signin.router,
     operations.router,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Coroutine, Iterator
-from itertools import accumulate
 from typing import Any, Final
 
 from fastapi import Request, Response
@@ -18,8 +17,11 @@ from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest, TooLarge
 
 DEEPEST: Final = 32
-_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
-_STEPS: Final = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+_STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_PAIRS: Final = re.compile(rb"\[\]|\{\}")
+_OTHERS: Final = bytes(set(range(256)) - set(b"[]{}"))
+CLOSE: Final = {"Connection": "close"}
+"""With what was not read to its end, a connection can't be used again."""
 
 
 class JsonRoute(APIRoute):
@@ -45,7 +47,7 @@ class JsonRoute(APIRoute):
                 return await handle(request)
             settings = context_of(request).settings
             body = await _read(request, self.largest(settings), settings.body_timeout)
-            if self.deepest is not None and depth_of(body) > self.deepest:
+            if self.deepest is not None and too_deep(body, self.deepest):
                 raise InvalidRequest("body", f"is nested deeper than {self.deepest}", hint="make it flatter")
             request._body = body  # noqa: SLF001 - where a request keeps what it has read
             return await handle(request)
@@ -75,12 +77,17 @@ async def _read(request: Request, limit: int, seconds: float) -> bytes:
                 if len(body) > limit:
                     raise TooLarge("body", len(body), limit)
     except TimeoutError:
-        raise HTTPException(408, f"the body did not arrive within {seconds:g} s") from None
+        raise HTTPException(408, f"the body did not arrive within {seconds:g} s", CLOSE) from None
     return bytes(body)
 
 
-def depth_of(body: bytes) -> int:
-    """How deep the arrays and objects of a JSON text are nested."""
-    if body.count(b"[") + body.count(b"{") <= DEEPEST:
-        return 0
-    return max(accumulate(_STEPS.get(token[0], 0) for token in _TOKENS.finditer(body)), default=0)
+def too_deep(body: bytes, deepest: int = DEEPEST) -> bool:
+    """Whether arrays and objects of a JSON text are nested deeper than may be; also for what is no JSON at all."""
+    if body.count(b"[") + body.count(b"{") <= deepest:
+        return False
+    brackets = _STRINGS.sub(b"", body).translate(None, _OTHERS)
+    for _ in range(deepest):  # each round takes the innermost away
+        brackets, pairs = _PAIRS.subn(b"", brackets)
+        if not pairs:
+            break
+    return len(brackets) > deepest or _PAIRS.search(brackets) is not None

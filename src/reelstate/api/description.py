@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
+from reelstate.api.auth import Require
 from reelstate.api.errors import Problem, problems
 
 TITLE: Final = "Reelstate"
@@ -27,7 +30,7 @@ def describe(app: FastAPI) -> None:
 
     def complete() -> Described:
         if app.openapi_schema is None:
-            app.openapi_schema = _completed(plain())
+            app.openapi_schema = _completed(plain(), _scopes(app.routes))
         return app.openapi_schema
 
     app.openapi = complete  # type: ignore[method-assign]
@@ -38,18 +41,40 @@ def operation_id(route: APIRoute) -> str:
     return "_".join([*(str(tag).replace(" ", "_") for tag in route.tags), route.name])
 
 
-def _completed(document: Described) -> Described:
+def _completed(document: Described, scopes: Mapping[tuple[str, str], list[str]]) -> Described:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = Problem.model_json_schema()
     for name in _REPLACED:
         schemas.pop(name, None)
     for path, operations in document["paths"].items():
-        for operation in operations.values():
+        for method, operation in operations.items():
+            if "security" in operation:
+                wanted = scopes.get((method, path), [])
+                operation["security"] = [dict.fromkeys(each, wanted) for each in operation["security"]]
             told = operation["responses"]
             for status, response in problems(*_possible(path, operation)).items():
                 if str(status) not in told or status == 422:  # noqa: PLR2004 - FastAPI describes its own answer there
                     told[str(status)] = response
     return document
+
+
+def _scopes(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
+    """What each route asks of a key, by method and path."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for route in routes:
+        if isinstance(route, APIRoute):
+            scopes = sorted(_required(route.dependant))
+            found |= {(method.lower(), route.path_format): scopes for method in route.methods or ()}
+        elif inner := getattr(route, "original_router", None):
+            found |= _scopes(inner.routes)
+    return found
+
+
+def _required(dependant: Dependant) -> Iterator[str]:
+    if isinstance(dependant.call, Require):
+        yield dependant.call.scope
+    for inner in dependant.dependencies:
+        yield from _required(inner)
 
 
 def _possible(path: str, operation: Described) -> Iterator[int]:

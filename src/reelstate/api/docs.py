@@ -1,0 +1,114 @@
+"""The description of the API as a page for people. It needs nothing from elsewhere, and runs no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from html import escape
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+router = APIRouter()
+STYLE: Final = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "h2{margin-top:2.5rem;border-bottom:1px solid #ddd;text-transform:capitalize}details{margin:.4rem 0}"
+    "summary{cursor:pointer;font-family:ui-monospace,monospace}summary b{display:inline-block;width:4rem;color:#06c}"
+    "summary i{color:#666;font-family:system-ui,sans-serif}details>div{margin:.5rem 0 1.2rem 1rem}"
+    "table{border-collapse:collapse}td,th{border:1px solid #ddd;padding:.2rem .6rem;text-align:left;vertical-align:top}"
+    "pre{background:#f6f6f6;padding:.6rem;overflow:auto}code{font-family:ui-monospace,monospace}"
+    "@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}pre{background:#222}"
+    "td,th,h2{border-color:#444}summary b{color:#6af}summary i{color:#999}}"
+)
+_HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY: Final = f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'; base-uri 'none'"
+Described = dict[str, Any]
+
+
+@router.get("/docs", include_in_schema=False)
+async def page(request: Request) -> HTMLResponse:
+    """What may be asked, on one page."""
+    return HTMLResponse(rendered(request.app.openapi()), headers={"content-security-policy": POLICY})
+
+
+def rendered(document: Described) -> str:
+    info = document["info"]
+    body = "\n".join(_sections(document))
+    words = "".join(f"<p>{_text(line)}</p>" for line in info["description"].split("\n\n"))
+    return (
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(info['title'])}</title><style>{STYLE}</style>"
+        f"<h1>{escape(info['title'])}</h1>{words}"
+        f'<p>For programs: <a href="/openapi.json">openapi.json</a></p>{body}</html>'
+    )
+
+
+def _sections(document: Described) -> Iterator[str]:
+    tag = None
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            (found,) = operation["tags"]
+            if found != tag:
+                tag = found
+                yield f"<h2>{escape(tag)}</h2>"
+            yield _operation(document, method, path, operation)
+
+
+def _operation(document: Described, method: str, path: str, operation: Described) -> str:
+    summary = f"<b>{method.upper()}</b> {escape(path)} <i>{_text(operation['description'])}</i>"
+    parts = [_scope(operation), _parameters(operation), _body(document, operation), _answers(operation)]
+    return f"<details><summary>{summary}</summary><div>{''.join(parts)}</div></details>"
+
+
+def _scope(operation: Described) -> str:
+    scopes = sorted(
+        {scope for required in operation.get("security", []) for names in required.values() for scope in names}
+    )
+    return f"<p>Scope: <code>{escape(', '.join(scopes))}</code></p>" if scopes else ""
+
+
+def _parameters(operation: Described) -> str:
+    rows = [
+        f"<tr><td><code>{escape(each['name'])}</code><td>{each['in']}<td>{_text(each.get('description', ''))}"
+        for each in operation.get("parameters", [])
+    ]
+    return f"<table><tr><th>parameter<th>in<th>{''.join(rows)}</table>" if rows else ""
+
+
+def _body(document: Described, operation: Described) -> str:
+    if "requestBody" not in operation:
+        return ""
+    return "".join(
+        f"<p>Body, {escape(kind)}:</p><pre>{escape(_shown(document, content.get('schema', {})))}</pre>"
+        for kind, content in operation["requestBody"]["content"].items()
+    )
+
+
+def _shown(document: Described, schema: Described) -> str:
+    """A schema by its fields and their meaning; what it refers to is told in its place, once."""
+    if "anyOf" in schema:
+        schema = schema["anyOf"][0]
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+    required = schema.get("required", [])
+    lines = [
+        f"{name}{'' if name in required else '?'}: {each.get('description', each.get('title', ''))}"
+        for name, each in schema.get("properties", {}).items()
+    ]
+    example = schema.get("example")
+    return "\n".join([*lines, *([f"\n{json.dumps(example, indent=2)}"] if example else [])])
+
+
+def _answers(operation: Described) -> str:
+    words = ", ".join(
+        f"{status} {escape(told['description'])}" for status, told in sorted(operation["responses"].items())
+    )
+    return f"<p>Answers: {words}</p>"
+
+
+def _text(text: str) -> str:
+    """Text with code between backquotes."""
+    pieces = escape(text, quote=False).split("`")
+    return "".join(f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))

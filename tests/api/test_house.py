@@ -1,0 +1,85 @@
+"""Workers, machines, states, the queue and settings over HTTP."""
+
+import xml.etree.ElementTree as ET
+
+from reelstate.core.machine import MACHINES
+from reelstate.core.model import Progress, TaskState
+from tests.api.served import NOBODY, Served
+from tests.engines import a_worker
+
+
+async def test_workers_are_listed_drained_enabled_and_disabled(api: Served) -> None:
+    await a_worker(api.engine, "encoder")
+
+    async def status() -> str:
+        (worker,) = (await api.ask("admin", "GET", "/api/v1/workers")).json()
+        return str(worker["status"])
+
+    async def told(verb: str) -> object:
+        answer = await api.ask("admin", "POST", f"/api/v1/workers/encoder/{verb}", json={"reason": "new driver"})
+        return answer.json()
+
+    assert await status() == "idle"
+    assert len((await api.ask("admin", "POST", "/api/v1/workers/encoder/drain")).json()["changed"]) == 1
+    assert await status() == "draining"
+    await told("enable")
+    assert await status() == "idle"
+    assert await told("disable") == {"name": "encoder", "released": 0, "revoked": []}
+    assert await status() == "disabled"
+    assert (await api.ask("admin", "POST", "/api/v1/workers/decoder/drain")).status_code == 404
+
+
+async def test_who_disables_a_name_ends_its_keys(api: Served) -> None:
+    await a_worker(api.engine, "worker")
+    assert (await api.ask("admin", "POST", "/api/v1/workers/worker/disable")).json()["revoked"] == [
+        api.keys["worker"].key.id
+    ]
+    assert not await api.context.keys.in_force(api.keys["worker"].key.id)
+    assert await api.context.keys.in_force(api.keys["ada"].key.id)
+
+
+async def test_machines_are_told_as_data_and_as_pictures(api: Served) -> None:
+    found = (await api.ask("reader", "GET", "/api/v1/machines")).json()
+    assert [machine["entity"] for machine in found] == list(MACHINES)
+    job = (await api.ask("reader", "GET", "/api/v1/machines/job")).json()
+    assert {"from": "failed", "to": "pending", "actors": ["operator", "user"]} in job["transitions"]
+    picture = await api.ask("reader", "GET", "/api/v1/machines/job/svg")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert ET.fromstring(picture.text).tag.endswith("svg")  # noqa: S314 - our own
+    assert (await api.ask("reader", "GET", "/api/v1/machines/job/mermaid")).text.startswith("stateDiagram")
+
+
+async def test_the_state_that_stands_for_all_is_told_with_the_grid(api: Served) -> None:
+    job_id = await api.submit("ada", "parts", spec={"parts": [0, 1]})
+    worker = await a_worker(api.engine)
+    for task in (await api.engine.claim(worker, 2)).tasks:
+        state = TaskState(number=1, tag="export", status=10 + task.key.part, message="half")
+        await api.engine.report(worker, [Progress(key=task.key, token=task.token, states=(state,))])
+    found = (await api.ask("ada", "GET", f"/api/v1/states/{job_id}")).json()
+    assert [state["status"] for state in found["stages"][0]["states"]] == [10, 11]
+    assert (await api.ask("ada", "GET", f"/api/v1/states/{job_id}/lowest")).json() == found["lowest"]
+    assert found["lowest"]["status"] == 10
+    by_name = f"/api/v1/states/{job_id}.part"
+    assert (await api.ask("admin", "GET", by_name)).json()["stages"][0]["tasks"] == 2
+    assert (await api.ask("ada", "GET", by_name)).status_code == 404
+
+
+async def test_settings_are_told_without_secrets(api: Served) -> None:
+    settings = {each["name"]: each for each in (await api.ask("admin", "GET", "/api/v1/settings")).json()}
+    assert settings["serve_port"]["source"] == "given"
+    assert "password" not in str(settings["database_url"]["value"])
+
+
+async def test_health_tells_admins_how_the_house_is_and_others_whether_it_stands(api: Served) -> None:
+    await a_worker(api.engine, "encoder")
+    await api.submit("ada")
+    house = (await api.ask("admin", "GET", "/health")).json()["house"]
+    assert (house["pending_jobs"], house["processing_jobs"], house["ready_tasks"]) == (1, 0, 1)
+    assert house["workers"] == {"idle": 1, "busy": 0, "draining": 0, "offline": 0, "disabled": 0}
+    assert 0 < house["storage"]["free"] <= house["storage"]["total"]
+    for role in (NOBODY, "ada"):
+        assert (await api.ask(role, "GET", "/health")).json() == {
+            "status": "ok",
+            "checks": {"database": "ok", "storage": "ok"},
+            "house": None,
+        }

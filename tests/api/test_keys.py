@@ -1,0 +1,192 @@
+"""Keys: what they let in, when they stop, and that nobody finds one where it should not be."""
+
+import asyncio
+import logging
+import re
+import sqlite3
+import subprocess
+import time
+import zlib
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from reelstate.core.errors import InvalidRequest, KeyRefused, NotFound
+from reelstate.services.keys import CACHE_SECONDS, Key, Keys, Kind, Scope
+from tests.api.served import Served
+from tests.engines import FakeClock, engine_at
+from tests.postgres import PostgresServer
+
+JOBS = "/api/v1/jobs"
+ACTOR = "operator:test"
+
+
+async def test_a_revoked_key_stops_within_five_seconds(api: Served) -> None:
+    """Revoked by another process: the server has it in its cache and is not told."""
+    assert (await api.ask("ada", "GET", JOBS)).status_code == 200
+    elsewhere = Keys(api.engine.store)
+    assert await elsewhere.revoke(api.keys["ada"].key.id, actor=ACTOR)
+    began = time.monotonic()
+    while (answer := await api.ask("ada", "GET", JOBS)).status_code == 200:
+        assert time.monotonic() - began < 5
+        await asyncio.sleep(0.1)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert CACHE_SECONDS < 5
+    assert (await api.ask("bob", "GET", JOBS)).status_code == 200
+
+
+async def test_what_is_no_key_is_refused(api: Served) -> None:
+    text = api.keys["ada"].text
+    slip = text[:-1] + ("1" if text.endswith("0") else "0")
+    unknown = _with_checksum("0" * 12, "ab" * 32)
+    wrong = _with_checksum(api.keys["ada"].key.id, "ab" * 32)
+    for sent in ("", "Bearer", "Bearer x", f"Bearer {slip}", f"Bearer {unknown}", f"Bearer {wrong}", f"Basic {text}"):
+        answer = await api.ask("nobody", "GET", JOBS, headers={"Authorization": sent})
+        assert answer.status_code == 401, sent
+        assert answer.json()["type"] == "urn:reelstate:error:key-refused"
+        assert text not in answer.text
+    assert "copied" in (await api.ask("nobody", "GET", JOBS, headers={"Authorization": f"Bearer {slip}"})).text
+
+
+async def test_neither_the_database_nor_the_log_holds_a_usable_key(
+    api: Served, database_url: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    session = await api.ask("nobody", "POST", "/signin", json={"key": api.keys["ada"].text})
+    code = await api.context.keys.open_code(api.keys["admin"].key)
+    assert (await api.ask("nobody", "GET", "/signin", params={"code": "wrong" + code})).status_code == 401
+    for role in api.keys:
+        await api.ask(role, "GET", f"{JOBS}?after={api.keys[role].text}")
+        await api.ask(role, "POST", "/signin", json={"key": api.keys[role].text[:-1]})
+    secrets = [key.text for key in api.keys.values()] + [code, session.cookies["reelstate_session"]]
+    await api.engine.job(await api.submit("ada"))
+    dump = await asyncio.to_thread(_dump, database_url, request)
+    logged = "\n".join(line.getMessage() for line in caplog.records if not line.name.startswith("http"))
+    assert api.keys["ada"].key.id in dump
+    assert "GET /signin 401" in logged
+    for text in secrets:
+        secret = text.split("_")[2]
+        assert secret[:64] not in dump
+        assert secret[:64] not in logged
+    found = re.findall(r"reel_[0-9a-f]{12}_[0-9a-f]+", dump + logged)
+    assert found == []
+
+
+async def test_a_rotated_key_works_beside_the_new_one_until_the_overlap_ends(database_url: str) -> None:
+    clock = FakeClock()
+    async with engine_at(database_url, clock) as engine:
+        keys = Keys(engine.store, cache_seconds=0)
+        old = await keys.create("ada", scopes=[Scope.READ], user_id="ada", actor=ACTOR)
+        new = await keys.rotate(old.key.id, overlap=60, lifetime=3600, actor=ACTOR)
+        assert (new.key.scopes, new.key.user_id) == (old.key.scopes, "ada")
+        for text in (old.text, new.text):
+            assert (await keys.authenticate(text)).user_id == "ada"
+        clock.advance(61)
+        with pytest.raises(KeyRefused):
+            await keys.authenticate(old.text)
+        await keys.authenticate(new.text)
+        clock.advance(3600)
+        with pytest.raises(KeyRefused):
+            await keys.authenticate(new.text)
+        with pytest.raises(NotFound):
+            await keys.rotate(old.key.id, actor=ACTOR)
+
+
+async def test_sessions_and_codes_end_with_their_key(database_url: str) -> None:
+    async with engine_at(database_url) as engine:
+        keys = Keys(engine.store, cache_seconds=0)
+        made = await keys.create("ada", scopes=[Scope.READ], user_id="ada", actor=ACTOR)
+        code = await keys.open_code(made.key)
+        session = await keys.trade(code)
+        with pytest.raises(KeyRefused):
+            await keys.trade(code)
+        assert (await keys.authenticate(session.text, Kind.SESSION)).user_id == "ada"
+        with pytest.raises(KeyRefused):
+            await keys.authenticate(session.text)
+        await keys.revoke(made.key.id, actor=ACTOR)
+        with pytest.raises(KeyRefused):
+            await keys.authenticate(session.text, Kind.SESSION)
+        assert [key.id for key in await keys.all()] == [made.key.id]
+
+
+async def test_of_many_that_trade_one_code_one_gets_a_session(database_url: str) -> None:
+    async with engine_at(database_url) as engine:
+        keys = Keys(engine.store)
+        code = await keys.open_code((await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)).key)
+        answers = await asyncio.gather(*(keys.trade(code) for _ in range(8)), return_exceptions=True)
+        assert sum(not isinstance(answer, BaseException) for answer in answers) == 1
+
+
+async def test_a_pepper_keeps_keys_to_those_who_have_it(database_url: str) -> None:
+    async with engine_at(database_url) as engine:
+        made = await Keys(engine.store, pepper="a").create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
+        assert (await Keys(engine.store, pepper="a").authenticate(made.text)).name == "ada"
+        with pytest.raises(KeyRefused):
+            await Keys(engine.store, pepper="b").authenticate(made.text)
+
+
+async def test_a_key_that_makes_no_sense_is_not_made(database_url: str) -> None:
+    async with engine_at(database_url) as engine:
+        keys = Keys(engine.store)
+        for wrong in (
+            {"name": " ", "scopes": ["admin"]},
+            {"name": "x", "scopes": []},
+            {"name": "x", "scopes": ["root"]},
+            {"name": "x", "scopes": ["jobs:read"]},
+            {"name": "x", "scopes": ["admin"], "lifetime": -1.0},
+            {"name": "x\0", "scopes": ["admin"]},
+        ):
+            with pytest.raises(InvalidRequest):
+                await keys.create(actor=ACTOR, **wrong)
+        assert await keys.all() == []
+
+
+async def test_the_use_of_a_key_is_noted_about_once_a_minute(database_url: str) -> None:
+    clock = FakeClock()
+    async with engine_at(database_url, clock) as engine:
+        keys = Keys(engine.store, cache_seconds=0)
+        made = await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
+
+        async def used() -> Key:
+            await keys.authenticate(made.text)
+            (found,) = await keys.all()
+            return found
+
+        first = await used()
+        assert first.used_at == clock.now
+        clock.advance(30)
+        assert await used() == first
+        clock.advance(31)
+        assert await used() == replace(first, used_at=clock.now)
+
+
+@pytest.mark.prove
+async def test_an_unknown_key_takes_as_long_as_a_wrong_one(database_url: str) -> None:
+    """Medians of many, in turns: they differ by less than a tenth of what either takes."""
+    async with engine_at(database_url) as engine:
+        keys = Keys(engine.store, cache_seconds=0)
+        made = await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
+        texts = [_with_checksum(made.key.id, "ab" * 32), _with_checksum("0" * 12, "ab" * 32)]
+        taken: list[list[float]] = [[], []]
+        for number in range(10_000):
+            place = number % 2
+            began = time.perf_counter()
+            with pytest.raises(KeyRefused):
+                await keys.authenticate(texts[place])
+            taken[place].append(time.perf_counter() - began)
+        wrong, unknown = (sorted(each)[len(each) // 2] for each in taken)
+        assert abs(wrong - unknown) < 0.1 * max(wrong, unknown)
+
+
+def _dump(url: str, request: pytest.FixtureRequest) -> str:
+    """All that is in the database, as its own tools tell it."""
+    if url.startswith("sqlite:"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            return "\n".join(connection.iterdump())
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return subprocess.run([server.bin / "pg_dump", url], check=True, capture_output=True, text=True).stdout
+
+
+def _with_checksum(key_id: str, secret: str) -> str:
+    return f"reel_{key_id}_{secret}{zlib.crc32(f'{key_id}_{secret}'.encode()):08x}"

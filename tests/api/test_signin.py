@@ -1,0 +1,45 @@
+"""Signing in: a key or a code becomes a session in a cookie, with which pages of ours may ask."""
+
+import httpx
+
+from tests.api.served import PLAIN, Served
+
+JOBS = "/api/v1/jobs"
+OURS = {"X-Reelstate": "1"}
+
+
+def browser(api: Served) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False)
+
+
+async def test_a_code_is_traded_once_for_a_session(api: Served) -> None:
+    code = await api.context.keys.open_code(api.keys["ada"].key)
+    async with browser(api) as first, browser(api) as second:
+        answer = await first.get("/signin", params={"code": code})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/docs")
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert (await first.get(JOBS)).status_code == 200
+        assert (await second.get("/signin", params={"code": code})).status_code == 401
+        assert (await second.get(JOBS)).status_code == 401
+
+
+async def test_a_cookie_alone_changes_nothing(api: Served) -> None:
+    body = {"pipeline": "simple"}
+    async with browser(api) as page:
+        assert (await page.post("/signin", json={"key": api.keys["ada"].text})).json()["user_id"] == "ada"
+        refused = await page.post(JOBS, json=body)
+        assert (refused.status_code, (await page.get(JOBS)).json()["items"]) == (403, [])
+        assert (await page.post(JOBS, json=body, headers=OURS)).status_code == 201
+        session = page.cookies["reelstate_session"]
+        assert (await page.post("/signout", headers=OURS)).status_code == 204
+        assert (await page.get(JOBS)).status_code == 401
+        assert (await page.get(JOBS, headers={"Cookie": f"reelstate_session={session}"})).status_code == 401
+        assert (await page.get(JOBS, headers={"Authorization": f"Bearer {session}"})).status_code == 401
+
+
+async def test_a_key_that_is_none_opens_no_session(api: Served) -> None:
+    async with browser(api) as page:
+        answer = await page.post("/signin", json={"key": api.keys["ada"].text[:-1]})
+        assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
