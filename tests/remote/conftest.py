@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from reelstate.services.engine import Engine
+from tests.api.served import Served, served
 from tests.chaos.fleet import a_fleet
+from tests.engines import engine_at
 from tests.remote.outpost import Outpost
 
 
@@ -20,3 +23,16 @@ async def outpost(tmp_path: Path, bytecode: Path) -> AsyncIterator[Outpost]:
     house.mkdir()
     async with a_fleet(f"sqlite:///{house / 'reelstate.db'}", house, bytecode) as fleet:
         yield await Outpost.of(fleet, house, tmp_path / "far")
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[Engine]:
+    async with engine_at(database_url) as engine:
+        yield engine
+
+
+@pytest.fixture
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "scratch"), "remote_file_limit": 10_000}
+    async with served(engine, database_url, **places) as made:
+        yield made

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from reelstate.api.remotes import Remotes
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
 from reelstate.services.keys import Scope
 from tests.api.served import Served
@@ -75,3 +76,8 @@ def prefix(task: Json, stage: str = "main") -> str:
 def kind(answer: httpx.Response) -> str:
     """The name of the error that an answer tells of."""
     return str(answer.json()["type"]).rpartition(":")[2]
+
+
+def remotes(api: Served) -> Remotes:
+    found: Remotes = api.server.config.app.state.remotes  # type: ignore[union-attr]
+    return found

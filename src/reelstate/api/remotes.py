@@ -97,6 +97,7 @@ class Remotes:
         if standing is Standing.HOLDS:
             self._believe(lease)
             return
+        self._held.pop(lease, None)
         if standing is Standing.FENCED:
             await self._discard(grant)
         raise LeaseLost(f"task {grant.key} is no longer this run's", hint="stop it; whatever it made does not count")
@@ -110,6 +111,8 @@ class Remotes:
     async def clear(self, grants: Sequence[Grant], verdicts: Sequence[Verdict]) -> None:
         """Throw away what runs left that were fenced off."""
         for grant, verdict in zip(grants, verdicts, strict=True):
+            if verdict is not Verdict.OK:
+                self._held.pop((grant.key, grant.token), None)
             if verdict is Verdict.LOST and await self.permits.standing(grant) is Standing.FENCED:
                 await self._discard(grant)
 
