@@ -17,6 +17,10 @@ class Line:
         self.lose: bytes | None = None
         """The next request that holds this reaches the server; its answer does not come back."""
         self.lost = asyncio.Event()
+        self.hold: bytes | None = None
+        """The next request that holds this waits here until `go`."""
+        self.held = asyncio.Event()
+        self.go = asyncio.Event()
         self.cut = False
 
     @classmethod
@@ -70,6 +74,10 @@ class Line:
                 if self.lose is not None and self.lose in data:
                     self.lose = None
                     losing.set()
+                if self.hold is not None and self.hold in data:
+                    self.hold = None
+                    self.held.set()
+                    await self.go.wait()
                 up_writer.write(data)
                 await up_writer.drain()
 

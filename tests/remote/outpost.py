@@ -16,7 +16,9 @@ from tests.chaos.fleet import SETTINGS, Fleet, Member
 from tests.chaos.launch import HERE
 from tests.media.films import Stream, profile
 
-APP = "tests.chaos.films:every"
+FILMS = "tests.chaos.films:every"
+"""Films whose leases a test can wait for."""
+TASKS = "tests.chaos.pipelines:every"
 ENCODE = "encode"
 PATIENCE = 120.0
 FOREIGN = ("REEL_DATABASE_URL", "REEL_STORAGE_URL")
@@ -35,6 +37,8 @@ class Outpost:
     house: Path
     far: Path
     port: int
+    app: str = ""
+    """The pipelines of server and workers; when empty, those that are built in."""
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -51,7 +55,12 @@ class Outpost:
 
     async def serve(self, name: str = "server", **settings: Any) -> Member:
         """Start `reel serve`, and wait until it answers."""
-        given = {"storage_url": self.storage, "scratch": self.house / "scratch", "app": APP, "serve_port": self.port}
+        given = {
+            "storage_url": self.storage,
+            "scratch": self.house / "scratch",
+            "app": self.app,
+            "serve_port": self.port,
+        }
         member = self.fleet._start(name, HERE, ["serve"], {**given, **settings})
         await self.fleet.until(self.answers, "the server answers", PATIENCE)
         return member
@@ -74,12 +83,15 @@ class Outpost:
         folder = self.far / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "key").write_text(f"{await self.key(name)}\n")
-        given = {**SETTINGS, "app": APP, "scratch": folder, "encode_threads": 1, "worker_concurrency": 1, **settings}
-        environment = {
-            name: value
-            for name, value in self.fleet._environment(given).items()
-            if name not in FOREIGN and str(self.house) not in value
+        given = {
+            **SETTINGS,
+            "app": self.app,
+            "scratch": folder,
+            "encode_threads": 1,
+            "worker_concurrency": 1,
+            **settings,
         }
+        environment = {name: value for name, value in self.fleet._environment(given).items() if name not in FOREIGN}
         environment["REEL_SERVER_KEY_FILE"] = str(folder / "key")
         environment["REEL_SERVER_URL"] = url or self.url
         command = [sys.executable, "-m", "tests.chaos.launch", HERE, "worker"]

@@ -1,13 +1,18 @@
-"""Whole films through a remote worker: real processes, a real ffmpeg, nothing shared but the network."""
+"""Whole films through remote workers: real processes, a real ffmpeg, nothing shared but the network."""
 
+import contextlib
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from reelstate.core.machine import TaskStatus
 from tests.media.films import RATE, film
-from tests.remote.outpost import ENCODE, Outpost
+from tests.remote.line import Line
+from tests.remote.outpost import ENCODE, FILMS, PATIENCE, Outpost
 
-SECONDS = 3
+SECONDS = 4
 
 
 @pytest.fixture(scope="session")
@@ -15,15 +20,63 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return film(tmp_path_factory.mktemp("films") / "film.mp4", SECONDS)
 
 
-async def test_a_film_is_made_by_a_worker_that_knows_an_address_and_a_key(outpost: Outpost, source: Path) -> None:
-    await outpost.serve()
+async def test_a_film_is_made_far_away_though_the_server_is_killed_and_started_again(
+    outpost: Outpost, source: Path
+) -> None:
+    await made_though_killed(outpost, source, kills=1)
+
+
+@pytest.mark.prove
+async def test_a_longer_film_is_made_though_the_server_is_killed_again_and_again(
+    outpost: Outpost, tmp_path: Path
+) -> None:
+    await made_though_killed(outpost, film(tmp_path / "long.mp4", 20), kills=5, seconds=20)
+
+
+async def made_though_killed(outpost: Outpost, source: Path, *, kills: int, seconds: int = SECONDS) -> None:
+    server = await outpost.serve()
     worker = await outpost.worker("far")
     job = await outpost.submit(source)
+    for number in range(kills):
+        await outpost.done(job, 1 + number * (seconds - 2) // kills)
+        server.kill()
+        done = await outpost.done(job, 0)
+        await outpost.fleet.said(worker, "trying again")
+        server = await outpost.serve(f"server-{number}")
+        assert {part: task.token for part, task in done.items()} == dict.fromkeys(done, 1)
     stream = await outpost.stream(job)
-    assert {len(frames) for frames in stream.played().values()} == {SECONDS * RATE}
-    assert sorted(await outpost.encodes(job)) == [(part, 1) for part in range(SECONDS)]
-    made_by = {task.last_worker for task in await outpost.fleet.tasks(job)}
-    assert made_by == {(await outpost.fleet.named("far")).id}
-    assert (await outpost.fleet.named("far")).kind == "remote"
-    assert outpost.keys["far"] not in worker.log
-    assert ENCODE
+    assert {len(frames) for frames in stream.played().values()} == {seconds * RATE}
+    assert sorted(await outpost.encodes(job)) == [(part, 1) for part in range(seconds)]
+    remote = await outpost.fleet.named("far")
+    assert remote.kind == "remote"
+    assert {task.last_worker for task in await outpost.fleet.tasks(job)} == {remote.id}
+    assert outpost.keys["far"] not in worker.log + server.log
+    assert not list((outpost.house / "scratch").glob("reel-upload-*"))
+
+
+async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outpost: Outpost, source: Path) -> None:
+    outpost.app = FILMS
+    server = await outpost.serve()
+    async with Line.to(outpost.port) as line:
+        late = await outpost.worker("late", url=line.url)
+        job = await outpost.submit(source)
+        await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="fetch"), "fetched", PATIENCE)
+        line.hold = b"POST /api/worker/complete"
+        await line.held.wait()
+        late.send(signal.SIGSTOP)
+        (held,) = await outpost.fleet.tasks(job, TaskStatus.RUNNING)
+        staging = outpost.storage / f"versions/{job}/{held.stage_name}/{held.part}/{held.token}"
+        assert list(staging.iterdir())
+        await outpost.worker("next")
+        await outpost.stream(job)
+        assert list(staging.iterdir())
+        line.go.set()
+        late.send(signal.SIGCONT)
+        await outpost.fleet.said(late, "what it came to was refused: lost")
+        assert not staging.exists()
+        assert "/api/worker/complete 409" in server.log
+        after = next(task for task in await outpost.fleet.tasks(job) if task.key == held.key)
+        assert (after.status, after.token) == (TaskStatus.DONE, held.token + 1)
+        assert held.stage_name in {ENCODE, "audio", "thumbnails"}
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(late.pid, signal.SIGCONT)

@@ -86,17 +86,26 @@ async def register(engine: OnEngine, principal: Remote, body: Hello) -> Welcome:
 
 
 @router.post("/claim")
-async def claim(request: Request, remotes: InRemotes, principal: Remote, body: ClaimRequest) -> Response:
+async def claim(
+    request: Request, context: InContext, remotes: InRemotes, principal: Remote, body: ClaimRequest
+) -> Response:
     """Lease tasks. With `wait` the answer comes when there are some, or after so many seconds."""
+
+    async def claimed() -> Claim:
+        # Asked anew each time: what a revoked worker gave back must not be leased to it again.
+        if not await context.keys.in_force(principal.key_id, fresh=True):
+            raise _ended()
+        return await _claimed(remotes, body)
+
     known = await remotes.known(body.worker_id, principal.name)
     async with known.claiming:
-        found = await _claimed(remotes, body)
+        found = await claimed()
         end = time.monotonic() + body.wait
         listener = remotes.engine.dispatch.listen((Bell.WORK,))
         try:
             while not found.tasks and time.monotonic() < end and not await request.is_disconnected():
                 await listener.wait(min(LOOK_EVERY, end - time.monotonic()))
-                found = await _claimed(remotes, body)
+                found = await claimed()
         finally:
             listener.close()
     permits = await remotes.permits.give(found.tasks, principal.name)
@@ -204,8 +213,12 @@ async def bells(
         if rung or time.monotonic() >= end:
             return BellsAnswer(bells=sorted(rung))
         if not await context.keys.in_force(principal.key_id):
-            raise KeyRefused("the key is not in force any more", hint="`reel workers register` makes another")
+            raise _ended()
     return BellsAnswer(bells=[])
+
+
+def _ended() -> KeyRefused:
+    return KeyRefused("the key is not in force any more", hint="`reel workers register` makes another")
 
 
 @router.post("/leave")

@@ -27,6 +27,9 @@ def serve(
     tls_cert: Certificate = None,
     tls_key: CertificateKey = None,
     insecure: Insecure = False,
+    keeper: Annotated[
+        bool, typer.Option(help="Also run the keeper's loop, as remote workers need one; of several, one works.")
+    ] = True,
 ) -> None:
     """Serve the HTTP API until stopped. The first start makes an admin key and says where it is.
 
@@ -44,4 +47,4 @@ def serve(
     set_up_logging(settings)
     from reelstate.cli.serving import serve_alone  # noqa: PLC0415 - what serves is slow to load
 
-    asyncio.run(serve_alone(settings, insecure=insecure))
+    asyncio.run(serve_alone(settings, insecure=insecure, keeper=keeper))

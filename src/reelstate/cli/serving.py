@@ -12,7 +12,7 @@ from pathlib import Path
 from reelstate.api.app import create_app
 from reelstate.api.server import Server, is_loopback, listening, url_of
 from reelstate.api.signin import sign_in_url
-from reelstate.app import open_engine
+from reelstate.app import keeper_for, open_engine
 from reelstate.cli.application import pipelines_of
 from reelstate.cli.process import say, stopping_signals, waiting_for
 from reelstate.cli.session import operator
@@ -22,7 +22,7 @@ from reelstate.services.keys import Keys, Scope
 from reelstate.stores.sqlite.address import database_path
 
 
-async def serve_alone(settings: Settings, *, insecure: bool) -> None:
+async def serve_alone(settings: Settings, *, insecure: bool, keeper: bool = True) -> None:
     """Serve until a signal says to stop."""
     url = settings.database_url
     with closing(listening(settings, insecure=insecure)) as made:
@@ -31,7 +31,13 @@ async def serve_alone(settings: Settings, *, insecure: bool) -> None:
             loop = asyncio.get_running_loop()
             for number in stopping_signals():
                 loop.add_signal_handler(number, server.stop)
-            await server.serve([made])
+            keeping = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
+            try:
+                await server.serve([made])
+            finally:
+                if keeping is not None:
+                    keeping.cancel()
+                    await asyncio.gather(keeping, return_exceptions=True)
     say("the server has stopped")
 
 

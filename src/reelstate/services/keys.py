@@ -180,9 +180,9 @@ class Keys:
             raise KeyRefused("the key is not in force", hint="ask an admin for one: `reel keys create`")
         return known.key
 
-    async def in_force(self, key_id: str) -> bool:
-        """Whether a key that was authenticated earlier still is: for answers that take long."""
-        return await self._known(key_id) is not None
+    async def in_force(self, key_id: str, *, fresh: bool = False) -> bool:
+        """Whether a key that was authenticated earlier still is: for answers that take long, or may not be late."""
+        return await (self._read(key_id) if fresh else self._known(key_id)) is not None
 
     async def open_code(self, key: Key, *, lifetime: float = CODE_LIFETIME) -> str:
         """A code that can be traded once for a session with what this key may do."""

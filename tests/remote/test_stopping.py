@@ -1,0 +1,33 @@
+"""What stops a remote worker, or what it runs, and how soon."""
+
+import time
+
+from reelstate.core.machine import JobStatus, TaskStatus
+from tests.remote.outpost import TASKS, Outpost
+
+SOON = 5.0
+
+
+async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost: Outpost) -> None:
+    outpost.app = TASKS
+    fleet = outpost.fleet
+    await outpost.serve()
+    far = await outpost.worker("far", heartbeat=60.0, worker_concurrency=2)
+    first = await fleet.submit("long", work=[{"gate": "never"}])
+    await fleet.sees(lambda: len(fleet.runs(job=first)) == 1, "a run has started")
+    began = time.monotonic()
+    await fleet.engine.cancel(first, reason="enough")
+    await fleet.sees(lambda: len(fleet.runs("stopped", job=first)) == 1, "the run is stopped", SOON)
+    assert time.monotonic() - began < SOON  # long before the next heartbeat
+
+    second = await fleet.submit("long", work=[{"gate": "never"}])
+    await fleet.sees(lambda: len(fleet.runs(job=second)) == 1, "a run has started")
+    assert fleet.reel("workers", "revoke", "far") == {"name": "far", "keys": 1, "released": 1}
+    revoked = time.monotonic()
+    await fleet.sees(lambda: len(fleet.runs("stopped", job=second)) == 1, "the run is stopped", 2 * SOON)
+    assert await far.ended(2 * SOON) == 1
+    assert time.monotonic() - revoked < 2 * SOON
+    assert "not in force" in far.log
+    (task,) = await fleet.tasks(second, stage="work")
+    assert (task.status, task.attempt) == (TaskStatus.READY, 0)
+    assert (await fleet.engine.job(second)).job.status is JobStatus.PROCESSING
