@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -131,15 +130,15 @@ def built_in(settings: Settings) -> list[Pipeline]:
         return [transcode_pipeline(studio_of(settings))]
     from reelstate.remote.files import HttpFiles, HttpSource  # noqa: PLC0415 - httpx is slow to load
 
-    files = HttpFiles(server_of(settings))
+    files = HttpFiles(settings.server_url)
     return [transcode_pipeline(studio_of(settings, storage=files, served=HttpSource(files)))]
 
 
-def server_of(settings: Settings, *, patience: float = math.inf) -> Server:
+def _server(settings: Settings) -> Server:
     """The server that a remote worker works for."""
     from reelstate.remote.server import Server  # noqa: PLC0415 - httpx is slow to load
 
-    return Server(settings.server_url, _server_key(settings), patience=patience)
+    return Server(settings.server_url, _server_key(settings), patience=settings.database_patience)
 
 
 def _server_key(settings: Settings) -> str:
@@ -185,8 +184,8 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
     from reelstate.remote.bells import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
     from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
 
-    server, holdings = server_of(settings, patience=settings.database_patience), Holdings({})
-    connect = connecting(lambda: server_of(settings, patience=settings.database_patience), holdings)
+    server, holdings = _server(settings), Holdings({})
+    connect = connecting(lambda: _server(settings), holdings)
     terms = terms_of(settings)
     if settings.poll == DEFAULTS.poll:
         terms = replace(terms, poll=REMOTE_POLL)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import math
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,7 +21,7 @@ from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.keys import attributes, checked
 from reelstate.artifacts.stored import CHUNK, Listed, Stored, digest_of, stored, verified
 from reelstate.core.errors import LeaseLost, NotFound, PermitExpired, StorageDenied, StorageMissing
-from reelstate.remote.server import PAST_THE_END, Body, Server, ServerUnavailable
+from reelstate.remote.server import PAST_THE_END, Body, HttpPermit, ServerUnavailable
 from reelstate.remote.wire import ListedFiles, StoredFile
 from reelstate.worker.permit import current_permit
 
@@ -29,13 +31,8 @@ PARTIAL: Final = 206
 
 
 class HttpFiles:
-    def __init__(self, server: Server, permit: Callable[[], str] = current_permit) -> None:
-        self._server = server
-        self._permit = permit
-
-    @property
-    def url(self) -> str:
-        return self._server.url
+    def __init__(self, url: str) -> None:
+        self.url = url
 
     async def put_file(self, key: str, path: Path, *, ours: bool = True) -> Stored:  # noqa: ARG002 - always sent
         with folder_faults(str(path)):
@@ -60,7 +57,7 @@ class HttpFiles:
         span = {"Range": f"bytes={start}-{end}"} if start or length is not None else {}
 
         async def call() -> bytes:
-            async with self._server.stream(place, permit=self._permit(), headers=span) as response:
+            async with _stream(place, span) as response:
                 return b"" if response.status_code == PAST_THE_END else await response.aread()
 
         data: bytes = await self._patiently(place, call)
@@ -90,7 +87,7 @@ class HttpFiles:
 
     async def _go_on(self, place: str, download: _Download) -> None:
         span = {"Range": f"bytes={download.size}-"} if download.size else {}
-        async with self._server.stream(place, permit=self._permit(), headers=span) as response:
+        async with _stream(place, span) as response:
             if response.status_code != PAST_THE_END:
                 await download.take(response)
 
@@ -105,14 +102,15 @@ class HttpFiles:
 
     async def length(self, place: str) -> int:
         """How many bytes there are at a place."""
-        answer = await self._patiently(place, lambda: self._server.head(place, permit=self._permit()))
+        answer = await self._patiently(place, lambda: _permit().server.head(place, permit=_permit().text))
         return int(answer.headers["content-length"])
 
     async def exists(self, key: str) -> bool:
         return await self.size(key) is not None
 
     async def list(self, prefix: str) -> AsyncIterator[Listed]:
-        answer = await self._server.get("/files", ListedFiles, permit=self._permit(), prefix=checked(prefix))
+        permit = _permit()
+        answer = await permit.server.get("/files", ListedFiles, permit=permit.text, prefix=checked(prefix))
         for each in answer.files:
             yield Listed(each.key, each.size, each.modified)
 
@@ -132,7 +130,8 @@ class HttpFiles:
         }
 
         async def call() -> StoredFile:
-            return await self._server.put(_place(new.key), body, StoredFile, permit=self._permit(), headers=headers)
+            permit = _permit()
+            return await permit.server.put(_place(new.key), body, StoredFile, permit=permit.text, headers=headers)
 
         answer: StoredFile = await self._patiently(new.key, call)
         return verified(Stored(answer.key, answer.size, answer.sha256), new.sha256)
@@ -140,7 +139,7 @@ class HttpFiles:
     async def _patiently(self, place: str, call: Callable[[], Any]) -> Any:
         """A permit that has just ended is renewed by the next heartbeat; a lost lease ends this run in a moment."""
         try:
-            return await self._server.patiently(f"waiting for the server to take or give {place}", _retrying(call))
+            return await _permit().server.patiently(f"{place} waits for the server", _retrying(call), math.inf)
         except NotFound as error:
             raise StorageMissing(error.message, hint=error.hint) from error
         except LeaseLost as error:
@@ -210,6 +209,19 @@ async def _chunks(path: Path) -> AsyncIterator[bytes]:
                 yield chunk
         finally:
             file.close()
+
+
+def _permit() -> HttpPermit:
+    """The permit of the run that asks: it says which files, and from whom."""
+    permit = current_permit()
+    if not isinstance(permit, HttpPermit):
+        raise StorageDenied("no run asks for it", hint="a remote worker reaches files from within a run alone")
+    return permit
+
+
+def _stream(place: str, headers: dict[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
+    permit = _permit()
+    return permit.server.stream(place, permit=permit.text, headers=headers)
 
 
 def _place(key: str) -> str:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from reelstate.core.errors import PermitExpired, PermitRefused, WorkerUnknown
@@ -22,7 +23,7 @@ from reelstate.core.model import (
     Report,
     Verdict,
 )
-from reelstate.remote.server import KeyNotAccepted, Server
+from reelstate.remote.server import HttpPermit, KeyNotAccepted, Server
 from reelstate.remote.wire import (
     PROTOCOL,
     ClaimAnswer,
@@ -72,18 +73,21 @@ class HttpLink:
     async def register(self, name: str, **options: Any) -> int:  # noqa: ARG002 - the name is that of the key
         self._permits.clear()
         options["capabilities"] = sorted(options["capabilities"])
-        welcome = await self._server.ask("/register", Hello(protocol=PROTOCOL, **options), Welcome)
+        welcome = await self._server.ask("/register", lambda: Hello(protocol=PROTOCOL, **options), Welcome)
         self._holdings.worker_id = welcome.worker_id
         logger.info("registered as %s with a server of release %s", welcome.name, welcome.software)
         return welcome.worker_id
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
-        request = ClaimRequest(worker_id=worker_id, limit=limit, known=self._known(), **options)
-        self._holdings.unsure = True
+        def request() -> ClaimRequest:
+            known = self._known()
+            self._holdings.unsure = True
+            return ClaimRequest(worker_id=worker_id, limit=limit, known=known, **options)
+
         with _forgotten_when_refused(worker_id):
             answer = await self._server.ask("/claim", request, ClaimAnswer)
         self._holdings.unsure = False
-        claim = answer.claim()
+        claim = answer.claim(partial(HttpPermit, server=self._server))
         for task in claim.tasks:
             if task.permit is not None:
                 self._permits[task.key, task.token] = task.permit
@@ -94,9 +98,11 @@ class HttpLink:
         return [(*key, token) for key, token in list(self._permits)] if self._holdings.unsure else None
 
     async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
-        told = [ProgressItem.of(item, self._permit(item)) for item in items]
+        def request() -> ReportRequest:
+            told = [ProgressItem.of(item, self._permit(item)) for item in items]
+            return ReportRequest(worker_id=worker_id, items=told)
+
         silent = all(item == Progress(key=item.key, token=item.token) for item in items)
-        request = ReportRequest(worker_id=worker_id, items=told)
         with _forgotten_when_refused(worker_id):
             answer = await self._server.ask("/heartbeat" if silent else "/progress", request, ReportAnswer)
         for item, renewed in zip(items, answer.permits, strict=True):
@@ -107,21 +113,27 @@ class HttpLink:
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         async def send(batch: Sequence[Completion]) -> VerdictAnswer:
-            told = CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
+            def told() -> CompleteRequest:
+                return CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
+
             return await self._server.ask("/complete", told, VerdictAnswer, seconds=CHECKED)
 
         return await self._delivered(items, send)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
         async def send(batch: Sequence[Failure]) -> VerdictAnswer:
-            told = FailRequest(items=[FailureItem.of(each, self._permit(each)) for each in batch])
+            def told() -> FailRequest:
+                return FailRequest(items=[FailureItem.of(each, self._permit(each)) for each in batch])
+
             return await self._server.ask("/fail", told, VerdictAnswer)
 
         return await self._delivered(items, send)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         async def send(batch: Sequence[Release]) -> VerdictAnswer:
-            told = ReleaseRequest(items=[ReleaseItem.of(each, self._permit(each)) for each in batch])
+            def told() -> ReleaseRequest:
+                return ReleaseRequest(items=[ReleaseItem.of(each, self._permit(each)) for each in batch])
+
             return await self._server.ask("/release", told, VerdictAnswer)
 
         return await self._delivered(items, send)
@@ -139,8 +151,8 @@ class HttpLink:
         actor: str,  # noqa: ARG002 - the server knows who speaks
         reason: str | None = None,
     ) -> bool:
-        request = LeaveRequest(worker_id=worker_id, reason=reason)
-        return (await self._server.ask("/leave", request, LeaveAnswer)).changed
+        answer = await self._server.ask("/leave", lambda: LeaveRequest(worker_id=worker_id, reason=reason), LeaveAnswer)
+        return answer.changed
 
     def _permit(self, item: Progress | Completion | Failure | Release) -> str:
         permit = self._permits.get((item.key, item.token))

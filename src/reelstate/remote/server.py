@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final, TypeVar
@@ -30,6 +31,7 @@ from reelstate.core.errors import (
     WorkerRefused,
     WorkerUnknown,
 )
+from reelstate.core.model import Permit
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX
 from reelstate.stores.patience import Patience
 
@@ -40,6 +42,7 @@ BUSY: Final = 429
 OWN_FAULT: Final = 500
 CONFLICT: Final = 409
 PAST_THE_END: Final = 416
+_KEY: Final = re.compile(r"[!-~]+", re.ASCII)
 Body = bytes | Callable[[], Any] | None
 """Bytes, or what gives an iterator over them anew for each try."""
 
@@ -56,6 +59,8 @@ class Server:
     """Belongs to the event loop that first asks through it."""
 
     def __init__(self, url: str, key: str, *, patience: float = math.inf) -> None:
+        if not _KEY.fullmatch(key):
+            raise InvalidRequest("server_key", "it is no key", hint="it reads reel_<id>_<secret>, in one line")
         self.url = url.rstrip("/")
         self._key = key
         self._patience = patience
@@ -77,10 +82,13 @@ class Server:
             await self._made.aclose()
             self._made = None
 
-    async def ask(self, path: str, body: BaseModel, answer: type[M], *, seconds: float = ANSWER) -> M:
-        """Send a message and give the answer; a conflict answers too, item by item."""
-        data = body.model_dump_json(exclude_defaults=True).encode()
-        return _message(await self._answered("POST", path, data, seconds=seconds), answer)
+    async def ask(self, path: str, message: Callable[[], BaseModel], answer: type[M], *, seconds: float = ANSWER) -> M:
+        """Send a message and give the answer; a conflict answers too, item by item. Each try tells what holds then."""
+
+        def body() -> bytes:
+            return message().model_dump_json(exclude_defaults=True).encode()
+
+        return _message(await self._answered("POST", path, body, seconds=seconds), answer)
 
     async def get(self, path: str, answer: type[M], *, permit: str = "", seconds: float = ANSWER, **query: Any) -> M:
         given = {name: value for name, value in query.items() if value is not None}
@@ -117,9 +125,9 @@ class Server:
                 raise ServerUnavailable(f"the storage answers {response.status_code}", hint="it is tried again")
             yield response
 
-    async def patiently(self, doing: str, call: Callable[[], Any]) -> Any:
+    async def patiently(self, doing: str, call: Callable[[], Any], seconds: float | None = None) -> Any:
         """Try until it works, while only the server's absence stands in the way."""
-        patience = Patience(self._patience)
+        patience = Patience(self._patience if seconds is None else seconds)
         while True:
             try:
                 return await call()
@@ -167,6 +175,16 @@ def _faults(url: str) -> Iterator[None]:
     except httpx.TransportError as error:
         said = str(error) or type(error).__name__
         raise ServerUnavailable(f"{url}: {said}", hint="is `reel serve` there, and the way to it?") from error
+
+
+class HttpPermit(Permit):
+    """A permit, and the server that it is good for."""
+
+    __slots__ = ("server",)
+
+    def __init__(self, text: str, server: Server) -> None:
+        super().__init__(text)
+        self.server = server
 
 
 def _message(response: httpx.Response, answer: type[M]) -> M:

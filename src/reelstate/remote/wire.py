@@ -6,7 +6,7 @@ can't be said wrongly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
@@ -116,8 +116,9 @@ class ClaimAnswer(Message):
             suspects_waiting=claim.suspects_waiting,
         )
 
-    def claim(self) -> Claim:
-        return Claim([_task(words, self.jobs[words.key[0]]) for words in self.tasks], self.suspects_waiting)
+    def claim(self, permit: Callable[[str], Permit]) -> Claim:
+        tasks = [_task(words, self.jobs[words.key[0]], permit(words.permit)) for words in self.tasks]
+        return Claim(tasks, self.suspects_waiting)
 
 
 def _task_words(task: ClaimedTask, permit: str) -> TaskWords:
@@ -136,7 +137,7 @@ def _task_words(task: ClaimedTask, permit: str) -> TaskWords:
     )
 
 
-def _task(words: TaskWords, job: JobWords) -> ClaimedTask:
+def _task(words: TaskWords, job: JobWords, permit: Permit) -> ClaimedTask:
     return ClaimedTask(
         key=TaskKey(*words.key),
         token=words.token,
@@ -150,7 +151,7 @@ def _task(words: TaskWords, job: JobWords) -> ClaimedTask:
         stage_name=words.stage,
         spec=job.spec,
         strict_lease=words.strict_lease,
-        permit=Permit(words.permit),
+        permit=permit,
     )
 
 

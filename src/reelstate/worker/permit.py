@@ -14,7 +14,6 @@ def carry(permit: Permit | None) -> None:
     _CURRENT.set(permit)
 
 
-def current_permit() -> str:
-    """The newest text of it; nothing outside of a remote worker's run."""
-    permit = _CURRENT.get()
-    return "" if permit is None else permit.text
+def current_permit() -> Permit | None:
+    """None outside of a remote worker's run."""
+    return _CURRENT.get()

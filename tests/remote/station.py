@@ -1,0 +1,52 @@
+"""A remote worker inside the test, at the other end of a line that the test can cut."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import reelstate as rs
+from reelstate.app import remote_worker
+from reelstate.config import Settings
+from reelstate.services.keys import Scope
+from reelstate.worker.loop import Worker
+from tests.api.served import Served
+from tests.remote.line import Line
+
+QUICK = Settings(poll=0.2, heartbeat=0.3, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg")
+
+
+def settings_for(key: str, line: Line, folder: Path, **options: Any) -> Settings:
+    return replace(QUICK, server_url=line.url, server_key=key, scratch=str(folder), **options)
+
+
+async def key_of(api: Served, name: str) -> str:
+    return (await api.context.keys.create(name, scopes=[Scope.WORKER], actor="operator:test")).text
+
+
+@asynccontextmanager
+async def line_to(api: Served) -> AsyncIterator[Line]:
+    port = urlsplit(api.url).port
+    assert port
+    async with Line.to(port) as line:
+        yield line
+
+
+@asynccontextmanager
+async def working(pipelines: Sequence[rs.Pipeline], settings: Settings) -> AsyncIterator[Worker]:
+    """A remote worker that runs until the block is left."""
+    async with remote_worker(pipelines, settings) as worker:
+        running = asyncio.create_task(worker.run())
+        registered = asyncio.create_task(worker.registered.wait())
+        await asyncio.wait([running, registered], timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            yield worker
+        finally:
+            registered.cancel()
+            worker.stop()
+            await asyncio.wait_for(running, 30)

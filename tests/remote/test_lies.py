@@ -1,0 +1,137 @@
+"""A remote worker that lies about a film is found out, and what is refused counts as a failed attempt."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reelstate as rs
+from reelstate.app import built_in
+from reelstate.core.machine import JobStatus
+from reelstate.services.engine import Engine
+from reelstate.services.watch import AT_REST
+from tests.api.served import Served, served
+from tests.engines import engine_at
+from tests.media.films import Stream, altered, film, profile
+from tests.remote.line import Line
+from tests.remote.station import key_of, line_to, settings_for, working
+
+Json = Any
+PATIENCE = 90.0
+LIES = {
+    "plan": "comes to something else",
+    "fetch": "was not brought by this run",
+    "audio": "is not a file of this run",
+    "encode": "was not sent as it is told",
+    "package": "comes to something else",
+    "verify": "has other bytes than were recorded",
+    "publish": "comes to something else",
+}
+"""What each stage is refused for."""
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'reelstate.db'}"
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[Engine]:
+    (graph,) = [altered(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
+    async with engine_at(database_url, graphs=[graph]) as engine:
+        yield engine
+
+
+@pytest.fixture
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house")}
+    async with served(engine, database_url, **places) as made:
+        yield made
+
+
+@pytest.fixture
+async def line(api: Served) -> AsyncIterator[Line]:
+    async with line_to(api) as line:
+        yield line
+
+
+def changed(stage: str, result: Json) -> Json:
+    """A lie about what a stage came to."""
+    lie = json.loads(json.dumps(result))
+    match stage:
+        case "plan":
+            lie["rungs"][0]["name"] = "../../escaped"
+        case "fetch":
+            lie["source"] = "0" * 64
+        case "audio":
+            lie["key"] = "versions/1/audio/0/1/audio.mp4"
+        case "encode":
+            lie["rungs"]["90p"]["size"] += 1
+        case "package":
+            lie["frames"] += 1
+        case "publish":
+            lie["master"] = "versions/1/master.m3u8"
+    return lie
+
+
+def lying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
+    """The same stages, each of which lies at its first run; that of `verify` only says that all is well."""
+
+    def once(name: str, call: Callable[[rs.Run], Awaitable[Json]]) -> Callable[[rs.Run], Awaitable[Json]]:
+        async def run(task: rs.Run) -> Json:
+            if name == "verify" and task.token == 1:
+                damage()
+                return {"files": 1, "bytes": 1}
+            result = await call(task)
+            return changed(name, result) if task.token == 1 else result
+
+        return run
+
+    made = rs.Pipeline(pipeline.name)
+    for spec in pipeline.graph.stages:
+        given = {name: getattr(spec, name) for name in ("name", "after", "phase", "each", "needs", "required")}
+        made.stage(**given)(once(spec.name, pipeline.handlers[spec.name].call))
+    return made
+
+
+async def test_no_lie_counts(api: Served, engine: Engine, line: Line, tmp_path: Path) -> None:
+    source = film(tmp_path / "film.mp4", 2)
+    settings = replace(
+        settings_for(await key_of(api, "liar"), line, tmp_path / "far"), worker_capabilities="", encode_threads=1
+    )
+    media, kept = tmp_path / "media", {}
+
+    def damage() -> None:
+        """A chunk that was stored well goes bad; it is mended after that."""
+        (chunk,) = media.glob("versions/*/encode/0/2/90p.mp4")
+        kept[chunk] = chunk.read_bytes()
+        chunk.write_bytes(kept[chunk][:-1] + b"?")
+
+    (pipeline,) = built_in(settings)
+    job = (await engine.submit("transcode", {"source": str(source), "profile": profile()})).job_id
+    async with working([lying(pipeline, damage)], settings):
+        async with asyncio.timeout(PATIENCE):
+            while (detail := await engine.job(job)).job.status not in AT_REST:
+                (verified,) = (await engine.tasks(job, stage="verify")).items or [None]
+                if kept and verified is not None and verified.error:
+                    for chunk, data in kept.items():
+                        chunk.write_bytes(data)
+                await engine.orchestrate()
+                await asyncio.sleep(0.05)
+    assert detail.job.status is JobStatus.COMPLETED, detail.job.error
+    stream = Stream(media, detail)
+    assert {len(frames) for frames in stream.played().values()} == {50}
+    events = (await engine.history(job, limit=5000)).items
+    names = [stage.name for stage in detail.stages]
+    refused: dict[str, list[str]] = {}
+    for event in events:
+        if event.target == "error" and event.stage is not None:
+            refused.setdefault(names[event.stage], []).append(json.dumps(event.data))
+    assert {name: all(LIES[name] in each for each in said) for name, said in refused.items()} == dict.fromkeys(
+        LIES, True
+    )
+    assert not (media / "escaped").exists()

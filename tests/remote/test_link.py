@@ -1,0 +1,161 @@
+"""A worker at the end of a bad line: answers are lost, the line is cut, permits end, and nothing is done twice."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+import reelstate as rs
+from reelstate.core.errors import InvalidRequest, WorkerRefused
+from reelstate.core.model import JobDetail
+from reelstate.remote.server import KeyNotAccepted, Server, checked_server
+from reelstate.services.engine import Engine
+from tests.api.served import Served, served
+from tests.engines import engine_at
+from tests.remote.far import remotes
+from tests.remote.line import Line
+from tests.remote.station import key_of, line_to, settings_for, working
+from tests.worker.crew import until
+
+PARTS = 12
+cut = rs.Pipeline("cut")
+gates: list[asyncio.Event] = []
+started: list[int] = []
+waiting: list[int] = []
+
+
+@cut.stage(each="spec.parts")
+async def piece(task: rs.Run) -> int:
+    started.append(task.part)
+    await task.progress(50, "half", checkpoint={"at": task.part})
+    task.log(f"part {task.part}")
+    if task.spec.get("wait"):
+        waiting.append(task.part)
+        await gates[0].wait()
+    return task.part * 2
+
+
+@cut.stage(after=piece)
+async def whole(task: rs.Run) -> int:
+    return sum([each async for each in task.results(piece)])
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'reelstate.db'}"
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[Engine]:
+    gates[:] = [asyncio.Event()]
+    started.clear()
+    waiting.clear()
+    async with engine_at(database_url, graphs=[cut.graph]) as engine:
+        yield engine
+
+
+@pytest.fixture
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(engine, database_url, storage_url=str(tmp_path / "media")) as made:
+        yield made
+
+
+@pytest.fixture
+async def line(api: Served) -> AsyncIterator[Line]:
+    async with line_to(api) as line:
+        yield line
+
+
+async def once_each(engine: Engine, detail: JobDetail) -> None:
+    """Every task was claimed once and came to its end once."""
+    assert detail.outputs == {"whole": sum(2 * part for part in range(PARTS))}
+    tasks = (await engine.tasks(detail.job.id)).items
+    assert {(task.token, task.attempt, task.lost) for task in tasks} == {(1, 1, 0)}
+    assert sorted(started) == list(range(PARTS))
+    lines = (await engine.logs(detail.job.id)).items
+    assert sorted(line.message for line in lines) == sorted(f"part {part}" for part in range(PARTS))
+
+
+@pytest.mark.parametrize("verb", ["register", "claim", "progress", "complete", "results"])
+async def test_an_answer_that_is_lost_costs_nothing(
+    verb: str, api: Served, engine: Engine, line: Line, tmp_path: Path
+) -> None:
+    line.lose = f"/api/worker/{verb}".encode()
+    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=4)
+    job = await engine.submit("cut", {"parts": list(range(PARTS))})
+    async with working([cut], settings):
+        detail = await engine.wait(job.id, timeout=30)
+    assert line.lost.is_set()
+    await once_each(engine, detail)
+
+
+async def test_a_line_that_is_cut_for_a_while_delays_what_is_done_and_loses_none_of_it(
+    api: Served, engine: Engine, line: Line, tmp_path: Path
+) -> None:
+    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=PARTS)
+    async with working([cut], settings) as worker:
+        job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
+        await until(lambda: len(waiting) == PARTS)
+        line.cut = True
+        line.hang_up()
+        gates[0].set()
+        await until(lambda: not worker.running)
+        assert (await engine.job(job.id)).stages[0].done == 0
+        line.cut = False
+        detail = await engine.wait(job.id, timeout=30)
+    await once_each(engine, detail)
+
+
+async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_is_told(
+    api: Served, engine: Engine, line: Line, tmp_path: Path
+) -> None:
+    permits = remotes(api).permits
+    permits._lifetime = -1.0
+    settings = settings_for(await key_of(api, "far"), line, tmp_path, heartbeat=30.0, worker_concurrency=PARTS)
+    async with working([cut], settings):
+        job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
+        await until(lambda: len(waiting) == PARTS)
+        permits._lifetime = 3600.0
+        gates[0].set()
+        detail = await engine.wait(job.id, timeout=30)
+    await once_each(engine, detail)
+
+
+async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: Line, tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="server_key"):
+        Server(line.url, "two\nlines")
+    for key in ("reel_nothing", (await key_of(api, "far"))[:-1] + "x"):
+        with pytest.raises(KeyNotAccepted) as refused:
+            async with working([cut], settings_for(key, line, tmp_path)):
+                pass
+        assert refused.value.hint
+    assert await api.engine.workers() == []
+
+
+async def test_a_worker_without_a_pipeline_of_the_house_is_refused(api: Served, line: Line, tmp_path: Path) -> None:
+    strange = rs.Pipeline("strange")
+    strange.stage(name="only")(piece)
+    with pytest.raises((InvalidRequest, WorkerRefused), match="strange"):
+        async with working([strange], settings_for(await key_of(api, "far"), line, tmp_path)):
+            pass
+
+
+@pytest.mark.parametrize("url", ["http://10.1.2.3:8700", "http://reel.example.org", "http://[::ffff:10.0.0.1]/"])
+def test_a_key_is_not_sent_in_the_clear(url: str) -> None:
+    with pytest.raises(InvalidRequest, match="in the clear"):
+        checked_server(url)
+    assert checked_server(url, insecure=True) == url
+    assert checked_server("https://reel.example.org")
+    assert checked_server("http://127.0.0.1:8700")
+
+
+@pytest.mark.parametrize("url", ["reel.example.org", "ftp://a", "https://", "https://user:pw@host"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(InvalidRequest, match="server_url"):
+        checked_server(url)
+
+
+def test_the_key_is_not_part_of_what_a_server_says_of_itself() -> None:
+    server = Server("https://reel.example.org", "reel_secret")
+    assert "secret" not in repr(server) + repr(rs.Settings(server_key="reel_secret"))
