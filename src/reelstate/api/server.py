@@ -19,6 +19,7 @@ from reelstate.config import DEFAULTS, Settings
 from reelstate.core.errors import InvalidRequest
 
 logger = logging.getLogger("reelstate.server")
+BACKLOG: Final = 2048
 LOOK_EVERY: Final = 15.0
 """Seconds. A connection that was quiet at two looks has had no request for so long, and is closed."""
 
@@ -114,6 +115,7 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen(BACKLOG)  # whoever comes before the first request is taken waits, and is not refused
     except BaseException:
         made.close()
         raise

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from reelstate.api.auth import Admin
 from reelstate.api.body import JsonRoute
-from reelstate.api.context import InContext, OnEngine
+from reelstate.api.context import OnEngine
 from reelstate.api.errors import problems
 from reelstate.api.operations import Why
 from reelstate.api.schemas import WorkerDocument
@@ -36,12 +36,10 @@ class Changed(BaseModel):
 class Disabled(BaseModel):
     name: str
     released: int = Field(description="Tasks that were given back, uncharged.")
-    revoked: list[str] = Field(description="Keys of that name that ended.")
 
 
-class Revoked(BaseModel):
-    name: str
-    revoked: list[str] = Field(description="Keys of that name that ended.")
+class Revoked(Disabled):
+    revoked: int = Field(description="Keys that ended.")
 
 
 @router.get("", response_model=list[WorkerDocument])
@@ -65,21 +63,17 @@ async def enable(engine: OnEngine, principal: Admin, name: Name, body: Why | Non
 
 
 @router.post("/{name}/disable", response_model=Disabled)
-async def disable(
-    engine: OnEngine, context: InContext, principal: Admin, name: Name, body: Why | None = None
-) -> Document:
+async def disable(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
     """Refuse work to a name, now and after a restart; what its workers run is given to others, its keys end."""
     await _require(engine, name)
-    released = await engine.disable(name, actor=principal.actor, reason=_reason(body))
-    revoked = await context.keys.revoke_named(name, actor=principal.actor)
-    return {"name": name, "released": released, "revoked": revoked}
+    return {"name": name, "released": await engine.disable(name, actor=principal.actor, reason=_reason(body))}
 
 
 @router.post("/{name}/revoke", response_model=Revoked)
-async def revoke(context: InContext, principal: Admin, name: Name) -> Document:
-    """End the keys of a name; remote workers that use them are refused within five seconds."""
-    revoked = await context.keys.revoke_named(name, actor=principal.actor)
-    return {"name": name, "revoked": revoked}
+async def revoke(engine: OnEngine, principal: Admin, name: Name) -> Document:
+    """End the keys of remote workers of a name, who are refused within five seconds; what they run is given back."""
+    revoked, released = await engine.revoke(name, actor=principal.actor)
+    return {"name": name, "revoked": revoked, "released": released}
 
 
 async def _require(engine: Engine, name: str) -> None:

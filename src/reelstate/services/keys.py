@@ -158,17 +158,6 @@ class Keys:
             raise NotFound("key", key_id, hint="`reel keys` lists those that there are")
         return self._changed(key_id, revoked)
 
-    async def revoke_named(self, name: str, *, actor: str) -> list[str]:
-        """End every key of a name, as those of a worker; gives their ids."""
-
-        async def flow(transaction: Transaction) -> list[str]:
-            return [row[0] for row in await transaction.run("keys_revoke", id=None, name=name, actor=actor)]
-
-        revoked = await self._store.write(flow)
-        for key_id in revoked:
-            self._cache.pop(key_id, None)
-        return revoked
-
     async def authenticate(self, text: str, kind: Kind = Kind.KEY) -> Key:
         """The key that this text is, if it is in force."""
         match = _TEXT.fullmatch(text)

@@ -1,0 +1,165 @@
+"""The server keeps to its description: asked everything that it allows, and much that it does not."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.api.served import PLAIN, Served, served_aside
+
+LEFT_OUT = ("/signin", "/signout", "/api/worker/claim", "/api/worker/bells")
+"""The last two answer when something happens, or after a while."""
+KEPT_TO = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+FEW, MANY = 3, 50
+"""Requests of each kind to each route."""
+
+
+@pytest.fixture(scope="module")
+def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served_aside(f"sqlite:///{tmp_path_factory.mktemp('api') / 'reelstate.db'}") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def described(aside: Served) -> dict[str, Any]:
+    """The description as anybody gets it."""
+    found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False).json()
+    return found
+
+
+class Asker:
+    """Asks every route what fits its description, and what does not, and counts what comes back."""
+
+    def __init__(self, aside: Served, described: dict[str, Any], times: int) -> None:
+        self._aside = aside
+        self._schema = schemathesis.openapi.from_dict(described)
+        self._settings = settings(
+            max_examples=times,
+            database=None,
+            deadline=None,
+            derandomize=True,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        self.statuses: Counter[int] = Counter()
+
+    def ask_everything(self, mode: GenerationMode) -> None:
+        with requests.Session() as session:
+            session.trust_env = False
+            for result in self._schema.get_all_operations():
+                assert isinstance(result, Ok), result
+                if result.ok().path not in LEFT_OUT:
+                    self._ask(session, result.ok(), mode)
+
+    def _ask(self, session: requests.Session, operation: Any, mode: GenerationMode) -> None:
+        role = "worker" if operation.path.startswith("/api/worker") else "admin"
+
+        @self._settings
+        @given(case=operation.as_strategy(mode))
+        def ask(case: schemathesis.Case[Any]) -> None:
+            answer = case.call(self._aside.url, session=session, headers=self._aside.headers(role))
+            case.validate_response(answer, checks=KEPT_TO)
+            self.statuses[answer.status_code] += 1
+
+        with suppress(Unsatisfiable):  # a route without any input can't be sent a wrong one
+            ask()
+
+
+@pytest.mark.parametrize("mode", GenerationMode)
+def test_it_answers_as_it_is_described(aside: Served, described: dict[str, Any], mode: GenerationMode) -> None:
+    asker = Asker(aside, described, FEW)
+    asker.ask_everything(mode)
+    assert asker.statuses.total() >= 100
+    assert {200, 422} <= set(asker.statuses)
+
+
+@pytest.mark.prove
+def test_it_answers_as_it_is_described_to_thousands_of_requests(aside: Served, described: dict[str, Any]) -> None:
+    asker = Asker(aside, described, MANY)
+    for mode in GenerationMode:
+        asker.ask_everything(mode)
+    print(asker.statuses)  # noqa: T201 - what was measured
+    assert asker.statuses.total() >= 3000
+
+
+def test_everything_is_described(described: dict[str, Any]) -> None:
+    assert described["openapi"].startswith("3.1")
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            place = f"{method} {path}"
+            assert operation["description"], place
+            assert "429" in operation["responses"], place
+            if "security" in operation:
+                assert {"401", "403"} <= set(operation["responses"]), place
+            for status, answer in operation["responses"].items():
+                if status.startswith(("4", "5")) and "content" in answer and "Problem" in str(answer):
+                    assert list(answer["content"]) == ["application/problem+json"], place
+    ids = [each["operationId"] for operations in described["paths"].values() for each in operations.values()]
+    assert len(set(ids)) == len(ids)
+    assert "HTTPValidationError" not in described["components"]["schemas"]
+
+
+def test_what_is_sent_has_examples_that_are_accepted(described: dict[str, Any], aside: Served) -> None:
+    """The examples of jobs and operations can be sent as they are."""
+    bodies = ("NewJob", "NewJobs", "Why", "RequiredWhy", "Again", "Forced", "Bulk")
+    schemas = described["components"]["schemas"]
+    examples = {name: schemas[name].get("example") for name in bodies if name != "Why"}
+    assert all(examples.values())
+    job = {**examples["NewJob"], "pipeline": "simple"}
+    with httpx.Client(base_url=aside.url, headers=aside.headers("admin"), verify=PLAIN, trust_env=False) as client:
+        made = client.post("/api/v1/jobs", json=job)
+        assert made.status_code == 201
+        path = f"/api/v1/jobs/{made.json()['id']}"
+        assert client.post(f"{path}/force", json=examples["Forced"]).json()["verdict"] == "ok"
+        assert client.post("/api/v1/jobs/bulk", json=examples["Bulk"]).status_code == 409
+
+
+class Page(HTMLParser):
+    """What a browser would fetch or run on behalf of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.links += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: dict[str, Any], aside: Served) -> None:
+    answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False)
+    page = Page()
+    page.feed(answer.text)
+    assert page.links == ["/openapi.json"]
+    assert "script" not in page.tags
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    for path in described["paths"]:
+        assert path in page.text

@@ -1,0 +1,158 @@
+"""`reel serve` and `reel up` as processes: their first key, their address, how they stop."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import ssl
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import httpx
+import pytest
+
+from reelstate.api.server import listening
+from reelstate.app import open_engine
+from reelstate.config import PREFIX, Settings
+from reelstate.core.errors import InvalidRequest
+from tests.api.served import PLAIN, SETTINGS
+from tests.cli.conftest import Reel, reel
+
+__all__ = ["reel"]  # a fixture of the command line's tests
+PATIENCE = 60
+CERTIFICATE = Path(__file__).parents[1] / "media" / "certificates" / "media.test.pem"
+
+
+class Process:
+    """A command that stays, and what it has said so far."""
+
+    def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        self._process = Popen(
+            [sys.executable, "-m", "reelstate", *arguments],
+            cwd=folder,
+            env={**environment, **settings},
+            stderr=PIPE,
+            text=True,
+        )
+        self.said = ""
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Read what it says until it says this."""
+        assert self._process.stderr is not None
+        while not (match := re.search(pattern, self.said)):
+            line = self._process.stderr.readline()
+            assert line, f"it ended, and said only:\n{self.said}"
+            self.said += line
+        return match
+
+    def stop(self) -> int:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        self.said += self._process.communicate(timeout=PATIENCE)[1]
+        return self._process.returncode
+
+
+@contextmanager
+def running(folder: Path, *arguments: str, **settings: str) -> Iterator[Process]:
+    process = Process(folder, *arguments, **settings)
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+def client(url: str, key: str = "") -> httpx.Client:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.Client(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=PATIENCE)
+
+
+def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Path) -> None:
+    with running(tmp_path, "serve", "--port", "0") as server:
+        base = server.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
+        path = Path(server.until(r"it is in (\S+)")[1])
+        address = server.until(r"sign in once\S* .*(http\S+)")[1]
+        key = path.read_text().strip()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert key not in server.said
+        with client(base, key) as admin:
+            assert admin.post("/api/v1/jobs", json={"pipeline": "transcode", "spec": {}}).status_code == 201
+        with client(base) as browser:
+            assert browser.get(address).status_code == 303
+            assert browser.get("/api/v1/workers").status_code == 200
+        assert server.stop() == 0
+    assert key not in server.said
+    with running(tmp_path, "serve", "--port", "0") as again:
+        again.until("sign in once")
+        assert "made an admin key" not in again.said
+    assert path.read_text().strip() == key
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])  # noqa: S104 - they are refused
+def test_other_machines_are_not_served_without_tls(reel: Reel, host: str) -> None:
+    ended = reel("serve", "--host", host, "--port", "0")
+    assert ended.code == 1
+    assert "without TLS keys could be read on the way" in ended.words
+    assert list(reel.folder.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> None:
+    with closing(listening(SETTINGS)) as taken:
+        port = taken.getsockname()[1]
+        ended = reel("serve", "--port", port)
+        assert ended.code == 1
+        assert f"127.0.0.1:{port} can't be served on" in ended.words
+    with closing(_at_the_usual_port()), closing(listening(Settings(), elsewhere=True)) as other:
+        assert other.getsockname()[1] != Settings().serve_port
+
+
+def _at_the_usual_port() -> socket.socket:
+    """Taken by us, or by somebody else on this machine."""
+    try:
+        return listening(Settings())
+    except InvalidRequest:
+        return socket.socket()
+
+
+def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:
+    (tmp_path / "film.py").write_text(
+        "import reelstate as rs\n"
+        "cut = rs.Pipeline('cut')\n"
+        "@cut.stage()\n"
+        "async def main(task):\n"
+        "    return {'done': task.input}\n"
+    )
+    with running(tmp_path, "up", "--port", "0", "--app", "film:cut") as house:
+        base = house.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
+        key = Path(house.until(r"it is in (\S+)")[1]).read_text().strip()
+        with client(base, key) as admin:
+            made = admin.post("/api/v1/jobs", json={"pipeline": "cut"}).json()
+            asyncio.run(_rested(tmp_path, made["id"]))
+            assert admin.get(f"/api/v1/jobs/{made['id']}").json()["status"] == "completed"
+            assert admin.get("/health").json()["house"]["workers"]["offline"] == 0
+        assert house.stop() == 0
+    assert "nothing was lost" in house.said
+
+
+def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:
+    options = ("--tls-cert", str(CERTIFICATE), "--tls-key", str(CERTIFICATE), "--host", "0.0.0.0")  # noqa: S104
+    with running(tmp_path, "serve", "--port", "0", *options) as server:
+        port = server.until(r"serving https://0\.0\.0\.0:(\d+)")[1]
+        server.until("there is no key yet")
+        trusting = ssl.create_default_context(cafile=CERTIFICATE)
+        with httpx.Client(verify=trusting, trust_env=False) as browser:
+            named = {"sni_hostname": "media.test"}
+            answer = browser.get(f"https://127.0.0.1:{port}/livez", extensions=named)
+            assert (answer.status_code, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
+            assert browser.get(f"https://127.0.0.1:{port}/api/v1/jobs", extensions=named).status_code == 401
+    assert not list(tmp_path.glob("*.key"))
+
+
+async def _rested(folder: Path, job_id: int) -> None:
+    async with open_engine(f"sqlite:///{folder / 'reelstate.db'}") as engine:
+        await engine.wait(job_id, PATIENCE)
