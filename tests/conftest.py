@@ -126,6 +126,14 @@ def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 
 @pytest.fixture
+def postgres_database(postgres_server: PostgresServer, migrated_template: str) -> Iterator[str]:
+    """A migrated, empty database of the test's own, in PostgreSQL."""
+    url = postgres_server.new_database(migrated_template)
+    yield url
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
 async def engine(database_url: str, clock: FakeClock) -> AsyncIterator[Engine]:
     """An engine on each store in turn; its time is the test's."""
     async with engine_at(database_url, clock) as engine:

@@ -20,7 +20,7 @@ from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
-from reelstate.keeper import Keeper
+from reelstate.keeper import Duty, Keeper
 from reelstate.media.librarian import Librarian
 from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.studio import studio_of
@@ -59,17 +59,46 @@ def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
     )
 
 
-def dispatch_at(url: str, kind: str = "database") -> Dispatch:
+def dispatch_at(url: str, kind: str = "database", settings: Settings = DEFAULTS) -> Dispatch:
     """The wake-ups that go with the store at an address; `poll` does without any between processes."""
     if kind == "poll":
         return PollDispatch()
+    if kind in {"redis", "hybrid"}:
+        return _redis_dispatch(kind, settings)
     if kind != "database":
-        raise InvalidRequest("dispatch", f"{kind!r} is no kind of dispatch", hint="database or poll")
+        raise InvalidRequest("dispatch", f"{kind!r} is no kind of dispatch", hint="database, poll, redis or hybrid")
     if url.startswith("sqlite:"):
         return SignalDispatch(database_path(url))
     from reelstate.dispatch.notify import NotifyDispatch  # noqa: PLC0415 - its driver is slow to load
 
     return NotifyDispatch(url)
+
+
+def _redis_dispatch(kind: str, settings: Settings) -> Dispatch:
+    from reelstate.dispatch.redis import RedisDispatch, RedisUse  # noqa: PLC0415 - its driver is slow to load
+    from reelstate.redis_link import RedisTerms  # noqa: PLC0415 - same
+
+    if not settings.redis_url:
+        raise InvalidRequest(
+            "redis_url", f"dispatch {kind} needs a Redis, and none is named", hint="set REEL_REDIS_URL=redis://…"
+        )
+    terms = RedisTerms(
+        url=settings.redis_url,
+        prefix=settings.redis_prefix,
+        pool=settings.redis_pool,
+        timeout=settings.redis_timeout,
+        ca=settings.redis_ca,
+        certificate=settings.redis_cert,
+        key=settings.redis_key,
+    )
+    use = RedisUse(
+        strict=kind == "redis",
+        queue=settings.redis_queue,
+        mirror=settings.redis_mirror,
+        look_every=settings.redis_reconcile,
+        rest=settings.poll,
+    )
+    return RedisDispatch(terms, use)
 
 
 @asynccontextmanager
@@ -100,7 +129,7 @@ async def open_engine(
     declared = list(pipelines)
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
-    bells = dispatch_at(url, dispatch or chosen.dispatch)
+    bells = dispatch_at(url, dispatch or chosen.dispatch, chosen)
     engine = Engine(store, dispatch=bells, limits=limits or chosen.limits)
     try:
         if migrate:
@@ -157,7 +186,13 @@ def _server_key(settings: Settings) -> str:
 def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     """The keeper of the house, with what the library adds to its duties."""
     librarian = Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
-    return Keeper(engine, settings, librarian.duties())
+    link = getattr(engine.dispatch, "link", None)
+    if link is None:
+        return Keeper(engine, settings, librarian.duties())
+    from reelstate.locks.redis import RedisLock  # noqa: PLC0415 - its driver is slow to load
+
+    mirror = Duty("mirror", settings.redis_reconcile, engine.mirror)
+    return Keeper(engine, settings, [*librarian.duties(), mirror], lambda ttl: RedisLock(link, "keeper", ttl=ttl))
 
 
 def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> Worker:

@@ -94,6 +94,7 @@ class Connection:
     neighbours = blocking(Engine.neighbours)
     prune_workers = blocking(Engine.prune_workers)
     check = blocking(Engine.check)
+    mirror = blocking(Engine.mirror)
     cancel = blocking(Engine.cancel)
     cancel_many = blocking(Engine.cancel_many)
     retry = blocking(Engine.retry)

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from time import monotonic
@@ -56,8 +57,7 @@ class Breaker:
     @property
     def pause(self) -> float:
         """Seconds before the next trial: twice as many each time, with jitter so that a fleet does not march."""
-        longest = FIRST_PAUSE * 2.0 ** min(self._trials, 10)
-        return min(LONGEST_PAUSE, longest) * random.uniform(0.5, 1.0)
+        return _pause(self._trials)
 
     def failed(self, words: str) -> None:
         self._failures += 1
@@ -68,6 +68,11 @@ class Breaker:
         elif self.closed and self._failures >= self._threshold:
             self._opened += 1
             self._move(Circuit.OPEN)
+
+    def fail_at_once(self, words: str) -> None:
+        """Open after a failure that says enough by itself."""
+        self._failures = max(self._failures, self._threshold - 1)
+        self.failed(words)
 
     def succeeded(self) -> None:
         """Something went well; what was asked before the circuit opened says nothing of now."""
@@ -87,3 +92,13 @@ class Breaker:
     def _move(self, state: Circuit) -> None:
         self.state, self._since = state, monotonic()
         self.on_change(state)
+
+
+def pauses() -> Iterator[float]:
+    """The pauses between tries of one who has no breaker."""
+    return map(_pause, itertools.count())
+
+
+def _pause(number: int) -> float:
+    longest = FIRST_PAUSE * 2.0 ** min(number, 10)
+    return min(LONGEST_PAUSE, longest) * random.uniform(0.5, 1.0)

@@ -5,9 +5,11 @@
     orchestrate  leader    makes ready what is due
     check        leader    runs the quick invariants, tells what they find
     prune        leader    forgets instances that have been offline for long
+    mirror       leader    compares the hints in Redis with the store, where there is one
     …            leader    what others add: the library's duties are in `media/librarian.py`
 
-What a keeper does is right whoever does it and however often: each change is guarded by the row it changes.
+What a keeper does is right whoever does it and however often: each change is guarded by the row it changes. Where Redis
+is there, a lock in it decides who asks the store for the lead, so that the others need not.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from reelstate.config import Settings
-from reelstate.core.errors import StoreUnavailable
+from reelstate.core.errors import RedisUnavailable, StoreUnavailable
+from reelstate.locks.lock import Lock
 from reelstate.process_identity import is_alive, own_machine
 from reelstate.services.engine import Engine
 
@@ -63,13 +66,20 @@ def _told_to_stop() -> bool:
 
 
 class Keeper:
-    def __init__(self, engine: Engine, settings: Settings, more: Iterable[Duty] = ()) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        more: Iterable[Duty] = (),
+        lock: Callable[[float], Lock] | None = None,
+    ) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._engine = engine
         self._settings = settings
         self._lead = max(2 * settings.sweep_every, SHORTEST_LEAD)
         # Keepers are seen once a sweep, so a shorter pause than two sweeps says nothing.
         self._gap = max(settings.keeper_gap, self._lead)
+        self._lock = lock(self._lead) if lock else None
         self._leading = asyncio.Event()
         self._swept = False
         self._troubles: set[tuple[str, str]] = set()
@@ -132,6 +142,11 @@ class Keeper:
         self._troubles -= over
 
     async def _sweep(self) -> None:
+        if not await self._may_lead():
+            self._follow(leads=False)
+            self._swept = False
+            await self._bury(self._settings.sweep_limit)
+            return
         lead = await self._engine.lead(
             self.name, lead=self._lead, gap=self._gap, grace=self._settings.keeper_grace, swept=self._swept
         )
@@ -143,6 +158,16 @@ class Keeper:
         if lead.leads and not lead.grace:
             await self._reclaim(room)
         self._swept = lead.leads
+
+    async def _may_lead(self) -> bool:
+        """Whether to ask the store for the lead: a lock elsewhere spares it the question of all the others."""
+        if self._lock is None or self._lock.held:
+            return True
+        try:
+            await self._lock.release()  # one that was lost
+            return await self._lock.acquire()
+        except RedisUnavailable:
+            return True
 
     def _follow(self, *, leads: bool) -> None:
         if leads and not self.leads:
@@ -180,3 +205,5 @@ class Keeper:
         self._leading.clear()
         with contextlib.suppress(Exception):
             await asyncio.wait_for(self._engine.leave(self.name), LEAVE_PATIENCE)
+        if self._lock is not None:
+            await self._lock.release()

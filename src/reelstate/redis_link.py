@@ -33,7 +33,7 @@ LEAST_VERSION = (6, 2)
 """The first with XAUTOCLAIM."""
 FAULTS = (exceptions.RedisError, OSError, TimeoutError)
 NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-PROBE_MILLISECONDS = 1000
+PROBE = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,8 @@ class RedisLink:
             call()
 
     async def _probe(self) -> None:
-        await self.client.set(self.key("probe"), "1", px=PROBE_MILLISECONDS)
+        """Write, and by a script: what is full, a replica, or forbidden shows here."""
+        await self.client.eval(PROBE, 1, self.key("probe"))
 
 
 @asynccontextmanager

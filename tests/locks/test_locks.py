@@ -192,7 +192,8 @@ async def test_a_lock_that_is_held_holds_up_no_vacuum(postgres_url: str) -> None
     connecting = psycopg.AsyncConnection.connect(postgres_url, autocommit=True)
     async with PostgresLock(postgres_url, "job"), await connecting as connection:
         cursor = await connection.execute(
-            "SELECT backend_xid, backend_xmin FROM pg_stat_activity WHERE application_name = 'reelstate lock'"
+            "SELECT backend_xid, backend_xmin FROM pg_stat_activity"
+            " WHERE application_name = 'reelstate lock' AND state = 'idle in transaction'"
         )
         assert await cursor.fetchall() == [(None, None)]
 

@@ -19,7 +19,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus
 
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener
+from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
 from reelstate.dispatch.doorbell import Doorbell, Merged
 
 logger = logging.getLogger("reelstate.dispatch")
@@ -38,7 +38,7 @@ KEPT_ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 
-class NotifyDispatch:
+class NotifyDispatch(Unhinted):
     def __init__(self, url: str) -> None:
         self._address = _address(url)
         self._doorbell = Doorbell()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener
+from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, DispatchHealth, Listener, Unhinted
 from reelstate.dispatch.doorbell import Doorbell
 
 
-class PollDispatch:
+class PollDispatch(Unhinted):
     def __init__(self) -> None:
         self._doorbell = Doorbell()
 
@@ -23,3 +23,6 @@ class PollDispatch:
 
     def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
         return self._doorbell.listen(bells)
+
+    def health(self) -> DispatchHealth:
+        return DispatchHealth("poll")

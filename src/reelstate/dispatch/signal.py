@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener
+from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
 from reelstate.dispatch.doorbell import Doorbell, Merged
 
 logger = logging.getLogger("reelstate.dispatch")
@@ -20,7 +20,7 @@ LOOK_EVERY = 0.05
 LARGEST_FILE = 64 * 1024
 
 
-class SignalDispatch:
+class SignalDispatch(Unhinted):
     """The bell file of a database; a database in memory (None) has no other processes to tell."""
 
     def __init__(self, database: Path | None) -> None:

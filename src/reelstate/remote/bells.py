@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Final
 
 from reelstate.core.errors import ReelstateError
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener
+from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
 from reelstate.remote.link import Holdings
 from reelstate.remote.server import KeyNotAccepted, Server
 from reelstate.remote.wire import BellsAnswer
@@ -22,7 +22,7 @@ SLACK: Final = 15.0
 PAUSE: Final = 1.0
 
 
-class HttpDispatch:
+class HttpDispatch(Unhinted):
     """Hears what rings at the server. Nothing is rung from here: the server does that for what it is told."""
 
     def __init__(self, server: Server, holdings: Holdings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -35,6 +36,7 @@ from reelstate.core.model import (
 )
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.dispatch.hints import Asking
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import Message
 from reelstate.services import keep, observe, videos, workers
@@ -45,6 +47,7 @@ from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_fin
 from reelstate.services.fail import fail
 from reelstate.services.feed import Told, engine_feed
 from reelstate.services.keep import Keepers, Lead
+from reelstate.services.mirror import WORKERS, claim_hinted, source_of
 from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
 from reelstate.services.operate.force import force
@@ -84,6 +87,8 @@ class Engine:
         self.state_store = SqlStateStore(store, self.dispatch)
         self.feed = engine_feed(store, self.dispatch)
         self._claims = Claims()
+        self._asking: dict[int, Asking] = {}
+        self.dispatch.serve(source_of(store, self.catalogue))
 
     async def close(self) -> None:
         """End what subscribers are told from; the store and the dispatch belong to whoever made them."""
@@ -107,8 +112,9 @@ class Engine:
         await self.catalogue.find(self.store, {submission.pipeline for submission in submissions})
         answers = await submit(self.store, self.catalogue, submissions, self.limits)
         made = zip(answers, submissions, strict=True)
-        if any(answer.verdict is Verdict.OK and _starts_now(submission) for answer, submission in made):
-            self.dispatch.ring(Bell.WORK)
+        begun = [each.job_id for each, asked in made if each.verdict is Verdict.OK and _starts_now(asked)]
+        if begun:
+            self.dispatch.offer(begun)
         return answers
 
     async def submit_video(
@@ -126,12 +132,19 @@ class Engine:
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make ready what is due, and move on what was missed."""
-        return self._rung(await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after))
+        done, bells = await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after)
+        return self._rung((done, bells), done.jobs)
 
     async def claim(self, /, worker_id: int, limit: int = 1, **options: Any) -> Claim:
         """Lease tasks to a worker; options are those of `Claiming`."""
         claiming = Claiming(worker_id=worker_id, limit=limit, **options)
-        return await claim(self.store, self.catalogue, self._claims, claiming)
+
+        async def some(count: int, hints: Sequence[TaskKey]) -> Claim:
+            return await claim(self.store, self.catalogue, self._claims, replace(claiming, limit=count, hints=hints))
+
+        if claiming.hints or limit < 1:
+            return await some(limit, claiming.hints)
+        return await claim_hinted(self.dispatch, self._who_asks(claiming), limit, some)
 
     async def claimed(self, worker_id: int, known: Collection[tuple[TaskKey, int]]) -> Claim:
         """What is leased to a worker beyond the tasks and tokens that it knows of: an answer to it was lost."""
@@ -141,18 +154,20 @@ class Engine:
         """Renew leases and note progress; with no items, only a sign of life."""
         answer = await report(self.store, worker_id, items, self.limits)
         accepted = zip(items, answer.verdicts, strict=True)
-        stated = any(item.states and verdict is Verdict.OK for item, verdict in accepted)
-        return self._rung((answer, [Bell.STATE] if stated else []))
+        heard = [item for item, verdict in accepted if verdict is Verdict.OK]
+        self.dispatch.changed({item.key.job_id for item in heard if item.percent is not None})
+        return self._rung((answer, [Bell.STATE] if any(item.states for item in heard) else []))
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
-        return self._rung(await complete(self.store, self.catalogue, items, self.limits))
+        return self._ended(await complete(self.store, self.catalogue, items, self.limits), items)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
-        return self._rung(await fail(self.store, self.catalogue, items, self.limits))
+        return self._ended(await fail(self.store, self.catalogue, items, self.limits), items)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         verdicts = await release(self.store, items)
-        return self._rung((verdicts, [Bell.WORK] if Verdict.OK in verdicts else []))
+        released = {item.key.job_id for item in items}
+        return self._rung((verdicts, [Bell.WORK] if Verdict.OK in verdicts else []), released)
 
     async def reclaim(
         self, *, limit: int = 500, expired: bool = True, dead: Collection[int] = (), gap: float | None = None
@@ -405,26 +420,36 @@ class Engine:
         options.setdefault("pipelines", self.catalogue.names)
         worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
         self._claims.born(worker_id)
+        self._asking[worker_id] = Asking(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
+        self._tell_of_worker("idle", id=worker_id, name=name)
         return worker_id
 
     async def workers(self) -> list[Worker]:
         return await observe.observe_workers(self.store)
 
     async def move_worker(self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None) -> bool:
-        return await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
+        moved = await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
+        if moved:
+            self._tell_of_worker(target, id=worker_id)
+        return moved
 
     async def drain(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         """Have the workers of this name finish what they run and take nothing new; gives their ids."""
         drained = await workers.drain(self.store, name, actor=actor, reason=reason)
+        self._tell_of_worker("draining", name=name)
         return self._rung((drained, [Bell.STOP] if drained else []))
 
     async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         """Let workers of this name claim again; gives those that were draining and go on."""
-        return self._rung((await workers.enable(self.store, name, actor=actor, reason=reason), [Bell.WORK]))
+        resumed = await workers.enable(self.store, name, actor=actor, reason=reason)
+        self._tell_of_worker("enabled", name=name)
+        self.dispatch.ring(Bell.WORK)
+        return resumed
 
     async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
         """Refuse claims under this name and give back what its workers run; gives how many tasks."""
         returned = await workers.disable(self.store, name, actor=actor, reason=reason)
+        self._tell_of_worker("disabled", name=name)
         return self._rung((returned, [Bell.STOP, Bell.WORK] if returned else []))
 
     async def revoke(self, name: str, *, actor: str = OPERATOR) -> tuple[int, int]:
@@ -437,16 +462,41 @@ class Engine:
         diagnosis = await doctor(self.store, self.catalogue, mend=repair)
         return self._rung((diagnosis, Bell if diagnosis.repaired else []))
 
-    def _rung(self, answered: tuple[T, Iterable[Bell]]) -> T:
-        """Tell everybody of what is committed by now."""
+    async def mirror(self) -> None:
+        """Compare the hints of the dispatch with what is ready, and mend them both ways."""
+        await self.dispatch.reconcile()
+
+    def _rung(self, answered: tuple[T, Iterable[Bell]], jobs: Collection[int] | None = None) -> T:
+        """Tell everybody of what is committed by now; `jobs` are those that may have become ready, if that is known."""
         answer, bells = answered
         for bell in bells:
-            self.dispatch.ring(bell)
+            if bell is Bell.WORK:
+                self.dispatch.offer(jobs)
+            else:
+                self.dispatch.ring(bell)
         return answer
 
+    def _ended(self, answered: tuple[T, Iterable[Bell]], items: Sequence[Completion] | Sequence[Failure]) -> T:
+        jobs = {item.key.job_id for item in items}
+        self.dispatch.changed(jobs)
+        return self._rung(answered, jobs)
+
     def _operated(self, outcomes: list[Operated], *bells: Bell) -> list[Operated]:
-        changed = any(outcome.verdict is Verdict.OK for outcome in outcomes)
-        return self._rung((outcomes, bells if changed else ()))
+        changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}
+        self.dispatch.changed(changed)
+        return self._rung((outcomes, bells if changed else ()), changed)
+
+    def _who_asks(self, claiming: Claiming) -> Asking | None:
+        """What a worker has code for and can do; None where another process has registered it."""
+        known = self._asking.get(claiming.worker_id)
+        pipelines = known.pipelines if known and claiming.pipelines is None else claiming.pipelines
+        capabilities = known.capabilities if known and claiming.capabilities is None else claiming.capabilities
+        if pipelines is None or capabilities is None:
+            return None
+        return Asking(frozenset(pipelines), frozenset(capabilities))
+
+    def _tell_of_worker(self, status: str, **who: Any) -> None:
+        self.dispatch.tell(WORKERS, {"status": str(status), **who})
 
 
 def _starts_now(submission: Submission) -> bool:

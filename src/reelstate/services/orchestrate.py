@@ -38,6 +38,8 @@ class Orchestrated:
 
     ready: int
     advanced: int
+    jobs: frozenset[int] = frozenset()
+    """Those that may have tasks to run now."""
 
 
 @dataclass(slots=True)
@@ -61,9 +63,9 @@ async def orchestrate(
 ) -> tuple[Orchestrated, set[Bell]]:
     """Make due tasks ready, and move on any job whose next step was missed; with the bells to ring for it."""
 
-    async def due(transaction: Transaction) -> int:
+    async def due(transaction: Transaction) -> list[int]:
         moved = await transaction.run("orchestrate_due", limit=limit)
-        return [status for (status,) in moved].count(TaskStatus.READY)
+        return [job_id for status, job_id in moved if status == TaskStatus.READY]
 
     async def stuck(transaction: Transaction) -> list[int]:
         return [row[0] for row in await transaction.run("orchestrate_stuck", older=stuck_after, limit=limit)]
@@ -83,7 +85,7 @@ async def orchestrate(
         bells |= await store.write(
             lambda transaction: advance(transaction, catalogue, {job_id: {} for job_id in found})
         )
-    return Orchestrated(ready=ready, advanced=len(found)), bells
+    return Orchestrated(ready=len(ready), advanced=len(found), jobs=frozenset([*ready, *found])), bells
 
 
 async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> set[Bell]:

@@ -39,6 +39,8 @@ class Answer:
     drain: bool
     stated: bool = False
     """Whether states were stored that others may wait for."""
+    jobs: frozenset[int] = frozenset()
+    """Those that have got further."""
 
 
 class Heartbeat:
@@ -130,17 +132,19 @@ class Heartbeat:
                 refuse(each.waiting, _as_told(error))
             raise
         refused: list[tuple[Lease, Verdict]] = []
-        stated = False
+        stated, further = False, set()
         for task, each, verdict in zip(held, said, report.verdicts, strict=True):
             task.sending = False
             if verdict is Verdict.OK:
                 task.renewed_at = sent_at
                 stated |= bool(each.progress.states)
+                if each.progress.percent is not None:
+                    further.add(task.task.key.job_id)
                 _settle(each.waiting)
             else:
                 refused.append((task.lease, verdict))
                 refuse(each.waiting, Stopped(verdict))
-        self._on_answer(Answer(refused, report.drain, stated))
+        self._on_answer(Answer(refused, report.drain, stated, frozenset(further)))
 
     async def _sent(self, link: Link, held: list[Held], items: list[Progress]) -> tuple[float, Report]:
         while True:

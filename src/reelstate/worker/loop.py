@@ -322,6 +322,7 @@ class Worker:
         """What the heartbeat learned. It rings here, because a dispatch belongs to the loop that opened it."""
         if answer.stated:
             self._dispatch.ring(Bell.STATE)
+        self._dispatch.changed(answer.jobs)
         for lease, verdict in answer.refused:
             held = self._ledger.get(lease)
             if held is not None and held.stop is None and verdict is not Verdict.REPEATED:

@@ -19,4 +19,4 @@ SET status = CASE WHEN parents.resting THEN 'new' ELSE 'ready' END, run_after = 
     actor = 'orchestrator', reason = NULL, changed_at = clock.now
 FROM due JOIN parents ON parents.id = due.job_id, clock
 WHERE t.job_id = due.job_id AND t.stage = due.stage AND t.part = due.part
-RETURNING t.status
+RETURNING t.status, t.job_id

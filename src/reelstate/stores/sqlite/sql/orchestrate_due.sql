@@ -13,4 +13,4 @@ SET status = CASE WHEN due.resting THEN 'new' ELSE 'ready' END, run_after = NULL
     actor = 'orchestrator', reason = NULL, changed_at = :now
 FROM due
 WHERE tasks.rowid = due.place
-RETURNING status
+RETURNING status, job_id

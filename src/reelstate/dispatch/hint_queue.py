@@ -1,0 +1,214 @@
+"""What both queues of hints in Redis share: their keys, the lanes, the horizon, and calls in batches.
+
+state    epoch: the mark of a mirror that is filled; without it nothing else counts
+         horizon: the last place that is mirrored, where the store has more ready tasks than are kept here
+lanes    number of a lane -> pipeline, needs, prefers
+places   task -> where its hint is
+lane:…   the hints of a lane; those of suspects under its negative number
+"""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import json
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar
+
+from reelstate.core.model import TaskKey
+from reelstate.dispatch.hints import Hint, Lane, Waiting
+from reelstate.redis_link import Client, RedisLink
+
+BATCH = 500
+"""Tasks in one call; several calls go out together."""
+HANDED_MILLISECONDS = 5000
+"""After which a hint that nobody has claimed is handed out again: its worker may be dead."""
+MOST_URGENT, STEP = 10, 10**13
+SECOND_BITS = 22
+"""A job's number begins with the second in which it was given."""
+HIGH, NORMAL = 7, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    hints: list[Hint]
+    epoch: str
+    """Empty where nothing is mirrored."""
+    lanes: int
+    """How many are known; others have added some if it is not as many as one knows."""
+    cut: bool
+    """Whether the store has more than is kept here."""
+    suspects: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    hints: list[Hint]
+    placed: set[TaskKey]
+
+
+class HintQueue(abc.ABC):
+    kind: ClassVar[str]
+
+    def __init__(self, link: RedisLink) -> None:
+        self._link = link
+        self._lanes = link.key(self.kind, "lanes")
+        self._places, self._handed = link.key(self.kind, "places"), link.key(self.kind, "handed")
+        self._state = link.key(self.kind, "state")
+        self._prefix = link.key(self.kind, "lane", "")
+
+    async def add(self, waiting: Sequence[Waiting], *, announce: tuple[str, str] | None = None) -> int:
+        """Enqueue tasks, or put them where they belong; then tell a channel, all on one way. Gives how many."""
+        lanes = {each.number: each.lane for each in waiting}
+
+        async def call(client: Client) -> list[Any]:
+            async with client.pipeline(transaction=False) as pipe:
+                if lanes:
+                    pipe.hset(self._lanes, mapping={str(number): _written(lane) for number, lane in lanes.items()})
+                for some in _batches(waiting):
+                    arguments = itertools.chain.from_iterable(map(entry, some))
+                    pipe.eval(self._script("add"), 3, *self._keys, self._prefix, *arguments)
+                if announce is not None:
+                    pipe.publish(*announce)
+                return await pipe.execute()
+
+        answers = await self._link.do(call)
+        calls = -(-len(waiting) // BATCH)
+        return sum(answers[1 : 1 + calls]) if waiting else 0
+
+    async def take(self, lanes: Sequence[int], count: int) -> Taken:
+        """Dequeue hints: they are handed to nobody else for a while, and come back unless they are settled."""
+        arguments = [str(each) for each in (self._prefix, count, HANDED_MILLISECONDS, *lanes, *self._more())]
+
+        async def call(client: Client) -> list[Any]:
+            return await client.eval(self._script("take"), 4, *self._keys, self._lanes, *arguments)  # type: ignore[no-any-return]
+
+        epoch, *rest = await self._link.do(call)
+        if not epoch:
+            return Taken([], "", 0, cut=False, suspects=False)
+        known, horizon, suspects, taken = rest
+        hints = [Hint(key_of(member), int(lane), ticket) for member, lane, ticket in taken]
+        return Taken(hints, epoch, known, cut=bool(horizon), suspects=bool(suspects))
+
+    async def settle(self, gone: Iterable[Hint] = (), back: Iterable[Hint] = ()) -> None:
+        """Hints that were claimed go, others are given back."""
+        await self._settle([*(("gone", hint) for hint in gone), *(("back", hint) for hint in back)])
+
+    async def remove(self, keys: Iterable[TaskKey]) -> None:
+        """Forget tasks, wherever their hints are."""
+        await self._settle([("remove", Hint(key, 0)) for key in keys])
+
+    async def discard(self, hints: Iterable[Hint]) -> None:
+        """Forget these very hints."""
+        await self._settle([("remove", hint) for hint in hints])
+
+    async def size(self) -> int:
+        """How many tasks have a hint, handed out or not."""
+        return int(await self._link.do(lambda client: client.hlen(self._places)))
+
+    async def peek(self, count: int) -> list[TaskKey]:
+        """The first tasks that wait, as they would be handed out; nothing is."""
+        hints = [hint for hint in (await self.contents()).hints if hint.lane > 0]
+        return [hint.key for hint in await self._in_order(hints)][:count]
+
+    async def bound(self, horizon: Waiting | None) -> None:
+        """Say how far the mirror goes: as far as this task, or as far as there are any."""
+        edge = "" if horizon is None else f"{score(horizon)}{member(horizon.key)}"
+        await self._link.do(lambda client: client.hset(self._state, "horizon", edge))
+
+    async def mark(self) -> None:
+        """Say that the mirror is filled."""
+        await self._link.do(lambda client: client.hsetnx(self._state, "epoch", secrets.token_hex(8)))
+
+    async def lanes(self) -> dict[int, Lane]:
+        written = await self._link.do(lambda client: client.hgetall(self._lanes))
+        return {int(number): _read(text) for number, text in written.items()}
+
+    async def clear(self) -> None:
+        """Forget everything; whoever asks next is told to look into the store."""
+        keys = [self._state, self._places, self._handed]
+        keys += [key for number in await self.lanes() for key in self._keys_of(number)]
+        await self._link.do(lambda client: client.delete(*keys, self._lanes))
+
+    @abc.abstractmethod
+    async def contents(self) -> Contents:
+        """Every hint that is there, handed out or not."""
+
+    @abc.abstractmethod
+    async def _in_order(self, hints: list[Hint]) -> list[Hint]: ...
+
+    @abc.abstractmethod
+    def _keys_of(self, lane: int) -> list[str]: ...
+
+    def _more(self) -> list[str]:
+        return []
+
+    @property
+    def _keys(self) -> list[str]:
+        return [self._state, self._places, self._handed]
+
+    def _script(self, name: str) -> str:
+        return _text(f"{self.kind}_{name}.lua")
+
+    async def _settle(self, said: Sequence[tuple[str, Hint]]) -> None:
+        if not said:
+            return
+
+        async def call(client: Client) -> list[Any]:
+            async with client.pipeline(transaction=False) as pipe:
+                for some in _batches(said):
+                    arguments = [
+                        word for what, hint in some for word in (what, member(hint.key), hint.lane or "", hint.ticket)
+                    ]
+                    pipe.eval(self._script("settle"), 3, *self._keys, self._prefix, *arguments)
+                return await pipe.execute()
+
+        await self._link.do(call)
+
+
+def score(waiting: Waiting) -> str:
+    """The most urgent first, then by the age of the job; what is equal in both is sorted by `member`."""
+    return f"{(MOST_URGENT - waiting.priority) * STEP + (waiting.key.job_id >> SECOND_BITS) * 1000:015d}"
+
+
+def member(key: TaskKey) -> str:
+    """Digits that sort as the store does: by job, stage and part."""
+    return f"{key.job_id:016d}{key.stage:05d}{key.part:010d}"
+
+
+def key_of(text: str) -> TaskKey:
+    return TaskKey(int(text[:16]), int(text[16:21]), int(text[21:]))
+
+
+def level(priority: int) -> str:
+    return "high" if priority >= HIGH else "normal" if priority >= NORMAL else "low"
+
+
+def entry(waiting: Waiting) -> tuple[str, str, str, str]:
+    return member(waiting.key), str(waiting.number), score(waiting), level(waiting.priority)
+
+
+def _batches(items: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+
+
+def _written(lane: Lane) -> str:
+    return json.dumps([lane.pipeline, sorted(lane.needs), sorted(lane.prefers)])
+
+
+def _read(text: str | bytes) -> Lane:
+    pipeline, needs, prefers = json.loads(text)
+    return Lane(pipeline, frozenset(needs), frozenset(prefers))
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("reelstate.dispatch") / "lua" / name).read_text()
+
+
+def keys_of(hints: Collection[Hint]) -> set[TaskKey]:
+    return {hint.key for hint in hints}

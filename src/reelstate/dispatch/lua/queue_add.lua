@@ -1,0 +1,16 @@
+-- KEYS: state, places, handed. ARGV: what the keys of lanes begin with, then member, lane, score and level of each task.
+-- What comes after the horizon is left to the database, which has more of it than is kept here.
+local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
+local added = 0
+for i = 2, #ARGV, 4 do
+    local member, lane, score = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    if horizon == '' or score .. member <= horizon then
+        local old = redis.call('HGET', KEYS[2], member)
+        if old then redis.call('ZREM', ARGV[1] .. string.match(old, '^%S+'), member) end
+        redis.call('HSET', KEYS[2], member, lane .. ' ' .. score)
+        redis.call('ZREM', KEYS[3], member)
+        redis.call('ZADD', ARGV[1] .. lane, score, member)
+        added = added + 1
+    end
+end
+return added

@@ -1,0 +1,20 @@
+-- KEYS: state, places, handed (unused). ARGV: what the keys of lanes begin with, then member, lane, score and level of
+-- each task. See queue_add.
+local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
+local added = 0
+for i = 2, #ARGV, 4 do
+    local member, lane, score, level = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+    if horizon == '' or score .. member <= horizon then
+        local old = redis.call('HGET', KEYS[2], member)
+        if old then
+            local stream, id = string.match(old, '^(%S+) (%S+)$')
+            redis.call('XACK', ARGV[1] .. stream, 'workers', id)
+            redis.call('XDEL', ARGV[1] .. stream, id)
+        end
+        local stream = lane .. ':' .. level
+        local id = redis.call('XADD', ARGV[1] .. stream, 'MAXLEN', '~', 100000, '*', 'task', member)
+        redis.call('HSET', KEYS[2], member, stream .. ' ' .. id)
+        added = added + 1
+    end
+end
+return added

@@ -1,0 +1,53 @@
+"""The mirror: what the store has ready, as hints in Redis. Filled after each commit, compared with the store both ways
+now and then, and whenever Redis has been away or has lost everything.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection
+
+from reelstate.dispatch.hint_queue import HintQueue
+from reelstate.dispatch.hints import Source, Waiting
+
+logger = logging.getLogger("reelstate.dispatch")
+
+
+class Mirror:
+    def __init__(self, queue: HintQueue, most: int) -> None:
+        self._queue = queue
+        self._most = most
+        self._reconciled: float | None = None
+
+    @property
+    def reconciled_ago(self) -> float | None:
+        return None if self._reconciled is None else time.monotonic() - self._reconciled
+
+    async def offer(self, source: Source, job_ids: Collection[int], announce: tuple[str, str]) -> int:
+        """Mirror the ready tasks of some jobs, then ring."""
+        return await self._queue.add(await source.ready(job_ids, self._most), announce=announce)
+
+    async def reconcile(self, source: Source, announce: tuple[str, str]) -> None:
+        """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.
+
+        Redis is read first: what is offered from then on stays, whatever the store said.
+        """
+        before = await self._queue.contents()
+        waiting = await source.ready(None, self._most + 1)
+        cut, waiting = len(waiting) > self._most, waiting[: self._most]
+        wanted = {each.key for each in waiting}
+        whole = before.placed.intersection(hint.key for hint in before.hints)
+        good = whole & wanted
+        await self._queue.bound(waiting[-1] if cut else None)
+        await self._queue.discard(hint for hint in before.hints if hint.key not in good)
+        await self._queue.remove(before.placed - whole)
+        added = await self._add([each for each in waiting if each.key not in good], announce)
+        await self._queue.mark()
+        self._reconciled = time.monotonic()
+        removed = len(before.placed - wanted)
+        if added or removed:
+            logger.info("hints in Redis: %d added, %d removed, %d in all", added, removed, len(waiting))
+
+    async def _add(self, missing: list[Waiting], announce: tuple[str, str]) -> int:
+        return await self._queue.add(missing, announce=announce) if missing else 0

@@ -1,0 +1,305 @@
+"""The dispatch over Redis: bells by pub/sub, hints from a mirror of the store's ready tasks, news for subscribers.
+
+```text
+ commit ──▶ offer ──▶ read the jobs' ready tasks ──▶ add hints, ring ──▶ worker: take hints ──▶ claim them in the store
+            (after)   (one read for many offers)     (one way)                  │ nothing there: the store is not asked
+                                                                                └──▶ settle: gone, back, or look again
+```
+
+While Redis is away, the breaker is open and nobody waits for it. Then `hybrid` has the store asked every time, as if
+there were no Redis, and `redis`, which spares the store, only now and then. When it is back, the mirror is reconciled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import random
+import time
+from collections.abc import Collection, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from reelstate.core.errors import RedisUnavailable, StoreError
+from reelstate.core.model import Json, TaskKey
+from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Dispatch, DispatchHealth, Listener
+from reelstate.dispatch.doorbell import Doorbell, Merged
+from reelstate.dispatch.hint_queue import HintQueue
+from reelstate.dispatch.hints import LOOK, NOTHING, Asking, Hint, Hints, Lane, Message, Source
+from reelstate.dispatch.mirror import Mirror
+from reelstate.dispatch.redis_bells import RedisBells
+from reelstate.dispatch.redis_queue import SortedQueue
+from reelstate.dispatch.redis_streams import StreamsQueue
+from reelstate.redis_link import Client, RedisLink, RedisTerms
+
+logger = logging.getLogger("reelstate.dispatch")
+
+QUEUES: dict[str, type[HintQueue]] = {"sorted": SortedQueue, "streams": StreamsQueue}
+LAST_WORDS = 1.0
+"""Seconds that closing waits for what is still to be told."""
+NEWS_EVERY = 0.2
+"""The shortest time between two looks at what there is to tell of jobs."""
+STORE_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisUse:
+    """How Redis is used."""
+
+    strict: bool = False
+    """Whether it must be there at the start, and the store is spared while it is away."""
+    queue: str = "sorted"
+    mirror: int = 10_000
+    look_every: float = 30.0
+    """How often the store is looked into although Redis has nothing, by each kind of worker in a process."""
+    rest: float = 1.0
+    """How long a lane is left alone that this worker may not serve yet."""
+
+
+class RedisDispatch(Dispatch):
+    def __init__(self, terms: RedisTerms, use: RedisUse) -> None:
+        self.link = RedisLink(terms)
+        self.queue = QUEUES[use.queue](self.link)
+        self._use = use
+        self._mirror = Mirror(self.queue, use.mirror)
+        self._doorbell = Doorbell()
+        self._bells = RedisBells(self.link, self._doorbell, self._warned)
+        self._merged = Merged(self._send)
+        self._source: Source | None = None
+        self._lanes: dict[int, Lane] = {}
+        self._epoch = ""
+        self._resting: dict[int, float] = {}
+        self._looked: dict[Asking, float] = {}
+        self._jobs: set[int] = set()
+        self._whole = False
+        self._offered = asyncio.Event()
+        self._changed: set[int] = set()
+        self._news = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._closing = False
+
+    async def open(self) -> None:
+        self.link.on_return(self._returned)
+        try:
+            await self.link.check()
+        except RedisUnavailable as error:
+            if self._use.strict:
+                await self.link.close()
+                raise
+            logger.warning("no Redis: %s", error)
+            self.link.breaker.fail_at_once(error.message)
+        self._loops = [asyncio.create_task(self._mirror_for_ever()), asyncio.create_task(self._tell_for_ever())]
+
+    async def close(self) -> None:
+        self._merged.flush()
+        self._closing = True
+        self._offered.set()
+        self._news.set()
+        left = [*self._loops, *self._tasks]
+        if left and self.link.breaker.closed:
+            await asyncio.wait(left, timeout=LAST_WORDS)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await self._bells.close()
+        await self.link.close()
+
+    def serve(self, source: Source) -> None:
+        self._source = source
+
+    def ring(self, bell: Bell) -> None:
+        self._doorbell.ring(bell)
+        self._merged.ring(bell)
+
+    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+        self._bells.begin()
+        return self._doorbell.listen(bells)
+
+    def offer(self, job_ids: Collection[int] | None = None) -> None:
+        """The bell rings when the hints are there; while Redis is away it rings in this process alone."""
+        if not self.link.breaker.closed:
+            self._doorbell.ring(Bell.WORK)
+        elif job_ids is None:
+            self._whole = True
+        else:
+            self._jobs.update(job_ids)
+        self._offered.set()
+
+    async def hints(self, asking: Asking, count: int) -> Hints:
+        try:
+            taken = await self._take(asking, count)
+        except RedisUnavailable:
+            return LOOK if not self._use.strict or self._looks(asking) else NOTHING
+        return taken
+
+    async def _take(self, asking: Asking, count: int) -> Hints:
+        taken = await self.queue.take(self._served(asking), count)
+        if taken.epoch and (taken.epoch, taken.lanes) != (self._epoch, len(self._lanes)):
+            await self.queue.settle(back=taken.hints)
+            self._lanes, self._epoch = await self.queue.lanes(), taken.epoch
+            taken = await self.queue.take(self._served(asking), count)
+        if not taken.epoch:
+            self._reconcile_soon()
+            return LOOK
+        if taken.cut and len(taken.hints) < count:
+            self._reconcile_soon()
+        look = taken.suspects or (taken.cut and len(taken.hints) < count)
+        return Hints(taken.hints, look=look or (not taken.hints and self._looks(asking)))
+
+    def settle(self, asking: Asking, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+        gone, back, doubted = [], [], set()
+        for hint in hints.hints:
+            if claimed is not None and hint.key in claimed:
+                gone.append(hint)
+            elif claimed is None or self._must_wait(asking, hint):
+                back.append(hint)
+            else:
+                gone.append(hint)
+                doubted.add(hint.key.job_id)
+        self._do(self._settle(gone, back, doubted))
+
+    async def _settle(self, gone: list[Hint], back: list[Hint], doubted: set[int]) -> None:
+        await self.queue.settle(gone, back)
+        if back:
+            self.ring(Bell.WORK)
+        if doubted:  # claimed by another, most often; but if it is still ready, it must not be forgotten
+            self.offer(doubted)
+
+    async def forget(self, claimed: Collection[TaskKey]) -> None:
+        with contextlib.suppress(RedisUnavailable):
+            await self.queue.remove(claimed)
+
+    def changed(self, job_ids: Collection[int]) -> None:
+        if job_ids and self.link.breaker.closed:
+            self._changed.update(job_ids)
+            self._news.set()
+
+    def tell(self, channel: str, payload: Json) -> None:
+        if self.link.breaker.closed:
+            self._do(self._publish([Message(channel, payload)]))
+
+    async def reconcile(self) -> None:
+        """Raises what the store raises; while Redis is away there is nothing to do."""
+        if self._source is None or not self.link.breaker.closed:
+            return
+        try:
+            await self._mirror.reconcile(self._source, (self._bells.channel, self._bells.words([Bell.WORK])))
+        except RedisUnavailable as error:
+            await self._not_written(error)
+        self._doorbell.ring(Bell.WORK)
+
+    def health(self) -> DispatchHealth:
+        kind = "redis" if self._use.strict else "hybrid"
+        return DispatchHealth(kind, self._use.queue, self.link.breaker.health(), self._mirror.reconciled_ago)
+
+    def _served(self, asking: Asking) -> list[int]:
+        """The lanes that this worker may be handed something of."""
+        now = time.monotonic()
+        return [
+            number
+            for number, lane in self._lanes.items()
+            if number > 0
+            and lane.pipeline in asking.pipelines
+            and lane.needs <= asking.capabilities
+            and (lane.prefers <= asking.capabilities or self._resting.get(number, 0.0) <= now)
+        ]
+
+    def _must_wait(self, asking: Asking, hint: Hint) -> bool:
+        """Whether a task that was refused may be kept for a worker that has what it prefers."""
+        lane = self._lanes.get(hint.lane)
+        if lane is None or lane.prefers <= asking.capabilities:
+            return False
+        self._resting[hint.lane] = time.monotonic() + self._use.rest
+        return True
+
+    def _looks(self, asking: Asking) -> bool:
+        """Whether it is time to look into the store all the same."""
+        now = time.monotonic()
+        if now < self._looked.setdefault(asking, now + self._use.look_every * random.uniform(0.0, 1.0)):
+            return False
+        self._looked[asking] = now + self._use.look_every * random.uniform(0.8, 1.2)
+        return True
+
+    def _reconcile_soon(self) -> None:
+        self._whole = True
+        self._offered.set()
+
+    async def _not_written(self, error: RedisUnavailable) -> None:
+        """What Redis has is not all there is: nobody may believe in it until it was reconciled."""
+        if self.link.breaker.closed:
+            self.link.breaker.fail_at_once(error.message)
+        await self._bells.warn()
+
+    def _warned(self) -> None:
+        """Another process could not write its hints, so that there are none does not mean that there is no work."""
+        if self.link.breaker.closed:
+            self.link.breaker.fail_at_once("another process could not write to it")
+
+    def _returned(self) -> None:
+        self._reconcile_soon()
+        self._doorbell.ring(*Bell)
+
+    async def _mirror_for_ever(self) -> None:
+        """Bring what was offered to Redis, as much at a time as has come together."""
+        while not self._closing or self._jobs:
+            await self._offered.wait()
+            self._offered.clear()
+            jobs, self._jobs = self._jobs, set()
+            whole, self._whole = self._whole, False
+            try:
+                if whole:
+                    await self.reconcile()
+                if jobs and self._source is not None:
+                    await self._mirror.offer(self._source, jobs, (self._bells.channel, self._bells.words([Bell.WORK])))
+            except RedisUnavailable as error:
+                await self._not_written(error)
+            except StoreError as error:
+                logger.warning("hints can't be made: %s", error)
+                self._reconcile_soon()
+                await asyncio.sleep(0 if self._closing else STORE_PAUSE)
+            if jobs:
+                self._doorbell.ring(Bell.WORK)
+
+    async def _tell_for_ever(self) -> None:
+        while not self._closing or self._changed:
+            await self._news.wait()
+            self._news.clear()
+            jobs, self._changed = self._changed, set()
+            if self._source is not None and self.link.breaker.closed:
+                with contextlib.suppress(RedisUnavailable, StoreError):
+                    await self._publish(await self._source.messages(jobs))
+            await asyncio.sleep(0 if self._closing else NEWS_EVERY)
+
+    async def _publish(self, messages: Collection[Message]) -> None:
+        if not messages:
+            return
+
+        async def call(client: Client) -> list[Any]:
+            async with client.pipeline(transaction=False) as pipe:
+                for message in messages:
+                    pipe.publish(f"{self.link.terms.prefix}:{message.channel}", json.dumps(message.payload))
+                return await pipe.execute()
+
+        await self.link.do(call)
+
+    def _send(self, bells: Collection[Bell]) -> None:
+        if self.link.breaker.closed:
+            words = self._bells.words(bells)
+            self._do(self._sent(words))
+
+    async def _sent(self, words: str) -> None:
+        await self.link.do(lambda client: client.publish(self._bells.channel, words))
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done beside everything else; if Redis is away, it need not be done."""
+        task = asyncio.get_running_loop().create_task(_tried(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _tried(work: Coroutine[Any, Any, None]) -> None:
+    with contextlib.suppress(RedisUnavailable):
+        await work

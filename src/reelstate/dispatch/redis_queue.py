@@ -1,0 +1,46 @@
+"""Hints in sorted sets, one a lane: exactly the order in which the store would give the tasks out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of
+from reelstate.dispatch.hints import Hint
+from reelstate.redis_link import Client
+
+
+class SortedQueue(HintQueue):
+    kind = "queue"
+
+    async def contents(self) -> Contents:
+        numbers = sorted(await self.lanes())
+
+        async def call(client: Client) -> list[Any]:
+            async with client.pipeline() as pipe:
+                pipe.hkeys(self._places)
+                pipe.zrange(self._handed, 0, -1)
+                for number in numbers:
+                    pipe.zrange(f"{self._prefix}{number}", 0, -1)
+                return await pipe.execute()
+
+        placed, handed, *lanes = await self._link.do(call)
+        hints = [Hint(key_of(member), 0, member) for member in handed]
+        for number, members in zip(numbers, lanes, strict=True):
+            hints += [Hint(key_of(member), number, member) for member in members]
+        return Contents(hints, set(map(key_of, placed)))
+
+    async def _in_order(self, hints: list[Hint]) -> list[Hint]:
+        lanes = sorted({hint.lane for hint in hints})
+
+        async def call(client: Client) -> list[Any]:
+            async with client.pipeline(transaction=False) as pipe:
+                for lane in lanes:
+                    pipe.zrange(f"{self._prefix}{lane}", 0, -1, withscores=True)
+                return await pipe.execute()
+
+        pages = await self._link.do(call) if lanes else []
+        scores = {(lane, member): each for lane, page in zip(lanes, pages, strict=True) for member, each in page}
+        return sorted(hints, key=lambda hint: (scores.get((hint.lane, hint.ticket), 0.0), hint.ticket))
+
+    def _keys_of(self, lane: int) -> list[str]:
+        return [f"{self._prefix}{lane}"]

@@ -1,0 +1,122 @@
+"""mirror: what a dispatch must know of the store to hint at ready tasks and tell of films; and claims by its hints."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+
+from reelstate.core.errors import NotFound
+from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
+from reelstate.core.model import Claim, TaskKey
+from reelstate.dispatch.dispatch import Dispatch
+from reelstate.dispatch.hints import Asking, Lane, Message, Source, Waiting
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.observe import observe_job
+from reelstate.stores.store import Store, Transaction
+
+PROGRESS, COMPLETE, WORKERS = "transcode_progress", "transcode_complete", "worker_status"
+"""The channels; the first two are followed by the number of a video."""
+AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
+REMEMBERED = 10_000
+
+ClaimSome = Callable[[int, Sequence[TaskKey]], Awaitable[Claim]]
+"""A claim of at most so many tasks: of those named, or of any when none is."""
+
+
+async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int) -> list[Waiting]:
+    """The first ready tasks in the order of claims: of these jobs, or of all."""
+
+    async def flow(transaction: Transaction) -> list[Waiting]:
+        if job_ids is None:
+            rows = await transaction.run("mirror_ready", limit=limit)
+        else:
+            rows = await transaction.run("mirror_jobs", job_ids=sorted(job_ids), limit=limit)
+        return [
+            Waiting(TaskKey(*key), priority, number, Lane(pipeline, frozenset(needs), frozenset(prefers)))
+            for *key, priority, number, pipeline, needs, prefers in rows
+        ]
+
+    return await store.read(flow)
+
+
+class Films:
+    """Which jobs make a film, and what there is to tell of them. Most jobs of a busy house make none."""
+
+    def __init__(self, store: Store, catalogue: Catalogue) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._videos: dict[int, int | None] = {}
+
+    async def messages(self, job_ids: Collection[int]) -> list[Message]:
+        await self._learn([job_id for job_id in job_ids if job_id not in self._videos])
+        films = [(job_id, video) for job_id in job_ids if (video := self._videos.get(job_id)) is not None]
+        return [await self._message(job_id, video) for job_id, video in films]
+
+    async def _learn(self, unknown: list[int]) -> None:
+        if not unknown:
+            return
+        if len(self._videos) > REMEMBERED:
+            self._videos.clear()
+        found = await self._store.read(lambda transaction: transaction.run("mirror_videos", job_ids=sorted(unknown)))
+        self._videos |= dict.fromkeys(unknown) | {job_id: video for job_id, video in found}  # noqa: C416 - rows
+
+    async def _message(self, job_id: int, video_id: int) -> Message:
+        try:
+            detail = await observe_job(self._store, self._catalogue, job_id)
+        except NotFound:  # removed since
+            return Message(f"{COMPLETE}:{video_id}", {"job_id": job_id, "video_id": video_id, "status": "removed"})
+        status = detail.job.status
+        channel = COMPLETE if status in AT_REST else PROGRESS
+        percent = round(detail.progress, 1)
+        payload = {"job_id": job_id, "video_id": video_id, "status": str(status), "percent": percent}
+        return Message(f"{channel}:{video_id}", payload)
+
+
+def source_of(store: Store, catalogue: Catalogue) -> Source:
+    """What a dispatch may ask of this store."""
+
+    async def ready(job_ids: Collection[int] | None, limit: int) -> list[Waiting]:
+        return await mirror_ready(store, job_ids, limit)
+
+    return Source(ready, Films(store, catalogue).messages)
+
+
+async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, claim: ClaimSome) -> Claim:
+    """Claim what the dispatch hints at; where it does not know, whatever is first."""
+    made = Claim([], suspects_waiting=False)
+    if asking is None:
+        return await _looked(dispatch, limit, claim, made)
+    while (left := limit - len(made.tasks)) > 0:
+        hints = await dispatch.hints(asking, left)
+        if not hints.hints:
+            return await _looked(dispatch, left, claim, made) if hints.look else made
+        try:
+            some = await claim(left, hints.keys)
+        except BaseException as error:
+            dispatch.settle(asking, hints, None)
+            if made.tasks and isinstance(error, Exception):
+                return made  # what is leased by now must be run, and the next claim meets the same trouble
+            raise
+        keys = {task.key for task in some.tasks}
+        diverted = some.suspects_waiting or not keys.issubset(hints.keys)
+        dispatch.settle(asking, hints, None if diverted else keys)
+        made = Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
+        if diverted or not keys:
+            return made
+        if len(hints.hints) < left:
+            return await _looked(dispatch, limit - len(made.tasks), claim, made) if hints.look else made
+    return made
+
+
+async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) -> Claim:
+    """What is claimed by now, with what the store has beyond that; hints at it are not needed any more."""
+    if left < 1:
+        return made
+    try:
+        some = await claim(left, [])
+    except Exception:
+        if made.tasks:
+            return made
+        raise
+    if some.tasks:
+        await dispatch.forget([task.key for task in some.tasks])
+    return Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)

@@ -1,0 +1,10 @@
+-- The first ready tasks of all lanes in the order of claims, suspects among them.
+-- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids.
+WITH side (sign) AS (VALUES (1), (-1))
+SELECT t.job_id, t.stage, t.part, t.priority, t.lane, l.pipeline, l.needs, l.prefers
+FROM lanes AS l CROSS JOIN side CROSS JOIN tasks AS t
+WHERE t.rowid IN (
+    SELECT r.rowid FROM tasks AS r INDEXED BY tasks_ready
+    WHERE r.lane = l.id * side.sign AND r.status = 'ready'
+    ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT :limit)
+ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT :limit

@@ -1,0 +1,66 @@
+"""Engines on a Redis, for tests that look at what is in it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from reelstate.app import open_engine
+from reelstate.config import Settings
+from reelstate.core.model import TaskKey
+from reelstate.dispatch.hints import Asking
+from reelstate.dispatch.redis import RedisDispatch
+from reelstate.services.engine import Engine
+from tests.engines import FAN, PARTS, SIMPLE
+
+ANYTHING = Asking(frozenset({"simple", "fan", "parts"}), frozenset())
+
+
+def dispatch_of(engine: Engine) -> RedisDispatch:
+    assert isinstance(engine.dispatch, RedisDispatch)
+    return engine.dispatch
+
+
+@asynccontextmanager
+async def redis_engine(url: str, redis_url: str, **options: Any) -> AsyncIterator[Engine]:
+    """An engine whose mirror is filled; options are settings."""
+    given: dict[str, Any] = {"dispatch": "redis", "redis_url": redis_url, "redis_timeout": 5.0, **options}
+    settings = Settings(database_url=url, **given)
+    async with open_engine(url, pipelines=[SIMPLE, FAN, PARTS], settings=settings) as engine:
+        await engine.mirror()
+        yield engine
+
+
+async def until(look: Callable[[], Awaitable[object]], what: str, seconds: float = 20.0) -> None:
+    """Wait until something is so."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not await look():  # noqa: ASYNC110 - what is looked at lies in Redis
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pytest.fail(f"{what}: not within {seconds} s")
+
+
+async def hinted(engine: Engine) -> set[TaskKey]:
+    """What Redis knows."""
+    contents = await dispatch_of(engine).queue.contents()
+    return {hint.key for hint in contents.hints}
+
+
+class Statements:
+    """Counts what an engine asks of its store, by what it does with it."""
+
+    def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counted: Counter[str] = Counter()
+        for name in ("read", "write", "write_once", "repeat"):
+            monkeypatch.setattr(engine.store, name, self._counting(name, getattr(engine.store, name)))
+
+    def _counting(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        async def counted(*arguments: Any) -> Any:
+            self.counted[name] += 1
+            return await real(*arguments)
+
+        return counted

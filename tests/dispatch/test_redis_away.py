@@ -1,0 +1,228 @@
+"""Redis does not answer, is full, or is back: the breaker, the fallback to the store, and the return."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from reelstate.app import open_engine
+from reelstate.breaker import Breaker, Circuit
+from reelstate.config import Settings
+from reelstate.core.declaration import Pipeline
+from reelstate.core.errors import RedisUnavailable
+from reelstate.core.model import Submission
+from reelstate.dispatch.dispatch import EVERY_BELL, Bell
+from reelstate.redis_link import RedisTerms, redis_at
+from reelstate.services.engine import Engine
+from tests.dispatch.redis_engines import Statements, dispatch_of, hinted, redis_engine, until
+from tests.engines import a_worker, done
+from tests.redis_server import RedisServer
+
+POLL = 0.5
+
+
+def test_the_breaker_opens_tries_and_closes() -> None:
+    seen: list[Circuit] = []
+    breaker = Breaker(3, on_change=seen.append)
+    for _ in range(2):
+        breaker.failed("refused")
+    breaker.succeeded()
+    assert breaker.health().state is Circuit.CLOSED, "not so many in a row"
+    for _ in range(3):
+        breaker.failed("refused")
+    assert breaker.health().state is Circuit.OPEN
+    first = breaker.pause
+    breaker.succeeded()
+    assert breaker.health().state is Circuit.OPEN, "an answer from before says nothing of now"
+    for _ in range(6):
+        breaker.trial()
+        breaker.failed("refused")
+    assert breaker.pause > first
+    assert breaker.pause <= 5.0
+    breaker.trial()
+    breaker.succeeded()
+    assert breaker.health().state is Circuit.CLOSED
+    assert seen == [Circuit.OPEN, *[Circuit.HALF_OPEN, Circuit.OPEN] * 6, Circuit.HALF_OPEN, Circuit.CLOSED]
+    health = breaker.health()
+    assert (health.opened, health.failures, health.last_error) == (1, 0, "refused")
+
+
+async def test_while_it_is_open_a_call_costs_nothing_and_the_return_is_found_by_itself(
+    frail_redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with redis_at(RedisTerms(url=frail_redis.url, timeout=0.2)) as link:
+        back = asyncio.Event()
+        link.on_return(back.set)
+        await link.do(lambda client: client.ping())
+        frail_redis.freeze()
+        for _ in range(3):
+            with pytest.raises(RedisUnavailable):
+                await link.do(lambda client: client.ping())
+        assert link.breaker.health().state is Circuit.OPEN
+        began = time.perf_counter()
+        for _ in range(100):
+            with pytest.raises(RedisUnavailable, match="is away"):
+                await link.do(lambda client: client.ping())
+        assert time.perf_counter() - began < 0.2, "nobody waits for it"
+        frail_redis.thaw()
+        await asyncio.wait_for(back.wait(), 20)
+        await link.do(lambda client: client.ping())
+    said = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert ["away" in said[0], "back" in said[1]] == [True, True]
+    assert len(said) == 2, "once when it goes, once when it is back"
+
+
+@pytest.fixture
+async def hybrid(frail_redis: RedisServer, postgres_database: str) -> AsyncIterator[Engine]:
+    async with redis_engine(postgres_database, frail_redis.url, dispatch="hybrid", redis_timeout=0.2) as engine:
+        yield engine
+
+
+async def test_in_hybrid_mode_the_store_is_asked_while_redis_is_away(
+    hybrid: Engine, frail_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = await a_worker(hybrid)
+    await asyncio.to_thread(frail_redis.stop)
+    job = (await hybrid.submit("simple")).job_id
+    assert [task.key.job_id for task in (await hybrid.claim(worker)).tasks] == [job], "the very first claim finds it"
+    for _ in range(3):
+        await hybrid.claim(worker)
+    assert dispatch_of(hybrid).health().circuit.state is not Circuit.CLOSED  # type: ignore[union-attr]
+    asked = Statements(hybrid, monkeypatch)
+    for _ in range(5):
+        await hybrid.claim(worker)
+    assert asked.counted["write_once"] == 5
+    await asyncio.to_thread(frail_redis.start)
+    again = [(await hybrid.submit("simple")).job_id for _ in range(3)]
+
+    async def known() -> bool:
+        circuit = dispatch_of(hybrid).health().circuit
+        return bool(circuit and circuit.state is Circuit.CLOSED and len(await hinted(hybrid)) == 3)
+
+    await until(known, "what was submitted meanwhile is mirrored")
+    assert [task.key.job_id for task in (await hybrid.claim(worker, 3)).tasks] == again
+
+
+async def test_in_redis_mode_the_store_is_spared_but_not_forgotten(
+    frail_redis: RedisServer, postgres_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"redis_timeout": 0.2, "redis_reconcile": 0.5}
+    async with redis_engine(postgres_database, frail_redis.url, **options) as engine:
+        worker = await a_worker(engine)
+        await asyncio.to_thread(frail_redis.stop)
+        job = (await engine.submit("simple")).job_id
+        asked = Statements(engine, monkeypatch)
+        found: list[int] = []
+        tries = 0
+        async with asyncio.timeout(20):
+            while not found:
+                found = [task.key.job_id for task in (await engine.claim(worker)).tasks]
+                tries += 1
+                await asyncio.sleep(0.02)
+        assert found == [job]
+        assert asked.counted["write_once"] <= max(2, tries / 3)
+
+
+@pytest.mark.parametrize("trouble", ["frozen", "full"])
+async def test_a_redis_that_is_frozen_or_full_is_like_one_that_is_away(
+    hybrid: Engine, frail_redis: RedisServer, trouble: str
+) -> None:
+    worker = await a_worker(hybrid)
+    async with redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)) as other:
+        if trouble == "frozen":
+            frail_redis.freeze()
+        else:
+            await other.client.config_set("maxmemory", "1")
+        jobs = [each.job_id for each in await hybrid.submit_many([Submission(pipeline="simple")] * 5)]
+        found: list[int] = []
+
+        async def claimed() -> bool:
+            tasks = (await hybrid.claim(worker, 5)).tasks
+            found.extend(task.key.job_id for task in tasks)
+            await hybrid.complete([done(task) for task in tasks])
+            return len(found) == 5
+
+        await until(claimed, "the store gives them out")
+        assert sorted(found) == jobs
+        if trouble == "frozen":
+            frail_redis.thaw()
+        else:
+            await other.client.config_set("maxmemory", "0")
+
+        async def back() -> bool:
+            circuit = dispatch_of(hybrid).health().circuit
+            return bool(circuit and circuit.state is Circuit.CLOSED)
+
+        await until(back, "Redis is used again")
+
+
+async def test_a_listener_is_back_after_a_restart_and_everything_is_rung(
+    frail_redis: RedisServer, postgres_database: str
+) -> None:
+    options = {"dispatch": "hybrid", "redis_timeout": 0.5}
+    async with (
+        redis_engine(postgres_database, frail_redis.url, **options) as here,
+        redis_engine(postgres_database, frail_redis.url, **options) as there,
+    ):
+        listener = there.dispatch.listen(EVERY_BELL)
+        assert await listener.wait(20)
+        here.dispatch.ring(Bell.STOP)
+        while Bell.STOP not in await listener.wait(20):
+            pass
+        await asyncio.to_thread(frail_redis.stop)
+        here.dispatch.ring(Bell.REST)
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(frail_redis.start)
+        rung: set[Bell] = set()
+        async with asyncio.timeout(20):
+            while rung != set(Bell):
+                rung |= await listener.wait(1)
+
+        async def heard() -> bool:
+            here.dispatch.ring(Bell.STATE)
+            return Bell.STATE in await listener.wait(0.2)
+
+        await until(heard, "the ringing end has found that Redis is back")
+
+
+async def test_the_time_to_fall_back_and_to_return(frail_redis: RedisServer, postgres_database: str) -> None:
+    """With a real worker: from the end of Redis to the start of a task, and from its return to a start by a hint."""
+    noted: dict[int, float] = {}
+    pipeline = Pipeline("noted")
+
+    @pipeline.stage()
+    async def note(task: object) -> None:
+        noted[task.job_id] = time.monotonic()  # type: ignore[attr-defined]
+
+    settings = Settings(
+        database_url=postgres_database, dispatch="hybrid", redis_url=frail_redis.url, redis_timeout=0.2, poll=POLL
+    )
+    async with (
+        open_engine(postgres_database, pipelines=[pipeline], settings=settings, workers=2),
+        open_engine(postgres_database, pipelines=[pipeline], settings=settings) as client,
+    ):
+
+        async def start_after(submitted: float) -> float:
+            job = (await client.submit("noted")).job_id
+            await client.wait(job, 20)
+            return noted[job] - submitted
+
+        await start_after(time.monotonic())
+        await asyncio.to_thread(frail_redis.stop)
+        fallback = await start_after(time.monotonic())
+        later = await start_after(time.monotonic())
+        await asyncio.to_thread(frail_redis.start)
+        began = time.monotonic()
+
+        async def back() -> bool:
+            return dispatch_of(client).link.breaker.closed
+
+        await until(back, "Redis is used again")
+        returned = time.monotonic() - began
+        again = await start_after(time.monotonic())
+    told = f"start {fallback:.3f} s and {later:.3f} s after the end of Redis, {again:.3f} s after its return"
+    print(f"\n{told}; the return was found after {returned:.3f} s")  # noqa: T201
+    assert max(fallback, later) < 2 * POLL + 1.0
+    assert returned < 10

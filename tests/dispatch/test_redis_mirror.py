@@ -1,0 +1,188 @@
+"""The mirror of ready tasks: kept up to date after commits, mended both ways, never needed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.model import ClaimedTask, Submission, TaskKey
+from reelstate.dispatch.hints import LOOK
+from reelstate.redis_link import RedisLink, RedisTerms
+from reelstate.services.engine import Engine
+from reelstate.services.mirror import mirror_ready
+from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until
+from tests.engines import a_worker, done
+
+
+@pytest.fixture(params=["sorted", "streams"])
+async def engine(request: pytest.FixtureRequest, database_url: str, redis_terms: RedisTerms) -> AsyncIterator[Engine]:
+    """An engine on each store and with each queue in turn."""
+    options = {"redis_prefix": redis_terms.prefix, "redis_queue": request.param}
+    async with redis_engine(database_url, redis_terms.url, **options) as engine:
+        yield engine
+
+
+@pytest.fixture
+async def small(postgres_database: str, redis_terms: RedisTerms) -> AsyncIterator[Engine]:
+    """An engine whose mirror has room for ten tasks."""
+    options = {"redis_prefix": redis_terms.prefix, "redis_mirror": 10}
+    async with redis_engine(postgres_database, redis_terms.url, **options) as engine:
+        yield engine
+
+
+async def ready(engine: Engine) -> set[TaskKey]:
+    return {each.key for each in await mirror_ready(engine.store, None, 100_000)}
+
+
+async def mirrored(engine: Engine) -> bool:
+    return await hinted(engine) == await ready(engine)
+
+
+async def keys_of(link: RedisLink) -> list[str]:
+    return [str(key) for key in await link.client.keys("*") if str(key).startswith(link.key())]
+
+
+async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    job = (await engine.submit("parts", {"parts": 5})).job_id
+    await until(lambda: mirrored(engine), "the parts are mirrored")
+    hints = await dispatch_of(engine).hints(ANYTHING, 2)
+    assert hints.keys == [TaskKey(job, 0, 0), TaskKey(job, 0, 1)]
+    assert not hints.look
+    dispatch_of(engine).settle(ANYTHING, hints, None)
+    tasks: list[ClaimedTask] = []
+
+    async def claimed() -> bool:
+        tasks.extend((await engine.claim(worker, 10)).tasks)
+        return sorted(task.key for task in tasks) == [TaskKey(job, 0, part) for part in range(5)]
+
+    await until(claimed, "what was given back is claimed with the rest", 2.0)
+    await until(lambda: mirrored(engine), "nothing is mirrored any more")
+    assert await hinted(engine) == set()
+
+
+async def test_a_hint_is_given_after_the_commit_and_not_for_what_was_refused(engine: Engine) -> None:
+    with pytest.raises(InvalidRequest):
+        await engine.submit_many([Submission(pipeline="simple"), Submission(pipeline="simple", priority=99)])
+    await engine.submit("simple", delay=60.0)
+    job = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "it is mirrored")
+    assert await hinted(engine) == {TaskKey(job, 0, 0)}
+
+
+async def test_an_idle_worker_does_not_ask_the_store(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = await a_worker(engine)
+    await engine.claim(worker)  # learns which lanes there are
+    asked = Statements(engine, monkeypatch)
+    for _ in range(50):
+        assert (await engine.claim(worker, 4)).tasks == []
+    assert asked.counted.total() <= 1, "one look of its own may be due"
+
+
+async def test_what_is_wrong_is_mended_both_ways(engine: Engine) -> None:
+    await engine.submit_many([Submission(pipeline="simple")] * 20)
+    await until(lambda: mirrored(engine), "they are mirrored")
+    queue = dispatch_of(engine).queue
+    waiting = await mirror_ready(engine.store, None, 100)
+    await queue.remove([each.key for each in waiting[:5]])
+    await queue.add([type(each)(each.key._replace(part=7), each.priority, each.number, each.lane) for each in waiting])
+    assert not await mirrored(engine)
+    await engine.mirror()
+    assert await mirrored(engine)
+    assert await queue.size() == 20
+
+
+async def test_keys_that_redis_has_thrown_out_are_made_again(engine: Engine) -> None:
+    await engine.submit_many([Submission(pipeline="simple")] * 5)
+    await until(lambda: mirrored(engine), "they are mirrored")
+    link = dispatch_of(engine).link
+    keys = await keys_of(link)
+    assert len(keys) >= 4
+    for key in keys:
+        await link.client.delete(key)
+        await engine.mirror()
+        worker = await a_worker(engine)
+        tasks = (await engine.claim(worker, 1)).tasks
+        assert len(tasks) == 1, f"without {key}"
+        await engine.complete([done(task) for task in tasks])
+        await engine.submit("simple")
+        await until(lambda: mirrored(engine), f"all is well again after the loss of {key}")
+
+
+async def test_after_flushall_redis_knows_everything_again_at_the_next_claim(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.submit_many([Submission(pipeline="simple")] * 50)
+    await until(lambda: mirrored(engine), "they are mirrored")
+    link = dispatch_of(engine).link
+    await link.client.delete(*await keys_of(link))
+    assert len((await engine.claim(worker, 3)).tasks) == 3, "the store is asked instead"
+    await until(lambda: mirrored(engine), "they are mirrored again")
+    assert len(await hinted(engine)) == 47
+
+
+async def test_a_hint_that_was_wrong_costs_a_look_and_is_forgotten(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    job = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "it is mirrored")
+    await engine.cancel(job)
+    assert await hinted(engine) == {TaskKey(job, 0, 0)}, "nobody has told Redis"
+    assert (await engine.claim(worker)).tasks == []
+    await until(lambda: mirrored(engine), "the hint is gone")
+
+
+async def test_a_worker_that_drains_takes_no_hint_from_others(engine: Engine) -> None:
+    worker, other = await a_worker(engine), await a_worker(engine, "other")
+    await engine.drain("worker")
+    job = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "it is mirrored")
+    assert (await engine.claim(worker)).tasks == []
+
+    async def claimed() -> bool:
+        return [task.key.job_id for task in (await engine.claim(other)).tasks] == [job]
+
+    await until(claimed, "another worker gets it at once", 2.0)
+
+
+async def test_more_than_the_mirror_holds_is_given_out_in_order_all_the_same(small: Engine) -> None:
+    worker = await a_worker(small)
+    made = await small.submit_many([Submission(pipeline="simple", priority=number % 3) for number in range(35)])
+    order = sorted(range(35), key=lambda number: (-(number % 3), number))
+    await small.mirror()
+    assert len(await hinted(small)) == 10
+    found = []
+    while tasks := (await small.claim(worker, 4)).tasks:
+        found += [task.key.job_id for task in tasks]
+        await small.complete([done(task) for task in tasks])
+    assert found == [made[number].job_id for number in order]
+    await until(lambda: mirrored(small), "the mirror is in order again")
+
+
+async def test_beyond_the_mirror_new_work_that_is_urgent_comes_first(small: Engine) -> None:
+    worker = await a_worker(small)
+    await small.submit_many([Submission(pipeline="simple", priority=5)] * 20)
+    await small.mirror()
+    late = (await small.submit("simple", priority=5)).job_id
+    urgent = (await small.submit("simple", priority=8)).job_id
+
+    async def urgent_is_known() -> bool:
+        return TaskKey(urgent, 0, 0) in await hinted(small)
+
+    await until(urgent_is_known, "the urgent one is mirrored")
+    assert TaskKey(late, 0, 0) not in await hinted(small), "it stands behind others that are not mirrored"
+    assert [task.key.job_id for task in (await small.claim(worker)).tasks] == [urgent]
+
+
+async def test_without_a_mark_nobody_trusts_what_is_there(engine: Engine) -> None:
+    await engine.submit("simple")
+    dispatch = dispatch_of(engine)
+    await until(lambda: mirrored(engine), "it is mirrored")
+    await dispatch.queue.clear()
+    assert await dispatch.hints(ANYTHING, 1) == LOOK
+    await until(lambda: mirrored(engine), "it is mirrored again")
+
+
+async def test_two_engines_may_reconcile_at_once(engine: Engine) -> None:
+    await engine.submit_many([Submission(pipeline="simple")] * 100)
+    await asyncio.gather(*(engine.mirror() for _ in range(5)))
+    await until(lambda: mirrored(engine), "every task is hinted at")
