@@ -35,6 +35,7 @@ lint: $(VENV)/.ready ## check format, rules, types and import layers
 bench: $(VENV)/.ready-bench ## measure the engine next to its peers, and workers next to one ffmpeg
 	@$(BIN)/python -m bench.engine
 	@$(BIN)/python -m bench.media
+	@$(BIN)/python -m bench.api
 
 lock: ## write uv.lock anew after a change of dependencies
 	@sh -euc "$$FIND_UV"' find_uv || { echo "make lock needs uv, and it could not be installed." >&2; exit 1; }; "$$uv" lock'

@@ -60,7 +60,6 @@ async def listed(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Quer
     return ListedFiles(files=[ListedFile(key=each.key, size=each.size, modified=each.modified) for each in found])
 
 
-@router.head("/files/{key:path}", include_in_schema=False)
 @router.get(
     "/files/{key:path}",
     response_class=Response,
@@ -72,7 +71,6 @@ async def listed(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Quer
     },
 )
 async def read(
-    request: Request,
     remotes: InRemotes,
     grant: Granted,
     key: str,
@@ -86,13 +84,12 @@ async def read(
     if size is None:
         raise NotFound("file", key, hint="it was never written, or has been deleted")
     storage = remotes.storage
-    if request.method == "GET" and isinstance(storage, Bucket) and remotes.settings.remote_downloads == "signed":
+    if isinstance(storage, Bucket) and remotes.settings.remote_downloads == "signed":
         return RedirectResponse(await storage.signed(key, SIGNED_FOR), 307)
     headers = {"Content-Type": attributes(key)["Content-Type"]}
-    return _ranged(request, size, span, lambda start, length: storage.get_bytes(key, start, length), headers)
+    return _ranged(size, span, lambda start, length: storage.get_bytes(key, start, length), headers)
 
 
-@router.head("/source", include_in_schema=False)
 @router.get(
     "/source",
     response_class=Response,
@@ -103,7 +100,6 @@ async def read(
     },
 )
 async def source(
-    request: Request,
     remotes: InRemotes,
     grant: Granted,
     span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
@@ -119,11 +115,10 @@ async def source(
         reader = await opened.enter_async_context(reading(address, remotes.rules))
     except SourceError as error:
         raise NotFound("source", address, hint=f"on the server: {error}") from error
-    return _ranged(request, reader.size or 0, span, reader.read, {}, opened)
+    return _ranged(reader.size or 0, span, reader.read, {}, opened)
 
 
 def _ranged(
-    request: Request,
     size: int,
     span: str | None,
     read: Read,
@@ -138,8 +133,7 @@ def _ranged(
             return _Closing(None, PAST_THE_END, {"Content-Range": f"bytes */{size}"}, opened)
         headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}
     headers |= {"Content-Length": str(end - start), "Accept-Ranges": "bytes"}
-    body = None if request.method == "HEAD" else _blocks(read, start, end)
-    return _Closing(body, status, headers, opened)
+    return _Closing(_blocks(read, start, end), status, headers, opened)
 
 
 async def _blocks(read: Read, start: int, end: int) -> AsyncIterator[bytes]:

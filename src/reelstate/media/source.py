@@ -192,7 +192,8 @@ def _object_faults(address: LocalAddress | BucketAddress) -> Iterator[None]:
     try:
         yield
     except StorageMissing as error:
-        raise UnusableSource("missing", error.message, hint="check the bucket and the key") from error
+        hint = error.hint if isinstance(address, LocalAddress) else "check the bucket and the key"
+        raise UnusableSource("missing", error.message, hint=hint) from error
     except StorageDenied as error:
         raise UnusableSource("denied", error.message, hint=error.hint) from error
     except StorageError as error:

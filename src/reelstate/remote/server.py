@@ -26,7 +26,6 @@ from reelstate.core.errors import (
     StorageConflict,
     StorageDamaged,
     StorageError,
-    StorageMissing,
     StoreUnavailable,
     WorkerRefused,
     WorkerUnknown,
@@ -96,9 +95,6 @@ class Server:
 
     async def put(self, path: str, body: Body, answer: type[M], *, permit: str, headers: Mapping[str, str]) -> M:
         return _message(await self._answered("PUT", path, body, permit=permit, headers=headers), answer)
-
-    async def head(self, path: str, *, permit: str) -> httpx.Response:
-        return await self._answered("HEAD", path, None, permit=permit)
 
     @asynccontextmanager
     async def stream(self, path: str, *, permit: str, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
@@ -222,16 +218,15 @@ def _error(status: int, document: Mapping[str, Any]) -> ReelstateError:
     name = str(document.get("type", "")).rpartition(":")[2].replace("-", "")
     if status == BUSY or status >= OWN_FAULT:
         return ServerUnavailable(detail, hint=hint)
-    if name == "workerunknown":
-        found = WorkerUnknown(0)
-        found.message = detail
-        return found
+    if status == 404:  # noqa: PLR2004 - there is no such thing
+        missing: ReelstateError = WorkerUnknown(0) if name == "workerunknown" else NotFound("such thing", "")
+        missing.message, missing.hint = detail, hint
+        return missing
     plain: dict[str, type[ReelstateError]] = {
         "leaselost": LeaseLost,
         "permitexpired": PermitExpired,
         "permitrefused": PermitRefused,
         "workerrefused": WorkerRefused,
-        "storagemissing": StorageMissing,
         "storageconflict": StorageConflict,
         "storagedamaged": StorageDamaged,
     }
@@ -241,8 +236,6 @@ def _error(status: int, document: Mapping[str, Any]) -> ReelstateError:
         return InvalidRequest(str(document.get("field") or "request"), detail, hint=hint)
     if status == 401:  # noqa: PLR2004 - who are you?
         return KeyNotAccepted(detail, hint=hint)
-    if status == 404:  # noqa: PLR2004 - there is no such thing
-        return NotFound("such thing", f"({detail})", hint=hint)
     return WorkerRefused(detail, hint=hint) if status == 403 else StorageError(detail, hint=hint)  # noqa: PLR2004
 
 
