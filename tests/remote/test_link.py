@@ -159,3 +159,21 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 def test_the_key_is_not_part_of_what_a_server_says_of_itself() -> None:
     server = Server("https://reel.example.org", "reel_secret")
     assert "secret" not in repr(server) + repr(rs.Settings(server_key="reel_secret"))
+
+
+async def test_reports_that_are_too_long_for_one_request_go_in_several(
+    api: Served, engine: Engine, line: Line, tmp_path: Path
+) -> None:
+    wordy = rs.Pipeline("simple")
+
+    @wordy.stage(name="main")
+    async def main(task: rs.Run) -> None:
+        for number in range(50):
+            task.step(["encode", str(number)], output="x" * 60_000)
+
+    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=4, limit_result=1024)
+    jobs = [(await engine.submit("simple")).id for _ in range(4)]
+    async with working([wordy], settings):
+        for job in jobs:
+            await engine.wait(job, timeout=30)
+    assert [len((await engine.steps(job)).items) for job in jobs] == [50] * 4

@@ -106,8 +106,7 @@ async def source(
 ) -> Response:
     """The source of the task's job, where it lies on a path or in a bucket that the server may read."""
     await remotes.require_held(grant, fresh=False)
-    spec = (await remotes.engine.job(grant.key.job_id)).job.spec
-    place = spec.get("source") if isinstance(spec, dict) else None
+    place = await remotes.source(grant.key.job_id)
     if not isinstance(place, str) or isinstance(address := parse_address(place), WebAddress):
         raise NotFound("source", grant.key.job_id, hint="what lies in the web is fetched from there")
     opened = AsyncExitStack()

@@ -16,7 +16,7 @@ from reelstate.api.auth import Remote
 from reelstate.artifacts.storage import Storage
 from reelstate.config import Settings
 from reelstate.core.errors import LeaseLost, StorageError, WorkerUnknown
-from reelstate.core.model import Completion, Failure, Verdict
+from reelstate.core.model import Completion, Failure, Json, Verdict
 from reelstate.dispatch.dispatch import WORKER_BELLS, Listener
 from reelstate.media.inspection import Inspector
 from reelstate.media.studio import studio_of
@@ -26,6 +26,7 @@ from reelstate.services.permits import Grant, Permits, Standing
 logger = logging.getLogger("reelstate.remote")
 
 FORGET_AFTER: Final = 600.0
+MOST_SOURCES: Final = 1000
 BELIEVED: Final = 1.0
 """Seconds for which a lease that was seen to hold is not looked up again for a file that is read."""
 
@@ -53,6 +54,7 @@ class Remotes:
         self.inspector = Inspector(engine, studio)
         self._known: dict[int, Known] = {}
         self._held: dict[tuple[object, int], float] = {}
+        self._sources: dict[int, Json] = {}
         self._inspecting: dict[tuple[object, int], asyncio.Task[str | None]] = {}
 
     async def known(self, worker_id: int, name: str) -> Known:
@@ -84,6 +86,15 @@ class Remotes:
             return known.ears, False
         known.ears = self.engine.dispatch.listen(WORKER_BELLS)
         return known.ears, True
+
+    async def source(self, job_id: int) -> Json:
+        """What a job says that its source is; the spec of a job never changes."""
+        if job_id not in self._sources:
+            spec = (await self.engine.job(job_id)).job.spec
+            if len(self._sources) >= MOST_SOURCES:
+                del self._sources[next(iter(self._sources))]
+            self._sources[job_id] = spec.get("source") if isinstance(spec, dict) else None
+        return self._sources[job_id]
 
     async def grants(self, permits: Iterable[str], name: str, *, expired: bool = False) -> list[Grant]:
         return [await self.permits.read(each, name, expired=expired) for each in permits]

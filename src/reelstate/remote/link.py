@@ -23,7 +23,7 @@ from reelstate.core.model import (
     Report,
     Verdict,
 )
-from reelstate.remote.server import HttpPermit, KeyNotAccepted, Server
+from reelstate.remote.server import LONG_ANSWER, HttpPermit, KeyNotAccepted, Server
 from reelstate.remote.wire import (
     PROTOCOL,
     ClaimAnswer,
@@ -49,8 +49,8 @@ from reelstate.worker.link import Connect, Link
 
 logger = logging.getLogger("reelstate.worker")
 
-CHECKED: Final = 1800.0
-"""How long the answer to a completion may take: the server reads back what a film was made of."""
+LARGEST: Final = 4 * 1024 * 1024
+"""Bytes of one report; what is more goes in several."""
 T = TypeVar("T", Completion, Failure, Release)
 
 
@@ -98,6 +98,10 @@ class HttpLink:
         return [(*key, token) for key, token in list(self._permits)] if self._holdings.unsure else None
 
     async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
+        reports = [await self._report(worker_id, batch) for batch in _batches(items)]
+        return Report([verdict for each in reports for verdict in each.verdicts], reports[-1].drain)
+
+    async def _report(self, worker_id: int, items: Sequence[Progress]) -> Report:
         def request() -> ReportRequest:
             told = [ProgressItem.of(item, self._permit(item)) for item in items]
             return ReportRequest(worker_id=worker_id, items=told)
@@ -116,7 +120,7 @@ class HttpLink:
             def told() -> CompleteRequest:
                 return CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.ask("/complete", told, VerdictAnswer, seconds=CHECKED)
+            return await self._server.ask("/complete", told, VerdictAnswer, seconds=LONG_ANSWER)
 
         return await self._delivered(items, send)
 
@@ -180,6 +184,20 @@ class HttpLink:
                 return [(await self._verdicts([each], send))[0] for each in items]
             logger.error("task %s: the server does not take its permit: %s", items[0].key, error)  # noqa: TRY400
             return [Verdict.LOST]
+
+
+def _batches(items: Sequence[Progress]) -> Iterator[Sequence[Progress]]:
+    """The items in batches that a request can hold; one without any for none."""
+    batch: list[Progress] = []
+    room = LARGEST
+    for item in items:
+        size = len(ProgressItem.of(item, "").model_dump_json()) if item.logs or item.steps or item.states else 1024
+        if batch and size > room:
+            yield batch
+            batch, room = [], LARGEST
+        batch.append(item)
+        room -= size
+    yield batch
 
 
 @contextmanager

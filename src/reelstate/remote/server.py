@@ -37,6 +37,8 @@ from reelstate.stores.patience import Patience
 M = TypeVar("M", bound=BaseModel)
 CONNECT: Final = 10.0
 ANSWER: Final = 60.0
+LONG_ANSWER: Final = 1800.0
+"""Where the server has to read what may be large: a file that it was sent, or all that a film was made of."""
 BUSY: Final = 429
 OWN_FAULT: Final = 500
 CONFLICT: Final = 409
@@ -94,7 +96,8 @@ class Server:
         return _message(await self._answered("GET", path, None, permit=permit, query=given, seconds=seconds), answer)
 
     async def put(self, path: str, body: Body, answer: type[M], *, permit: str, headers: Mapping[str, str]) -> M:
-        return _message(await self._answered("PUT", path, body, permit=permit, headers=headers), answer)
+        found = await self._answered("PUT", path, body, permit=permit, headers=headers, seconds=LONG_ANSWER)
+        return _message(found, answer)
 
     @asynccontextmanager
     async def stream(self, path: str, *, permit: str, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:

@@ -40,6 +40,8 @@ Json = Any
 Id = Annotated[int, Field(ge=0, lt=2**63)]
 Text = Annotated[str, Field(max_length=4096)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Key = tuple[Id, Annotated[int, Field(ge=0, lt=2**15)], Annotated[int, Field(ge=0, lt=2**31)]]
+"""Job, stage, part."""
 Lease = tuple[Id, Id, Id, Id]
 """Job, stage, part, token."""
 
@@ -71,7 +73,7 @@ class ClaimRequest(Message):
     worker_id: Id
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 1
     pipelines: Annotated[list[Text], Field(max_length=1000)] | None = None
-    hints: Annotated[list[tuple[Id, Id, Id]], Field(max_length=MOST_ITEMS)] = []
+    hints: Annotated[list[Key], Field(max_length=MOST_ITEMS)] = []
     gpu_grace: Seconds = 60.0
     wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT)] = 0.0
     """How long to wait for a task when there is none."""
@@ -85,7 +87,7 @@ class JobWords(Message):
 
 
 class TaskWords(Message):
-    key: tuple[Id, Id, Id]
+    key: Key
     token: Id
     attempt: int
     max_attempts: int
