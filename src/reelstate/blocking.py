@@ -123,6 +123,7 @@ class Connection:
     events = blocking(Engine.events)
     ready = blocking(Engine.ready)
     stage_names = blocking(Engine.stage_names)
+    graph = blocking(Engine.graph)
     queue = blocking(Engine.queue)
     count_jobs = blocking(Engine.count_jobs)
     head = blocking(Engine.head)

@@ -138,6 +138,16 @@ class Settings:
     limit_body: int = setting(1024 * 1024, "Largest JSON body of a request, in bytes.", least=1024)
     body_timeout: float = setting(20.0, "How long the body of a request may take to arrive.", least=0.1)
 
+    stream_heartbeat: float = setting(
+        15.0, "How often a live stream on which nothing happens says something: how far it is.", least=0.1
+    )
+    stream_retry: float = setting(2.0, "How long a client of a live stream waits before it connects again.", least=0)
+    stream_patience: float = setting(
+        30.0, "How long a live stream waits for a client that takes nothing before it is cut.", least=0.1
+    )
+    streams_per_key: int = setting(10, "Live streams that a key, or a session, may have open at a server.", least=1)
+    streams_per_server: int = setting(2_000, "Live streams that a server may have open.", least=1)
+
     log_level: str = setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
 
     limit_spec: int = setting(LIMITS.spec, "Largest spec of a job, in bytes.", least=1)

@@ -11,6 +11,7 @@ from reelstate.core.machine import Machine, TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Video, VideoVersion, Worker
 from reelstate.core.state import State
 from reelstate.media.quality import Quality
+from reelstate.services.feed import Told
 from reelstate.services.keys import Key
 from reelstate.services.states import States
 
@@ -95,6 +96,27 @@ def step_document(entry: StepEntry, stages: Sequence[str]) -> Document:
 
 def state_document(state: State) -> Document:
     return _fields(state)
+
+
+def told_document(item: Told, cursor: str, stages: Sequence[str] = ()) -> Document:
+    """What subscribers are told of: an event, a state, or how far a task is."""
+    if isinstance(item, Event):
+        return {"kind": "event", **event_document(item, stages)}
+    if isinstance(item, State):
+        return {"kind": "state", **state_document(item), "cursor": cursor}
+    stage = stage_name(item.key.stage, stages)
+    return {
+        "kind": "progress",
+        "id": f"{item.key.job_id}/{stage}/{item.key.part}",
+        "job": item.key.job_id,
+        "stage": stage,
+        "part": item.key.part,
+        "token": item.token,
+        "percent": item.percent,
+        "message": item.message,
+        "step": item.step,
+        "at": item.at,
+    }
 
 
 def states_document(states: States) -> Document:

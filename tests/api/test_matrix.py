@@ -61,6 +61,7 @@ MATRIX = {
     f"POST {JOB}/cancel": Line(WRITE, owned=True, body={}),
     f"POST {JOB}/quarantine": Line(ADMIN, body={"reason": "why"}),
     f"POST {JOB}/force": Line(ADMIN, body={"status": "failed", "reason": "why"}),
+    "GET /api/v1/events": Line(READ),
     "GET /api/v1/states/{job_id}": Line(READ, owned=True),
     "GET /api/v1/states/{job_id}/lowest": Line(READ, owned=True),
     "GET /api/v1/workers": Line(ADMIN),

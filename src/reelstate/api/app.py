@@ -6,13 +6,27 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
-from reelstate.api import docs, files, health, house, jobs, machines, operations, signin, states, worker, workers
+from reelstate.api import (
+    docs,
+    events,
+    files,
+    health,
+    house,
+    jobs,
+    machines,
+    operations,
+    signin,
+    states,
+    worker,
+    workers,
+)
 from reelstate.api.context import Context
 from reelstate.api.description import DESCRIPTION, TITLE, VERSION, describe, operation_id
 from reelstate.api.errors import handle_errors
 from reelstate.api.gate import Gate
 from reelstate.api.rate import Buckets
 from reelstate.api.remotes import Remotes
+from reelstate.api.streams import Streams
 from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.services.engine import Engine
@@ -24,6 +38,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     signin.router,
     operations.router,
     jobs.router,
+    events.router,
     states.router,
     workers.router,
     machines.router,
@@ -56,6 +71,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     context.checks["storage"] = lambda: _see_storage(settings)
     app.state.context = context
     app.state.remotes = Remotes(engine, settings)
+    app.state.streams = Streams(context)
     for router in ROUTERS:
         app.include_router(router)
     handle_errors(app)

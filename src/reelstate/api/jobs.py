@@ -15,7 +15,6 @@ from reelstate.api.schemas import (
     LARGEST_ID,
     LARGEST_PART,
     After,
-    EventDocument,
     Input,
     JobDetailDocument,
     JobDocument,
@@ -34,7 +33,6 @@ from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Ver
 from reelstate.documents import (
     Document,
     detail_document,
-    event_document,
     job_document,
     log_document,
     stage_document,
@@ -170,22 +168,6 @@ async def tasks(
     page = await engine.tasks(job_id, stage=stage, statuses=status, limit=limit, after=after, owner=principal.owner)
     names = await _worker_names(engine, page.items)
     return paged(page, [task_document(task, names) for task in page.items], request, response)
-
-
-@router.get("/{job_id}/events", response_model=PageDocument[EventDocument])
-async def events(
-    engine: OnEngine,
-    principal: Reader,
-    job_id: JobId,
-    request: Request,
-    response: Response,
-    limit: Limit = 100,
-    after: After = None,
-) -> Document:
-    """What happened to a job and all in it, the oldest first."""
-    names = await engine.stage_names(job_id, owner=principal.owner)
-    page = await engine.history(job_id, limit=limit, after=after, owner=principal.owner)
-    return paged(page, [event_document(event, names) for event in page.items], request, response)
 
 
 @router.get("/{job_id}/logs", response_model=PageDocument[LogDocument])

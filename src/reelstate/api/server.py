@@ -23,12 +23,16 @@ BACKLOG: Final = 2048
 LOOK_EVERY: Final = 15.0
 """Seconds. A connection that was quiet at two looks has had no request for so long, and is closed."""
 
+ABORT: Final = "abort"
+"""In the state of a request: cuts its connection, whatever is still to be sent."""
+
 
 class PatientProtocol(H11Protocol):
     """Closes connections whose request does not arrive: uvicorn itself waits for it for ever."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.app_state = {**self.app_state, ABORT: transport.abort}
         self._look_later()
 
     def _look_later(self) -> None:
@@ -36,6 +40,7 @@ class PatientProtocol(H11Protocol):
 
     def _look(self, before: object) -> None:
         if self.transport.is_closing():
+            self.transport.abort()  # what has not been taken since the last look will not be
             return
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is before and (cycle is None or cycle.response_complete):

@@ -291,6 +291,10 @@ class Engine:
         """What the stages of a job are called, by their numbers."""
         return await observe.observe_stage_names(self.store, self.catalogue, job_id, owner)
 
+    async def graph(self, job_id: int, *, owner: str | None = None) -> Graph:
+        """The pipeline that a job was submitted with, as a graph of stages."""
+        return await observe.observe_graph(self.store, self.catalogue, job_id, owner)
+
     async def count_jobs(self, selection: Selection) -> int:
         """How many jobs a selection stands for: what a verb on all of them must be told."""
         return len(await self.store.read(lambda transaction: matching(transaction, selection)))

@@ -17,6 +17,7 @@ from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, StepEntry, Task, TaskKey, Worker
+from reelstate.core.pipeline import Graph
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.stores.migrate import migrations, require_current
 from reelstate.stores.store import Row, Store, Transaction
@@ -80,8 +81,12 @@ async def observe_stage_names(
     store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None
 ) -> tuple[str, ...]:
     """What the stages of a job are called, in the order of their numbers."""
-    declared = await store.read(lambda transaction: _declared(transaction, catalogue, job_id, owner))
-    return tuple(declared.graph.index)
+    return tuple((await observe_graph(store, catalogue, job_id, owner)).index)
+
+
+async def observe_graph(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> Graph:
+    """The pipeline that a job was submitted with."""
+    return (await store.read(lambda transaction: _declared(transaction, catalogue, job_id, owner))).graph
 
 
 async def observe_tags(store: Store, catalogue: Catalogue, job_id: int) -> dict[str, tuple[str, ...]]:
@@ -296,7 +301,7 @@ def cursor_of(text: str) -> tuple[str, int, int]:
     pieces = text.split(".")
     if len(pieces) == CURSOR_PIECES and all(piece.isdecimal() and piece.isascii() for piece in pieces[1:]):
         epoch, (xid, number) = pieces[0], map(int, pieces[1:])
-        if epoch and xid < MOST_XIDS and number < MOST_NUMBERS:
+        if epoch.isalnum() and xid < MOST_XIDS and number < MOST_NUMBERS:
             return epoch, xid, number
     raise InvalidRequest("after", f"{text[:50]!r} is not a cursor", hint="use the one that you were given last")
 

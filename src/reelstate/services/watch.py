@@ -41,7 +41,7 @@ async def watch(
     job: whatever happens from now on, or after a cursor, for ever.
     """
     wanted = Subscription(job_id=job_id, only=EVENTS, progress=False)
-    last = NOTHING if job_id is None or after is None else await _last_change(store, job_id)
+    last = NOTHING if job_id is None or after is None else await last_change(store, job_id)
     reading = _Reading()
     while True:
         async with contextlib.aclosing(subscribe(feed, store, wanted, after, settle=True)) as messages:
@@ -50,7 +50,7 @@ async def watch(
                 if message.kind is Kind.RESET and not reading.begun:
                     raise InvalidRequest("after", "the cursor is lost", hint="start again without a cursor")
                 if isinstance(message.item, Event):
-                    last = max(last, _change(message.item))
+                    last = max(last, change_of(message.item))
                     reading.read(message.item)
                 settled = message.kind in SETTLED
                 for event in reading.ordered(settled=settled):
@@ -83,7 +83,7 @@ async def wait(
 
 
 def _is_rest(item: Told) -> bool:
-    return isinstance(item, Event) and _change(item)[1] in AT_REST
+    return isinstance(item, Event) and change_of(item)[1] in AT_REST
 
 
 class _Reading:
@@ -142,7 +142,7 @@ Change = tuple[int, str]
 NOTHING: Change = (0, "")
 
 
-def _change(event: Event) -> Change:
+def change_of(event: Event) -> Change:
     return (event.version, event.target) if event.entity == "job" else NOTHING
 
 
@@ -151,12 +151,12 @@ def _start(event: Event) -> str:
     return f"{event.cursor.partition('.')[0]}.0.0"
 
 
-async def _last_change(store: Store, job_id: int) -> Change:
+async def last_change(store: Store, job_id: int) -> Change:
     """What the record, as far as it can be read by now, last says of the job itself."""
     after, last = None, NOTHING
     while True:
         page = await observe_history(store, job_id, stage=-1, part=-1, limit=PAGE, after=after)
-        last = max([last, *map(_change, page.items)])
+        last = max([last, *map(change_of, page.items)])
         after = page.after
         if after is None:
             return last

@@ -1,0 +1,127 @@
+"""The live streams of a server: how many there may be, and one timer for what all of them need now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from reelstate.api.context import Context
+from reelstate.api.stream import NAME, Stream
+from reelstate.core.errors import NotFound, StoreError, TooManyRequests
+from reelstate.core.pipeline import Graph
+from reelstate.services.engine import Engine
+
+logger = logging.getLogger("reelstate.stream")
+
+LOOK_EVERY: Final = 0.5
+"""Seconds between two looks: a beat is at most so late. With the time for which a key is believed, within five."""
+TRY_AGAIN: Final = 5.0
+"""Seconds after which somebody for whom there is no room may try again."""
+KNOWN_JOBS: Final = 10_000
+
+
+class Streams:
+    """The open streams of one application."""
+
+    def __init__(self, context: Context) -> None:
+        settings = context.settings
+        self.engine: Engine = context.engine
+        self.heartbeat = settings.stream_heartbeat
+        self.retry = settings.stream_retry
+        self.patience = settings.stream_patience
+        self._context = context
+        self._open: set[Stream] = set()
+        self._per_key: Counter[str] = Counter()
+        self._rounds: list[asyncio.Task[None]] = []
+        self._graphs: OrderedDict[int, Graph | None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @contextlib.contextmanager
+    def room(self, stream: Stream) -> Iterator[None]:
+        """A place for a stream while it is open."""
+        self._require_room(stream.key_id)
+        self._open.add(stream)
+        self._per_key[stream.key_id] += 1
+        if not self._rounds:
+            self._rounds = [asyncio.create_task(each, name=NAME) for each in (self._beat(), self._look_at_keys())]
+        try:
+            yield
+        finally:
+            self._open.discard(stream)
+            self._per_key[stream.key_id] -= 1
+            if not self._per_key[stream.key_id]:
+                del self._per_key[stream.key_id]
+            if not self._open:
+                for task in self._rounds:
+                    task.cancel()
+                self._rounds = []
+
+    async def graph(self, job_id: int | None) -> Graph | None:
+        """The pipeline of a job; asked for once, as it never changes."""
+        if job_id is None:
+            return None
+        if job_id not in self._graphs:
+            try:
+                self._graphs[job_id] = await self.engine.graph(job_id)
+            except NotFound:
+                return None
+            if len(self._graphs) > KNOWN_JOBS:
+                self._graphs.popitem(last=False)
+        return self._graphs[job_id]
+
+    def _require_room(self, key_id: str) -> None:
+        settings = self._context.settings
+        if self._per_key[key_id] >= settings.streams_per_key:
+            raise TooManyRequests(
+                f"this key has {settings.streams_per_key} streams open, and may have no more", retry_after=TRY_AGAIN
+            )
+        if len(self._open) >= settings.streams_per_server:
+            raise TooManyRequests("the server has as many streams open as it may have", retry_after=TRY_AGAIN)
+
+    async def _beat(self) -> None:
+        """Now and then, and at once when the server stops."""
+        loop = asyncio.get_running_loop()
+        while not self._context.stopping.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(LOOK_EVERY, self.heartbeat)):
+                    await self._context.stopping.wait()
+            for stream in self._open:
+                stream.beat(loop.time())
+        while self._open:
+            for stream in tuple(self._open):
+                stream.end()
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def _look_at_keys(self) -> None:
+        """End the streams of keys that are revoked or over."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.gather(*(self._look_at(key_id) for key_id in tuple(self._per_key)))
+
+    async def _look_at(self, key_id: str) -> None:
+        try:
+            if await self._context.keys.in_force(key_id):
+                return
+        except StoreError as error:
+            logger.info("whether key %s is still in force is not known: %s", key_id, error)
+            return
+        for stream in self._open:
+            if stream.key_id == key_id:
+                stream.end()
+
+
+def streams_of(connection: HTTPConnection) -> Streams:
+    streams: Streams = connection.app.state.streams
+    return streams
+
+
+InStreams = Annotated[Streams, Depends(streams_of)]

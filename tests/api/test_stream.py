@@ -1,0 +1,208 @@
+"""Live streams over HTTP: what is told, and to whom."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from reelstate.core.model import Progress, TaskState
+from reelstate.services.engine import Engine
+from tests.api.following import EVENT_STREAM, Heard, following
+from tests.api.served import Served, served
+from tests.engines import a_worker, done, failed
+
+EVENTS = "/api/v1/events"
+JOBS = "/api/v1/jobs"
+
+
+@asynccontextmanager
+async def quick(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Served]:
+    """A server that says something often."""
+    async with served(engine, database_url, **{"stream_heartbeat": 0.1, **changes}) as api:
+        yield api
+
+
+def changes(heard: list[Heard], entity: str = "job") -> list[str]:
+    return [each.data["to"] for each in heard if each.kind == "event" and each.data["entity"] == entity]
+
+
+def jobs_of(heard: list[Heard]) -> set[int]:
+    return {each.data["job"] for each in heard if each.kind in {"event", "progress"}}
+
+
+async def run_one(api: Served) -> None:
+    worker = await a_worker(api.engine)
+    (task,) = (await api.engine.claim(worker)).tasks
+    await api.engine.complete([done(task)])
+
+
+async def refused(api: Served, role: str, path: str, last_id: str = "") -> tuple[int, str]:
+    answer = await api.ask(role, "GET", path, headers={**EVENT_STREAM, "Last-Event-ID": last_id})
+    return answer.status_code, answer.json().get("field", "")
+
+
+async def test_a_job_is_told_from_its_beginning_until_it_rests_and_then_no_more(api: Served) -> None:
+    job_id = await api.submit("ada")
+    path = f"{JOBS}/{job_id}/events"
+    async with following(api, "ada", path) as stream:
+        replayed = await stream.until("replay_complete")
+        assert changes(replayed) == ["pending"]
+        await run_one(api)
+        live = await stream.rest()
+    assert changes(live) == ["processing", "completed"]
+    assert changes(live, "task") == ["running", "done"]
+    assert {each.data["stage"] for each in live if each.kind == "event"} == {None, "main"}
+    again = await api.ask("ada", "GET", path, headers={**EVENT_STREAM, "Last-Event-ID": stream.last_id or ""})
+    assert (again.status_code, again.content) == (204, b"")
+    async with following(api, "ada", path) as stream:
+        assert changes(await stream.rest()) == ["pending", "processing", "completed"]
+
+
+async def test_a_job_that_is_tried_again_goes_on_for_who_follows_or_comes_back(api: Served) -> None:
+    job_id = await api.submit("ada")
+    path = f"{JOBS}/{job_id}/events"
+    worker = await a_worker(api.engine)
+    (task,) = (await api.engine.claim(worker)).tasks
+    await api.engine.fail([failed(task, retryable=False)])
+    async with following(api, "ada", path) as ended:
+        assert changes(await ended.rest())[-1] == "failed"
+    async with following(api, "ada", f"{path}?follow=true", ended.last_id) as stream:
+        await stream.until("replay_complete")
+        await api.engine.retry(job_id)
+        assert changes(await stream.until("event", entity="job")) == ["pending"]
+    async with following(api, "ada", path, ended.last_id) as stream:
+        assert changes(await stream.until("replay_complete")) == ["pending"]
+        await run_one(api)
+        assert changes(await stream.rest())[-1] == "completed"
+
+
+async def test_the_pages_say_what_the_stream_says(api: Served) -> None:
+    first = await api.submit("ada")
+    async with following(api, "admin", f"{EVENTS}?after=0") as stream:
+        replayed = await stream.until("replay_complete")
+        await run_one(api)
+        live = await stream.until("event", to="completed")
+    told = [each.data for each in [*replayed, *live] if each.kind == "event"]
+    found: list[Any] = []
+    page: dict[str, Any] = {"after": "0", "more": True}
+    while page["more"]:
+        page = (await api.ask("admin", "GET", f"{EVENTS}?limit=3&after={page['after']}")).json()
+        found += page["items"]
+    assert found[: len(told)] == told
+    assert changes([*replayed, *live]) == ["pending", "processing", "completed"]
+    mine = (await api.ask("ada", "GET", f"{EVENTS}?job={first}&only=job&status=completed")).json()
+    assert [(each["id"], each["to"]) for each in mine["items"]] == [(first, "completed")]
+    again = await api.ask("ada", "GET", f"{EVENTS}?after={mine['after']}")
+    assert (again.json()["items"], again.json()["more"]) == ([], False)
+
+
+async def test_states_are_told_with_an_id_and_progress_without(api: Served) -> None:
+    job_id = await api.submit("ada")
+    worker = await a_worker(api.engine)
+    (task,) = (await api.engine.claim(worker)).tasks
+    async with following(api, "ada", f"{JOBS}/{job_id}/events") as stream:
+        await stream.until("replay_complete")
+        said = TaskState(number=1, tag="ingest", status=7, message="copied")
+        word = Progress(key=task.key, token=task.token, percent=40, message="half\nway", states=(said,))
+        await api.engine.report(worker, [word])
+        state = (await stream.until("state"))[-1]
+        last_id = stream.last_id
+        progress = (await stream.until("progress", percent=40))[-1]
+        assert (state.data["tag"], state.data["status"], state.id) == ("ingest", 7, state.data["cursor"])
+        assert (progress.id, stream.last_id) == (None, last_id)
+        assert (progress.data["id"], progress.data["message"]) == (f"{job_id}/main/0", "half\nway")
+
+
+async def test_nobody_is_told_of_the_jobs_of_others(api: Served) -> None:
+    bobs = await api.submit("bob")
+    async with following(api, "bob", f"{JOBS}/{bobs}/events") as stream:
+        foreign = (await stream.until("replay_complete"))[0].id
+    paths = [EVENTS, f"{EVENTS}?after=0", f"{EVENTS}?after={foreign}", f"{EVENTS}?progress=true"]
+    async with following(api, "bob", f"{EVENTS}?progress=true") as his, AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(following(api, "ada", path)) for path in paths]
+        worker = await a_worker(api.engine)
+        (task,) = (await api.engine.claim(worker)).tasks
+        await api.engine.report(worker, [Progress(key=task.key, token=task.token, percent=40)])
+        assert jobs_of(await his.until("progress")) == {bobs}
+        await api.engine.complete([done(task)])
+        mine = await api.submit("ada")
+        for stream in opened:
+            assert jobs_of(await stream.until("event", entity="job")) == {mine}
+    assert (await refused(api, "ada", f"{JOBS}/{bobs}/events"))[0] == 404
+    assert (await refused(api, "ada", f"{JOBS}/{bobs}/events", foreign or ""))[0] == 404
+    assert (await refused(api, "ada", f"{EVENTS}?job={bobs}"))[0] == 404
+    assert (await refused(api, "ada", f"{EVENTS}?user_id=bob"))[0] == 403
+    assert (await api.ask("ada", "GET", f"{EVENTS}?job={bobs}")).status_code == 404
+    pages = (await api.ask("ada", "GET", EVENTS)).json()["items"]
+    assert {each["job"] for each in pages} == {mine}
+    assert (await refused(api, "worker", EVENTS))[0] == (await refused(api, "writer", EVENTS))[0] == 403
+    assert (await refused(api, "nobody", EVENTS))[0] == 401
+
+
+async def test_what_is_not_wanted_is_left_out_and_the_cursor_goes_on_all_the_same(
+    engine: Engine, database_url: str
+) -> None:
+    async with quick(engine, database_url) as api:
+        wanted = f"{EVENTS}?pipeline=fan&only=job&status=pending&status=completed"
+        async with following(api, "ada", wanted) as stream:
+            began = (await stream.until("replay_complete"))[-1].data["cursor"]
+            await api.submit("ada", "simple")
+            heard = await stream.until("bookmark")
+            assert [each.kind for each in heard] == ["bookmark"]
+            assert began != heard[0].id == heard[0].data["cursor"]
+            fan = await api.submit("ada", "fan")
+            heard = await stream.until("event")
+            assert [(each.data["id"], each.data["to"]) for each in heard if each.kind == "event"] == [(fan, "pending")]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_a_stream_without_events_is_kept_alive_and_nobody_may_store_it(engine: Engine, database_url: str) -> None:
+    async with quick(engine, database_url, stream_retry=0.25) as api:
+        async with following(api, "ada") as stream:
+            assert (await stream.next()).kind == "replay_complete"
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await stream.next()
+            assert stream.comments >= 2
+            assert stream.retry == 250
+        headers = stream.answer.headers
+        assert headers["content-type"] == "text/event-stream; charset=utf-8"
+        assert (headers["cache-control"], headers["x-accel-buffering"]) == ("no-store", "no")
+        assert not {"content-encoding", "content-length"} & set(headers)
+
+
+async def test_who_comes_from_another_record_is_told_to_look_anew(api: Served) -> None:
+    job_id = await api.submit("ada")
+    foreign = "0123456789ab.5.5"
+    async with following(api, "ada", EVENTS, foreign) as stream:
+        first = await stream.next()
+        assert (first.kind, first.id) == ("reset", first.data["cursor"])
+        await stream.until("replay_complete")
+    async with following(api, "ada", EVENTS, first.id) as stream:
+        assert (await stream.next()).kind == "replay_complete"
+    async with following(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
+        heard = await stream.until("replay_complete")
+        assert (heard[0].kind, changes(heard)) == ("reset", ["pending"])
+    answer = await api.ask("ada", "GET", f"{EVENTS}?after={foreign}")
+    assert (answer.status_code, answer.json()["field"]) == (422, "after")
+
+
+async def test_subscribers_are_told_when_the_store_is_away(api: Served) -> None:
+    async with following(api, "ada") as stream:
+        await stream.until("replay_complete")
+        api.engine.feed._set_stale("a test says so")
+        assert [each.kind for each in await stream.until("fresh")] == ["stale", "fresh"]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_mistakes_are_told_before_anything_is_streamed(api: Served) -> None:
+    job_id = await api.submit("ada")
+    path = f"{JOBS}/{job_id}/events"
+    assert await refused(api, "ada", EVENTS, "yesterday") == (422, "after")
+    assert await refused(api, "ada", f"{EVENTS}?after=a%0Ab.0.0") == (422, "after")
+    assert await refused(api, "ada", f"{path}?status=finished") == (422, "status")
+    assert await refused(api, "ada", f"{EVENTS}?only=jobs") == (422, "only")
+    assert await refused(api, "ada", f"{EVENTS}?staus=failed") == (422, "staus")
+    assert (await refused(api, "ada", f"{JOBS}/7/events"))[0] == 404
