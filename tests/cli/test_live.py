@@ -7,14 +7,14 @@ import re
 import pytest
 from rich.console import Console
 
-from reelstate.cli import live
 from reelstate.cli.ladder import LadderReader
-from reelstate.cli.live import follow, page_of, snapshot
+from reelstate.cli.live import follow, page_of, snapshot, told
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask, Progress
 from reelstate.services.engine import Engine
 from tests.cli.test_videos import RESULTS, a_video, half_done
 from tests.engines import a_worker, done, engine_at
+from tests.worker.crew import until
 
 LADDER = r"720p +in_progress +\S+ +{percent} % +{segments}"
 
@@ -84,17 +84,16 @@ async def test_a_low_terminal_names_stages_that_are_not_at_work(height: int, who
     assert (bool(re.search("plan +done", drawn)), "1080p" in drawn) == (whole, whole)
 
 
-async def test_what_is_shown_moves_with_the_task_and_not_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "INTERVAL", 3600.0)
+async def test_what_is_shown_moves_with_the_task() -> None:
     async with engine_at("sqlite://") as engine, asyncio.timeout(20):
         job_id, task = await at_half_of_the_second_chunk(engine)
         worker = (await engine.workers())[0].id
-        taken = live.snapshots(engine, job_id)
-        await anext(taken)
-        await engine.report(worker, [Progress(key=task.key, token=task.token, percent=77)])
-        while 77.0 not in [running.percent for running in (await anext(taken)).current]:
-            pass
-        await taken.aclose()
+        async with told(engine, job_id) as changed:
+            await until(lambda: engine.feed.figures.subscribers == 1)
+            changed.clear()
+            await engine.report(worker, [Progress(key=task.key, token=task.token, percent=77)])
+            await changed.wait()
+        assert 77.0 in [running.percent for running in (await snapshot(engine, job_id)).current]
 
 
 async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> None:
