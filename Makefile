@@ -32,10 +32,11 @@ lint: $(VENV)/.ready ## check format, rules, types and import layers
 	@$(BIN)/mypy $(CHECKED)
 	@$(BIN)/lint-imports
 
-bench: $(VENV)/.ready-bench ## measure the engine next to its peers, and workers next to one ffmpeg
+bench: $(VENV)/.ready-bench ## measure the engine next to its peers, workers next to one ffmpeg, and what subscribers get
 	@$(BIN)/python -m bench.engine
 	@$(BIN)/python -m bench.media
 	@$(BIN)/python -m bench.api
+	@$(BIN)/python -m bench.states
 
 lock: ## write uv.lock anew after a change of dependencies
 	@sh -euc "$$FIND_UV"' find_uv || { echo "make lock needs uv, and it could not be installed." >&2; exit 1; }; "$$uv" lock'

@@ -23,7 +23,7 @@ from reelstate.stores.store import Row, Store, Transaction
 Told = Event | State | TaskProgress
 """What subscribers are told of."""
 
-FAR: Final = 1_000
+FAR: Final = 100
 """Transactions, or rows, behind which the record of a single job is looked up by the job."""
 MOST_JOBS: Final = 100
 """More jobs than these are not picked out by the store: everything is read, and the feed sorts it."""
@@ -180,7 +180,7 @@ def _order(row: Row) -> Order:
 
 
 def _far(start: Order, end: Order) -> bool:
-    return end[0] - start[0] > FAR or (end[0] == start[0] and end[1] - start[1] > FAR)
+    return start == START or end[0] - start[0] > FAR or (end[0] == start[0] and end[1] - start[1] > FAR)
 
 
 def _one_job(topics: Topics) -> int | None:

@@ -1,12 +1,17 @@
--- What the tasks of one job of the engine said, in the order of commit.
-SELECT xid::text AS xid, l.id, l.job_id, task, tag, status, severity, message, payload, schema_version, at, version,
-       event_id
-FROM reelstate.state_log l
-WHERE l.job_id IN (
-    SELECT j.id || '.' || (stage ->> 'name')
-    FROM reelstate.jobs j JOIN reelstate.pipelines p ON p.id = j.pipeline_id,
-         jsonb_array_elements(p.graph -> 'stages') AS stage
-    WHERE j.id = %(job_id)s)
-  AND (l.xid, l.id) > (%(after_xid)s::text::xid8, %(after_id)s)
-  AND l.xid < pg_snapshot_xmin(pg_current_snapshot())
+-- What the tasks of one job of the engine said, in the order of commit. Each stage has an order of its own in the index,
+-- so as much as may be wanted is taken of each of them.
+SELECT l.xid::text AS xid, l.id, l.job_id, l.task, l.tag, l.status, l.severity, l.message, l.payload, l.schema_version,
+       l.at, l.version, l.event_id
+FROM reelstate.jobs j
+JOIN reelstate.pipelines p ON p.id = j.pipeline_id
+CROSS JOIN jsonb_array_elements(p.graph -> 'stages') AS stage
+JOIN reelstate.state_jobs k ON k.job_id = j.id || '.' || (stage ->> 'name')
+CROSS JOIN LATERAL (
+    SELECT * FROM reelstate.state_log s
+    WHERE s.job_id = k.job_id AND s.generation = k.generation
+      AND (s.xid, s.id) > (%(after_xid)s::text::xid8, %(after_id)s)
+      AND s.xid < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY s.xid, s.id LIMIT %(limit)s
+) AS l
+WHERE j.id = %(job_id)s
 ORDER BY l.xid, l.id LIMIT %(limit)s

@@ -1,9 +1,14 @@
--- What the tasks of one job of the engine said, in the order of commit.
-SELECT '0' AS xid, id, job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id
-FROM state_log
-WHERE job_id IN (
-    SELECT j.id || '.' || json_extract(stage.value, '$.name')
-    FROM jobs AS j JOIN pipelines AS p ON p.id = j.pipeline_id, json_each(p.graph, '$.stages') AS stage
-    WHERE j.id = :job_id)
-  AND id > :after_id
-ORDER BY id LIMIT :limit
+-- What the tasks of one job of the engine said, in the order of commit. Each stage has an order of its own in the index,
+-- so as much as may be wanted is taken of each of them.
+SELECT '0' AS xid, l.id, l.job_id, l.task, l.tag, l.status, l.severity, l.message, l.payload, l.schema_version, l.at,
+       l.version, l.event_id
+FROM jobs AS j
+CROSS JOIN pipelines AS p ON p.id = j.pipeline_id
+CROSS JOIN json_each(p.graph, '$.stages') AS stage
+CROSS JOIN state_jobs AS k ON k.job_id = j.id || '.' || json_extract(stage.value, '$.name')
+CROSS JOIN state_log AS l ON l.id IN (
+    SELECT s.id FROM state_log AS s INDEXED BY state_log_by_job
+    WHERE s.job_id = k.job_id AND s.generation = k.generation AND s.id > :after_id
+    ORDER BY s.id LIMIT :limit)
+WHERE j.id = :job_id
+ORDER BY l.id LIMIT :limit

@@ -1,0 +1,107 @@
+"""The command line: `python -m bench.states`."""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from bench import page
+from bench.engine.interleave import DISK, ROOT, SERVER_SETTINGS
+from bench.states import crowd, delivery, replay, report
+from bench.states.report import Results
+from tests.postgres import PostgresServer
+
+DELIVERIES, STATES, SUBSCRIBERS, EVENTS = 400, 100_000, 500, 120
+QUICK: Final = 20
+"""By how much less a quick run does."""
+
+
+def main() -> int:
+    arguments = parser().parse_args()
+    console = Console()
+    results = measured(QUICK if arguments.quick else 1, console.print)
+    report.show(results, console)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(results.measured, indent=2) + "\n")
+    if arguments.markdown is not None:
+        page.write(arguments.markdown, "states", report.markdown(results))
+    if arguments.quick:
+        console.print("[yellow]A quick run shows that everything works; its figures mean little.[/]")
+        return 0
+    return 0 if results.met else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m bench.states", description="What subscribers get, and when.")
+    made.add_argument("--quick", action="store_true", help=f"{QUICK} times less of everything: does it work?")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    made.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables into a Markdown page")
+    return made
+
+
+def measured(less: int, tell: Callable[[str], None]) -> Results:
+    with PostgresServer(settings=SERVER_SETTINGS, folder=DISK) as server:
+        results = Results(machine(server))
+        for store in ("PostgreSQL", "SQLite"):
+            for scene, measure in scenes(less).items():
+                with database(store, server) as url:
+                    results.measured[f"{store}, {scene}"] = values = measure(url)
+                tell(f"{store:<11} {scene:<28} {' · '.join(f'{value:,.4g}' for value in values.values())}")
+    return results
+
+
+def scenes(less: int) -> dict[str, Callable[[str], dict[str, float]]]:
+    deliveries = DELIVERIES // less
+    return {
+        "delivery, with wake-ups": lambda url: asyncio.run(delivery.measure(url, "database", deliveries)),
+        "delivery, by looking alone": lambda url: asyncio.run(delivery.measure(url, "poll", deliveries)),
+        f"replay of {STATES // less:,} states": lambda url: asyncio.run(replay.measure(url, STATES // less)),
+        f"{SUBSCRIBERS // less} subscribers": lambda url: alone(url, SUBSCRIBERS // less, EVENTS // less),
+    }
+
+
+def alone(url: str, subscribers: int, events: int) -> dict[str, float]:
+    """In a process of its own: what memory it takes is to be its alone."""
+    command = [sys.executable, "-m", crowd.__name__, url, str(subscribers), str(events)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    values: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return values
+
+
+@contextmanager
+def database(store: str, server: PostgresServer) -> Iterator[str]:
+    if store == "SQLite":
+        with tempfile.TemporaryDirectory(prefix="reelstate-bench-", dir=DISK) as folder:
+            yield f"sqlite:///{folder}/bench.db"
+    else:
+        url = server.new_database()
+        yield url
+        server.drop_database(url)
+
+
+def machine(server: PostgresServer) -> dict[str, str]:
+    settings = ", ".join(f"{name} {value}" for name, value in SERVER_SETTINGS.items())
+    return {
+        "processors": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+        "reelstate": f"{version('reelstate')}, psycopg {version('psycopg')}, asyncio",
+        "PostgreSQL": f"{server.version} over TCP loopback, {settings}",
+        "SQLite": f"{sqlite3.sqlite_version}, WAL, synchronous FULL",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
