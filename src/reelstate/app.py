@@ -23,6 +23,7 @@ from reelstate.dispatch.signal import SignalDispatch
 from reelstate.keeper import Duty, Keeper
 from reelstate.media.librarian import Librarian
 from reelstate.media.pipeline import transcode_pipeline
+from reelstate.media.reception import EXPIRE_EVERY, reception_of
 from reelstate.media.studio import studio_of
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
@@ -186,13 +187,17 @@ def _server_key(settings: Settings) -> str:
 def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     """The keeper of the house, with what the library adds to its duties."""
     librarian = Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
+    reception = reception_of(engine.store, settings)
+    # Every server's, not only the leader's: uploads under way may lie on the disk of the server alone.
+    expire = Duty("expire uploads", EXPIRE_EVERY, reception.expire, leaders=False)
+    duties = [*librarian.duties(), expire]
     link = getattr(engine.dispatch, "link", None)
     if link is None:
-        return Keeper(engine, settings, librarian.duties())
+        return Keeper(engine, settings, duties)
     from reelstate.locks.redis import RedisLock  # noqa: PLC0415 - its driver is slow to load
 
     mirror = Duty("mirror", settings.redis_reconcile, engine.mirror)
-    return Keeper(engine, settings, [*librarian.duties(), mirror], lambda ttl: RedisLock(link, "keeper", ttl=ttl))
+    return Keeper(engine, settings, [*duties, mirror], lambda ttl: RedisLock(link, "keeper", ttl=ttl))
 
 
 def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> Worker:

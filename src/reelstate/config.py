@@ -110,6 +110,18 @@ class Settings:
     input_hosts: str = setting(
         "", "Hosts on private addresses from which sources may be fetched, separated by commas; public ones always may."
     )
+    input_buckets: str = setting(
+        "",
+        "Buckets, or prefixes of them, from which users may name sources over HTTP, separated by commas; only admins"
+        " may name others.",
+    )
+    upload_folder: str = setting(
+        "",
+        "Folder for uploads under way, which several servers must share; when empty, in the folder of the storage, else"
+        " in the scratch folder.",
+    )
+    upload_lifetime: float = setting(86_400.0, "How long an upload is kept after its last bytes came.", least=1)
+    upload_open: int = setting(50, "Uploads that a user may have under way at once.", least=1)
     ffmpeg: str = setting("", "The ffmpeg to use; when empty, the one on PATH, else the one of the wheel.")
     sandbox: str = setting(
         "auto", "Run ffmpeg in bubblewrap: auto (where it works), require or off.", choices=("auto", "require", "off")

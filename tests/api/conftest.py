@@ -1,10 +1,12 @@
 """A server for each test, over each store in turn."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from reelstate.services.engine import Engine
+from tests.api.films import Films, films_at
 from tests.api.served import Served, served
 from tests.engines import engine_at
 
@@ -20,4 +22,11 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 async def api(engine: Engine, database_url: str) -> AsyncIterator[Served]:
     """A server with keys for everybody; `api.ask("ada", "GET", "/api/v1/jobs")`."""
     async with served(engine, database_url) as made:
+        yield made
+
+
+@pytest.fixture
+async def films(database_url: str, tmp_path: Path) -> AsyncIterator[Films]:
+    """A server with a library."""
+    async with films_at(database_url, tmp_path / "media") as made:
         yield made

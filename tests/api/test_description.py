@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from reelstate.api.uploads import PIECE
 from tests.api.served import PLAIN, Served, served_aside
 
 LEFT_OUT = ("/signin", "/signout", "/api/worker/claim", "/api/worker/bells")
@@ -39,7 +40,8 @@ FEW, MANY = 3, 50
 
 @pytest.fixture(scope="module")
 def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served_aside(f"sqlite:///{tmp_path_factory.mktemp('api') / 'reelstate.db'}") as made:
+    folder = tmp_path_factory.mktemp("api")
+    with served_aside(f"sqlite:///{folder / 'reelstate.db'}", storage_url=str(folder / "media")) as made:
         yield made
 
 
@@ -48,6 +50,12 @@ def described(aside: Served) -> dict[str, Any]:
     """The description as anybody gets it."""
     found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False).json()
     return found
+
+
+@schemathesis.serializer(PIECE)
+def piece(_: Any, value: Any) -> bytes:
+    """Bytes of an upload are sent as they are."""
+    return value if isinstance(value, bytes) else str(value).encode()
 
 
 class Asker:

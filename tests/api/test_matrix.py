@@ -23,6 +23,8 @@ READ, WRITE, WORKER, ADMIN = Scope.READ, Scope.WRITE, Scope.WORKER, Scope.ADMIN
 JOB = "/api/v1/jobs/{job_id}"
 NAMED = "/api/v1/workers/{name}"
 MACHINE = "/api/v1/machines/{entity}"
+VIDEO = "/api/v1/videos/{video_id}"
+UPLOAD = "/api/v1/uploads/{upload_id}"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,10 @@ class Line:
     owned: bool = False
     """It names something that belongs to a user: for every other user there is no such thing."""
     permit: bool = False
-    """It takes more than a key: what a claim gave, or a worker that is registered. See tests/remote."""
+    """It takes more than a key: what a claim gave, or a worker that is registered. See tests/remote.
+
+    Or a video, a ticket, an upload: see test_videos.py, test_playback.py and test_uploads.py, also for those of others.
+    """
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
 
@@ -81,6 +86,20 @@ MATRIX = {
     "GET /api/worker/files/{key:path}": Line(WORKER, permit=True),
     "PUT /api/worker/files/{key:path}": Line(WORKER, permit=True),
     "PUT /api/worker/archive": Line(WORKER, permit=True),
+    "GET /api/v1/videos": Line(READ),
+    "POST /api/v1/videos": Line(WRITE, permit=True, body={"source": "https://example.com/film.mov"}),
+    "POST /api/v1/videos/upload": Line(WRITE, permit=True),
+    f"GET {VIDEO}": Line(READ, permit=True),
+    f"DELETE {VIDEO}": Line(WRITE, permit=True),
+    **{f"POST {VIDEO}/{verb}": Line(WRITE, permit=True) for verb in ("retranscode", "unpin", "rollback")},
+    f"POST {VIDEO}/pin": Line(WRITE, permit=True, body={"job": 1}),
+    f"POST {VIDEO}/playback": Line(READ, permit=True),
+    f"GET {VIDEO}/files/{{key:path}}": Line(READ, permit=True),
+    "OPTIONS /play/{ticket}/{key:path}": Line(None),
+    "GET /play/{ticket}/{key:path}": Line(None),
+    "OPTIONS /api/v1/uploads": Line(None),
+    "POST /api/v1/uploads": Line(WRITE, permit=True),
+    **{f"{verb} {UPLOAD}": Line(WRITE, permit=True) for verb in ("GET", "PATCH", "DELETE")},
     "GET /api/v1/queue": Line(READ),
     "GET /api/v1/settings": Line(ADMIN),
 }
@@ -155,6 +174,7 @@ def may(role: str, scope: Scope | None) -> bool:
 async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Served) -> None:
     await a_worker(api.engine, "encoder")
     values = {"job_id": await api.submit("ada"), "name": "encoder", "entity": "job", "key": "a/b"}
+    values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x"}
     for name, line in MATRIX.items():
         for role in (NOBODY, *ROLES):
             status = await asked(api, role, name, values)

@@ -148,6 +148,13 @@ async def test_what_is_not_there_is_said_to_be_missing(storage: Storage, tmp_pat
     assert left(tmp_path) == []
 
 
+async def test_what_is_only_above_a_key_is_none(storage: Storage) -> None:
+    await storage.put_bytes("versions/1/encode/a.mp4", b"film")
+    assert await storage.size("versions/1/encode") is None
+    with pytest.raises(StorageMissing):
+        await storage.get_bytes("versions/1/encode")
+
+
 async def test_a_download_that_is_not_what_was_written_leaves_no_file(storage: Storage, tmp_path: Path) -> None:
     await storage.put_bytes(KEY, b"these")
     with pytest.raises(StorageDamaged, match=sha256(b"those")):

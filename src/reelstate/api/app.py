@@ -15,8 +15,11 @@ from reelstate.api import (
     jobs,
     machines,
     operations,
+    playback,
     signin,
     states,
+    uploads,
+    videos,
     worker,
     workers,
 )
@@ -24,6 +27,7 @@ from reelstate.api.context import Context
 from reelstate.api.description import DESCRIPTION, TITLE, VERSION, describe, operation_id
 from reelstate.api.errors import handle_errors
 from reelstate.api.gate import Gate
+from reelstate.api.library import Library
 from reelstate.api.rate import Buckets
 from reelstate.api.remotes import Remotes
 from reelstate.api.streams import Streams
@@ -45,6 +49,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     house.router,
     worker.router,
     files.router,
+    uploads.router,
+    playback.router,
+    videos.router,
 )
 
 
@@ -72,6 +79,7 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     app.state.context = context
     app.state.remotes = Remotes(engine, settings)
     app.state.streams = Streams(context)
+    app.state.library = Library(engine, settings)
     for router in ROUTERS:
         app.include_router(router)
     handle_errors(app)

@@ -30,6 +30,8 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.InvalidTransition: 409,
     errors.VersionConflict: 412,
     errors.SelectionChanged: 409,
+    errors.UploadConflict: 409,
+    errors.UploadBroken: 408,
     errors.WaitTimeout: 504,
     errors.KeyRefused: 401,
     errors.AccessRefused: 403,

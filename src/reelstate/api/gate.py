@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +26,7 @@ HEADERS: Final = {
     "cache-control": "no-store",
 }
 """On every answer that does not say otherwise."""
+_TICKET: Final = re.compile(r"^(/play/)[^/]*")
 HSTS: Final = "max-age=31536000"
 
 
@@ -68,5 +70,5 @@ def _add_headers(headers: MutableHeaders, scope: Scope) -> None:
 
 
 def _printable(path: str) -> str:
-    """A path that can't forge a line of the log."""
-    return path[:500].encode("unicode_escape").decode()
+    """A path that can't forge a line of the log, without the ticket that it may hold."""
+    return _TICKET.sub(r"\1***", path[:500]).encode("unicode_escape").decode()

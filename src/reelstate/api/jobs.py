@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from reelstate.api.auth import Principal, Reader, Writer
 from reelstate.api.body import JsonRoute
-from reelstate.api.context import OnEngine
+from reelstate.api.context import Context, InContext, OnEngine
 from reelstate.api.schemas import (
     LARGEST_ID,
     LARGEST_PART,
@@ -27,6 +27,7 @@ from reelstate.api.schemas import (
     SubmittedDocument,
     TaskDocument,
 )
+from reelstate.api.sources import require_spec
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
@@ -94,10 +95,10 @@ class Answers(Input):
     responses={200: {"model": SubmittedDocument, "description": "It was made before, under the same key"}},
 )
 async def submit(
-    engine: OnEngine, principal: Writer, body: NewJob, response: Response, idempotency_key: IdempotencyKey = None
+    context: InContext, principal: Writer, body: NewJob, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Document:
     """Submit a job. The same key with the same body gives the first answer, with another body it is refused."""
-    (answer,) = await engine.submit_many([_submission(principal, body, idempotency_key)])
+    (answer,) = await context.engine.submit_many([_submission(context, principal, body, idempotency_key)])
     if answer.verdict is Verdict.REPEATED:
         response.status_code = 200
     response.headers["Location"] = f"{router.prefix}/{answer.job_id}"
@@ -106,12 +107,12 @@ async def submit(
 
 @router.post("/batch", status_code=201, response_model=Answers)
 async def submit_many(
-    engine: OnEngine, principal: Writer, body: NewJobs, idempotency_key: IdempotencyKey = None
+    context: InContext, principal: Writer, body: NewJobs, idempotency_key: IdempotencyKey = None
 ) -> Document:
     """Submit many jobs in one transaction, all or none."""
     keys = [None if idempotency_key is None else f"{idempotency_key}/{number}" for number in range(len(body.jobs))]
-    made = [_submission(principal, job, key) for job, key in zip(body.jobs, keys, strict=True)]
-    return {"items": [_submitted(answer) for answer in await engine.submit_many(made)]}
+    made = [_submission(context, principal, job, key) for job, key in zip(body.jobs, keys, strict=True)]
+    return {"items": [_submitted(answer) for answer in await context.engine.submit_many(made)]}
 
 
 @router.get("", response_model=PageDocument[JobDocument])
@@ -241,10 +242,11 @@ def _key(job_id: int, names: Sequence[str], stage: str | None, part: int | None)
     return TaskKey(job_id, names.index(stage), part)
 
 
-def _submission(principal: Principal, body: NewJob, key: str | None) -> Submission:
+def _submission(context: Context, principal: Principal, body: NewJob, key: str | None) -> Submission:
     user_id = principal.user_id if body.user_id is None else body.user_id
     if user_id != principal.user_id and not principal.admin:
         raise ScopeMissing("only an admin submits for another user", hint="leave user_id out")
+    require_spec(principal, context.settings, body.pipeline, body.spec)
     return Submission(
         pipeline=body.pipeline,
         spec={} if body.spec is None else body.spec,

@@ -142,16 +142,16 @@ def _options(principal: Principal, body: Why | RequiredWhy | None, if_match: str
         "actor": principal.actor,
         "owner": principal.owner,
         "reason": body.reason if body else None,
-        "version": _version(if_match),
+        "version": version_in(if_match),
     }
 
 
-def _version(if_match: str | None) -> int | None:
+def version_in(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
     match = _ETAG.fullmatch(if_match.strip())
     if match is None:
-        raise InvalidRequest("if-match", "is not the ETag of a job", hint='send the one that the job had, as "3"')
+        raise InvalidRequest("if-match", "is not an ETag of ours", hint='send the one that was read, as "3"')
     return int(match[1])
 
 

@@ -46,7 +46,7 @@ def folder_fault(place: str, error: OSError) -> StorageError:
         return StorageFull(f"{place}: {said}", hint="make room on the disk; the task is tried again")
     if error.errno in DENIED:
         return StorageDenied(f"{place}: {said}", hint="let the user of this process read and write the folder")
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR):
         hint = "it was never written, or has been deleted; or REEL_STORAGE_URL is not the folder that is meant"
         return StorageMissing(f"{place}: {said}", hint=hint)
     return StorageUnavailable(f"{place}: {said}", hint="see that the disk or share is there and well")

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -60,7 +61,7 @@ class Folder:
                 found = await asyncio.to_thread((self.root / checked(key)).stat)
             except (FileNotFoundError, NotADirectoryError):
                 return None
-        return found.st_size
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
 
     async def exists(self, key: str) -> bool:
         return await self.size(key) is not None

@@ -11,13 +11,13 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import cause_line
-from reelstate.cli.paging import every
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Event
 from reelstate.documents import event_document, stage_name
 from reelstate.services.observe import LARGEST_PAGE
+from reelstate.services.paging import every
 from reelstate.services.watch import in_order
 
 DEFAULT_PAGE = 5000

@@ -11,13 +11,13 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from reelstate.cli.ladder import LadderReader
 from reelstate.cli.page import OVER, advice, error_line, job_page, time_left, value, workers_table
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
 from reelstate.core.errors import NotFound, WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, Worker
 from reelstate.documents import event_id
+from reelstate.media.ladder import LadderReader
 from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 

@@ -12,7 +12,6 @@ from rich.text import Text
 from reelstate.cli.ladder import qualities_table
 from reelstate.cli.page import took, what
 from reelstate.cli.terminal import age, cut, moment, now, rough, status, table
-from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.address import shown_source
 from reelstate.media.quality import Quality
@@ -47,13 +46,6 @@ def video_page(detail: VideoDetail, qualities: Sequence[Quality], place: str) ->
     if hint := _advice(detail):
         parts += [Text(), Text.assemble(("next: ", "dim"), hint)]
     return Group(*parts)
-
-
-def telling_version(detail: VideoDetail) -> VideoVersion | None:
-    """The version whose qualities people want to see: the one that is made, else the one that plays, else the last."""
-    made = (version for version in detail.versions if version.job.status in ACTIVE_JOBS)
-    playing = (version for version in detail.versions if version.current)
-    return next(made, None) or next(playing, None) or next(iter(detail.versions), None)
 
 
 def _head(video: Video) -> RenderableType:

@@ -9,7 +9,6 @@ import typer
 from rich.text import Text
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.ladder import read_qualities
 from reelstate.cli.options import (
     AsJson,
     Database,
@@ -24,9 +23,10 @@ from reelstate.cli.options import (
 from reelstate.cli.session import opened, operator, run, settings_for
 from reelstate.cli.submit import finish, plays_at
 from reelstate.cli.terminal import console
-from reelstate.cli.video_page import telling_version, video_page, videos_table
+from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
 from reelstate.documents import Document, quality_document, version_document, video_document
+from reelstate.media.ladder import read_qualities, telling_version
 from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 from reelstate.services.observe import LARGEST_PAGE

@@ -10,6 +10,8 @@ ReelstateError
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           somebody changed the row since it was read
 │   └── SelectionChanged      not as many jobs match as the caller has seen
+├── UploadConflict            an upload is not where its sender takes it to be
+├── UploadBroken              the bytes of an upload stopped coming
 ├── WaitTimeout               the job did not come to rest in time
 ├── AccessRefused             the caller may not do that
 │   ├── KeyRefused            there is no such key, or it is revoked or expired
@@ -155,6 +157,14 @@ class SelectionChanged(VersionConflict):
             self, f"{found} jobs match, not {expected}", hint="look again, and say how many there are now"
         )
         self.expected, self.found = expected, found
+
+
+class UploadConflict(ReelstateError):
+    """The upload is not as far as its sender takes it to be, or somebody else writes to it."""
+
+
+class UploadBroken(ReelstateError):
+    """The bytes of an upload stopped coming; what came of one that can be resumed is kept."""
 
 
 class WaitTimeout(ReelstateError):

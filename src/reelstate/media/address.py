@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -13,6 +14,8 @@ from reelstate.media.errors import UnusableSource
 
 BUCKETS: Final = ("s3", "gs", "az")
 LONGEST_ADDRESS: Final = 4_096
+STORED: Final = "stored://"
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,17 @@ class BucketAddress:
         return f"{self.bucket}/{self.key}"
 
 
-Address = LocalAddress | WebAddress | BucketAddress
+@dataclass(frozen=True, slots=True)
+class StoredAddress:
+    """A source that is in our own storage already, because it was uploaded."""
+
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{STORED}{self.sha256}"
+
+
+Address = LocalAddress | WebAddress | BucketAddress | StoredAddress
 
 
 class InputSettings(Protocol):
@@ -112,6 +125,8 @@ def parse_address(text: str) -> Address:
             return _web(text)
         case "s3" | "gs" | "az":
             return _bucket(scheme.lower(), rest)
+        case "stored":
+            return _stored(rest)
         case _:
             raise _wrong(f"{scheme[:20]}:// can't be read")
 
@@ -168,6 +183,12 @@ def _bucket(scheme: str, rest: str) -> BucketAddress:
     if not bucket or not key or "@" in bucket:
         raise _wrong(f"{scheme}:// wants a bucket and a key")
     return BucketAddress(f"{scheme}://{bucket}", key)
+
+
+def _stored(sha256: str) -> StoredAddress:
+    if _SHA256.fullmatch(sha256) is None:
+        raise _wrong(f"{STORED} wants the sha256 of an upload")
+    return StoredAddress(sha256)
 
 
 def _wrong(message: str) -> UnusableSource:

@@ -20,6 +20,7 @@ from reelstate.artifacts.stored import Stored, stored, unchanged
 from reelstate.core.errors import ReelstateError, StorageConflict, StorageError, StorageMissing
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Fail, Retry
+from reelstate.media.address import STORED
 from reelstate.media.package import DASH, MANIFEST, MASTER
 from reelstate.media.pipeline import Stages
 from reelstate.media.plan import Plan
@@ -128,7 +129,8 @@ class Inspector:
     async def _fetch_fault(self, grant: Grant, result: Json) -> str | None:
         plan = Plan.from_json(await self._run_result(grant, "plan"))
         settled = Plan.from_json(result["plan"])
-        if not await self._storage.exists(f"{grant.prefix}/{result['source']}"):
+        uploaded = _uploaded((await self._run(grant)).spec) == result["source"]
+        if not uploaded and not await self._storage.exists(f"{grant.prefix}/{result['source']}"):
             return f"the source {result['source']} was not brought by this run"
         if (settled.profile, settled.rungs, settled.grid.rate) != (plan.profile, plan.rungs, plan.grid.rate):
             return "its plan is not the one that was made"
@@ -160,6 +162,8 @@ class Inspector:
         detail = await self._engine.job(job_id)
         fetched, earlier = detail.plan.get("fetch"), detail.job.spec.get("reuse_from")
         found = {keys.source(fetched["source"])} if fetched else set()
+        if uploaded := _uploaded(detail.job.spec):
+            found.add(keys.source(uploaded))
         if isinstance(earlier, int):
             manifest = f"{keys.version(earlier)}/{MANIFEST}"
             try:
@@ -173,6 +177,12 @@ class Inspector:
         self._inputs[job_id] = inputs
         if len(self._inputs) > MOST_REMEMBERED:
             del self._inputs[next(iter(self._inputs))]
+
+
+def _uploaded(spec: Json) -> str | None:
+    """The source of a job that was uploaded; who may name one was asked when the job was made."""
+    source = spec.get("source") if isinstance(spec, Mapping) else None
+    return source.removeprefix(STORED) if isinstance(source, str) and source.startswith(STORED) else None
 
 
 def _files(value: Json) -> Iterator[Mapping[str, Any]]:

@@ -29,7 +29,7 @@ from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import InvalidRequest, StorageError, StorageMissing
 from reelstate.core.outcome import Fail, Retry, Skip
 from reelstate.media import boxes, commands, webvtt
-from reelstate.media.address import parse_address
+from reelstate.media.address import StoredAddress, parse_address
 from reelstate.media.advance import Advance
 from reelstate.media.boxes import Fragmented
 from reelstate.media.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
@@ -93,19 +93,20 @@ class Stages:
         """Whether the order can be understood and its source is there."""
         async with judged():
             order = Order.of(task.spec)
-            async with reading(parse_address(order.source), self._studio.rules) as reader:
+            async with reading(parse_address(order.source), self._studio.rules, self._storage) as reader:
                 return {"profile": order.profile.name, "size": reader.size}
 
     async def probe(self, task: Run) -> Json:
         """What the source is made of, read where it lies; nothing where it can't be read in parts."""
         async with judged():
             try:
-                async with reading(parse_address(task.spec["source"]), self._studio.rules) as reader:
+                async with reading(parse_address(task.spec["source"]), self._studio.rules, self._storage) as reader:
                     return (await probe(reader)).to_json()
             except SourceUnseekable as error:
                 task.log(f"it is fetched before it is looked at: {error}")
         async with judged(), self._studio.folder(task) as folder:
-            fetched = await fetch(parse_address(task.spec["source"]), folder / "source", self._studio.rules)
+            address = parse_address(task.spec["source"])
+            fetched = await fetch(address, folder / "source", self._studio.rules, self._storage)
             task.log(f"fetched {fetched.size:,} bytes")
             return (await probe(folder / "source")).to_json()
 
@@ -132,22 +133,20 @@ class Stages:
         async with judged(), self._studio.folder(task) as folder:
             plan = Plan.from_json(await task.result("plan"))
             facts = SourceFacts.from_json(await task.result("probe"))
-            path = target = folder / "source"
-            original = await fetch(
-                parse_address(task.spec["source"]), target, self._studio.rules, on_progress=_Downloading(task).hear
-            )
-            async with telling(task, "looking through the source"):
-                if not facts.indexed:
-                    path = await self._indexed(task, folder, facts)
-                settled = settle(plan, await self._counted(path))
-                await self._require_same_cut(task, original.sha256, settled)
-                sha256 = original.sha256 if path == target else await asyncio.to_thread(digest_of, path)
-            kept = await self._keep_source(task, path, sha256)
+            async with self._original(task, folder) as (path, original):
+                cut = path
+                async with telling(task, "looking through the source"):
+                    if not facts.indexed:
+                        cut = await self._indexed(task, folder, path, facts)
+                    settled = settle(plan, await self._counted(cut))
+                    await self._require_same_cut(task, original, settled)
+                    sha256 = original if cut == path else await asyncio.to_thread(digest_of, cut)
+                kept = await self._keep_source(task, cut, sha256)
         captions = [] if task.spec.get("captions") == "drop" else settled.to_json()["captions"]
         document = settled.to_json()
         return {
             "source": kept.sha256,
-            "original": original.sha256,
+            "original": original,
             "size": kept.size,
             "plan": document,
             "chunks": [chunk.to_json() for chunk in settled.grid.chunks()],
@@ -155,18 +154,31 @@ class Stages:
             "captions": captions,
         }
 
-    async def _indexed(self, task: Run, folder: Path, facts: SourceFacts) -> Path:
+    @asynccontextmanager
+    async def _original(self, task: Run, folder: Path) -> AsyncIterator[tuple[Path, str]]:
+        """The source as it was submitted, and its sha256; one that was uploaded is there already."""
+        address = parse_address(task.spec["source"])
+        if isinstance(address, StoredAddress):
+            async with self._studio.source(task, address.sha256) as path:
+                yield path, address.sha256
+            return
+        path = folder / "source"
+        fetched = await fetch(address, path, self._studio.rules, on_progress=_Downloading(task).hear)
+        yield path, fetched.sha256
+
+    async def _indexed(self, task: Run, folder: Path, source: Path, facts: SourceFacts) -> Path:
         """The source with an index; where it can't be given one, as it is: then it is encoded in one piece."""
         build = await self._studio.build()
         target = folder / f"indexed.{commands.remux_format(facts)}"
-        argv = commands.remux(build.path, facts, str(folder / "source"), str(target))
+        argv = commands.remux(build.path, facts, str(source), str(target))
+        limits = Limits(timeout=SMALL_WORK, stall=STALL)
         try:
-            await self._studio.run(task, argv, folder, limits=Limits(timeout=SMALL_WORK, stall=STALL))
+            await self._studio.run(task, argv, folder, reads=[source], limits=limits)
         except ToolFailed as failed:
             if failed.kind in PASSING:
                 raise
             task.log(f"it can't be given an index, and is encoded in one piece: {failed}", level="warning")
-            return folder / "source"
+            return source
         return target
 
     async def _counted(self, path: Path) -> SourceFacts:

@@ -12,10 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from reelstate.artifacts import keys
 from reelstate.artifacts.bucket import Bucket
 from reelstate.artifacts.faults import folder_faults
+from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import StorageDenied, StorageError, StorageMissing
-from reelstate.media.address import Address, BucketAddress, LocalAddress, Rules, WebAddress
+from reelstate.media.address import Address, BucketAddress, LocalAddress, Rules, StoredAddress, WebAddress
 from reelstate.media.errors import SourceError, SourceUnavailable, UnusableSource
 from reelstate.media.fetched import Fetched, Progress, check_limit
 from reelstate.media.reader import BlockReader, Reader
@@ -39,8 +41,8 @@ class FileReader:
 
 
 @asynccontextmanager
-async def reading(address: Address, rules: Rules) -> AsyncIterator[Reader]:
-    """Read a source in parts where it lies."""
+async def reading(address: Address, rules: Rules, storage: Storage | None = None) -> AsyncIterator[Reader]:
+    """Read a source in parts where it lies; one that was uploaded lies in the storage."""
     match address:
         case LocalAddress() | BucketAddress() if rules.served is not None:
             size = await _served_size(address, rules)
@@ -54,9 +56,16 @@ async def reading(address: Address, rules: Rules) -> AsyncIterator[Reader]:
         case BucketAddress():
             size = await _object_size(address, rules)
             yield BlockReader(partial(_part, address), size)
+        case StoredAddress():
+            with _stored_faults(address):
+                kept = _open(address, storage)
+                size = await _stored_size(address, kept)
+                yield BlockReader(partial(kept.get_bytes, keys.source(address.sha256)), size)
 
 
-async def fetch(address: Address, path: Path, rules: Rules, *, on_progress: Progress | None = None) -> Fetched:
+async def fetch(
+    address: Address, path: Path, rules: Rules, storage: Storage | None = None, *, on_progress: Progress | None = None
+) -> Fetched:
     """Have the source as a file of ours, hashed on its way. What is there at `path` is overwritten."""
     match address:
         case LocalAddress() | BucketAddress() if rules.served is not None:
@@ -71,6 +80,11 @@ async def fetch(address: Address, path: Path, rules: Rules, *, on_progress: Prog
                 return await web.download(address.url, path, on_progress=on_progress)
         case BucketAddress():
             return await _object(address, path, rules, on_progress)
+        case StoredAddress():
+            with _stored_faults(address):
+                kept = _open(address, storage)
+                found = await kept.download(keys.source(address.sha256), path, sha256=address.sha256)
+                return Fetched(found.size, found.sha256)
 
 
 def _web(rules: Rules) -> Web:
@@ -161,6 +175,29 @@ async def _object_size(address: BucketAddress, rules: Rules) -> int:
         raise UnusableSource("missing", f"there is no object {address}", hint="check the bucket and the key")
     check_limit(str(address), size, rules.limit)
     return size
+
+
+def _open(address: StoredAddress, storage: Storage | None) -> Storage:
+    if storage is None:
+        raise SourceUnavailable(f"{address}: there is no storage here", hint="see REEL_STORAGE_URL")
+    return storage
+
+
+async def _stored_size(address: StoredAddress, storage: Storage) -> int:
+    size = await storage.size(keys.source(address.sha256))
+    if size is None:
+        raise StorageMissing(f"{address} is not in the storage")
+    return size
+
+
+@contextmanager
+def _stored_faults(address: StoredAddress) -> Iterator[None]:
+    """What was uploaded can't be had from anywhere else."""
+    try:
+        yield
+    except StorageMissing as error:
+        hint = "it was deleted: upload it again; or the worker has another storage than the server"
+        raise UnusableSource("missing", f"{address} is not in the storage", hint=hint) from error
 
 
 async def _part(address: BucketAddress, offset: int, length: int) -> bytes:

@@ -235,21 +235,21 @@ class Engine:
         follows = Bell.WORK if target is JobStatus.PENDING else Bell.REST
         return self._operated(await force(self.store, self.catalogue, operation, target), Bell.STOP, follows)
 
-    async def pin(self, /, video_id: int, job_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
-        """Have a video play one completed version, whatever comes after it."""
-        return await videos.pin(self.store, Change(video_id=video_id, actor=actor, reason=reason), job_id)
+    async def pin(self, /, video_id: int, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+        """Have a video play one completed version; options (here and below) are `reason`, `owner` and `version`."""
+        return await videos.pin(self.store, Change(video_id=video_id, actor=actor, **options), job_id)
 
-    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
+    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Have a video play its newest completed version again."""
-        return await videos.unpin(self.store, Change(video_id=video_id, actor=actor, reason=reason))
+        return await videos.unpin(self.store, Change(video_id=video_id, actor=actor, **options))
 
-    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> int:
+    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, **options: Any) -> int:
         """Pin a video to the version before the one that plays; gives its job."""
-        return await videos.rollback(self.store, Change(video_id=video_id, actor=actor, reason=reason))
+        return await videos.rollback(self.store, Change(video_id=video_id, actor=actor, **options))
 
-    async def delete_video(self, /, video_id: int, *, actor: str = OPERATOR, reason: str | None = None) -> Verdict:
+    async def delete_video(self, /, video_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
         """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
-        change = Change(video_id=video_id, actor=actor, reason=reason)
+        change = Change(video_id=video_id, actor=actor, **options)
         verdict = await videos.delete_video(self.store, self.catalogue, change)
         return self._rung((verdict, [Bell.STOP, Bell.REST] if verdict is Verdict.OK else []))
 
@@ -275,9 +275,9 @@ class Engine:
         """Note that the public place of a video has been brought up to date."""
         return await videos.published(self.store, shown)
 
-    async def video(self, video_id: int) -> VideoDetail:
-        """A video with its versions, the newest first."""
-        return await videos.show_video(self.store, self.catalogue, video_id)
+    async def video(self, video_id: int, *, owner: str | None = None) -> VideoDetail:
+        """A video with its versions, the newest first; with an owner, only one of theirs."""
+        return await videos.show_video(self.store, self.catalogue, video_id, owner)
 
     async def videos(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Video]:
         """Videos, the newest first; the rest of the options are those of `VideoFilter`."""

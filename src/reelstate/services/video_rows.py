@@ -24,6 +24,7 @@ class LockedVideo:
     id: int
     source: str
     pinned: int | None
+    version: int
     deleted_at: datetime | None
 
 
@@ -49,12 +50,17 @@ class Placed(NamedTuple):
     spec: str
 
 
-async def lock_video(transaction: Transaction, video_id: int) -> LockedVideo:
-    """Hold the row of a video until the transaction ends; one that was deleted is refused."""
-    found = await transaction.run("videos_lock", video_ids=[video_id])
+async def lock_any_video(transaction: Transaction, video_id: int, owner: str | None = None) -> LockedVideo:
+    """Hold the row of a video until the transaction ends; with an owner, that of nobody else."""
+    found = await transaction.run("videos_lock", video_ids=[video_id], owner=owner)
     if not found:
         raise NotFound("video", video_id)
-    video = LockedVideo(*found[0])
+    return LockedVideo(*found[0])
+
+
+async def lock_video(transaction: Transaction, video_id: int, owner: str | None = None) -> LockedVideo:
+    """The same; one that was deleted is refused."""
+    video = await lock_any_video(transaction, video_id, owner)
     if video.deleted_at is not None:
         raise InvalidRequest("video", f"video {video_id} was deleted", hint="submit its source as a new video")
     return video

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from reelstate.core.aggregate import VIDEO_STATUSES, video_status
 from reelstate.core.document import plain_text, whole
-from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.errors import InvalidRequest, NotFound, VersionConflict
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Page, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.services.catalogue import Catalogue
@@ -29,7 +29,14 @@ from reelstate.services.observe import (
 )
 from reelstate.services.operate.cancel import cancel_in
 from reelstate.services.operate.operation import ACTOR_LIMIT, REASON_LIMIT, Operation
-from reelstate.services.video_rows import current_version, lock_video, playable, version_rows
+from reelstate.services.video_rows import (
+    LockedVideo,
+    current_version,
+    lock_any_video,
+    lock_video,
+    playable,
+    version_rows,
+)
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
 TRANSCODE = "transcode"
@@ -60,16 +67,25 @@ class VideoFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is done to one video: who asks, and why."""
+    """What is done to one video: who asks, and why.
+
+    With an `owner`, a video of somebody else is not there; with a `version`, one that was changed since is left alone.
+    """
 
     video_id: int
     actor: str
     reason: str | None = None
+    owner: str | None = None
+    version: int | None = None
 
     def __post_init__(self) -> None:
         whole("video_id", self.video_id)
         plain_text("actor", self.actor, ACTOR_LIMIT)
         plain_text("reason", self.reason or "", REASON_LIMIT)
+
+    def require_version(self, video: LockedVideo) -> None:
+        if self.version is not None and self.version != video.version:
+            raise VersionConflict("video", video.id, self.version, video.version)
 
     @property
     def words(self) -> dict[str, str | None]:
@@ -87,12 +103,12 @@ async def list_videos(store: Store, wanted: VideoFilter, *, limit: int = 50, aft
     return paged(await store.read(flow), limit, lambda video: str(video.id))
 
 
-async def show_video(store: Store, catalogue: Catalogue, video_id: int) -> VideoDetail:
-    """A video, deleted or not, with its versions and what they put out."""
+async def show_video(store: Store, catalogue: Catalogue, video_id: int, owner: str | None = None) -> VideoDetail:
+    """A video, deleted or not, with its versions and what they put out; with an owner, only one of theirs."""
     whole("video_id", video_id)
 
     async def flow(transaction: Transaction) -> VideoDetail:
-        found = await _found(transaction, VideoFilter(deleted=True), video_id, video_id, 1)
+        found = await _found(transaction, VideoFilter(user_id=owner, deleted=True), video_id, video_id, 1)
         if not found:
             raise NotFound("video", video_id)
         rows = await transaction.run("videos_versions", video_id=video_id, limit=MOST_SHOWN)
@@ -117,7 +133,8 @@ async def rollback(store: Store, change: Change) -> int:
     """Pin a video to the version before the one that plays; gives its job."""
 
     async def flow(transaction: Transaction) -> int:
-        video = await lock_video(transaction, change.video_id)
+        video = await lock_video(transaction, change.video_id, change.owner)
+        change.require_version(video)
         versions = await version_rows(transaction, change.video_id)
         current = current_version(versions, video.pinned)
         earlier = [job_id for job_id in playable(versions) if current is not None and job_id < current]
@@ -137,8 +154,9 @@ async def delete_video(store: Store, catalogue: Catalogue, change: Change) -> Ve
     """Take a video out of the library, and end what is unfinished of it. Its versions are removed later."""
 
     async def flow(transaction: Transaction) -> Verdict:
-        if not await transaction.run("videos_lock", video_ids=[change.video_id]):
-            raise NotFound("video", change.video_id)
+        video = await lock_any_video(transaction, change.video_id, change.owner)
+        if video.deleted_at is None:
+            change.require_version(video)
         if not await transaction.run("videos_delete", video_id=change.video_id, **change.words):
             return Verdict.REPEATED
         await _cancel_unfinished(transaction, catalogue, change)
@@ -159,7 +177,7 @@ async def remove_versions(store: Store, *, keep: float, limit: int = 100) -> lis
         found = await transaction.run("videos_superseded", video_ids=None, **terms)
         if found:
             video_ids = sorted({video_id for video_id, _ in found})
-            await transaction.run("videos_lock", video_ids=video_ids)
+            await transaction.run("videos_lock", video_ids=video_ids, owner=None)
             # Somebody may have pinned one, or built on it, before the lock was ours.
             still = await transaction.run("videos_superseded", video_ids=video_ids, **terms)
             await transaction.run("videos_remove", Batch(("video_id", "job_id"), still))
@@ -215,7 +233,8 @@ async def swept(store: Store, job_ids: Collection[int]) -> None:
 
 
 async def _pin(transaction: Transaction, change: Change, job_id: int | None) -> Verdict:
-    video = await lock_video(transaction, change.video_id)
+    video = await lock_video(transaction, change.video_id, change.owner)
+    change.require_version(video)
     if await transaction.run("videos_pin", video_id=change.video_id, job_id=job_id, **change.words):
         return Verdict.OK
     if video.pinned == job_id:

@@ -599,6 +599,32 @@ END)
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
 
+-- Name: tickets; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.tickets (
+    digest text NOT NULL,
+    video_id bigint NOT NULL,
+    key_id text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
+-- Name: uploads; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.uploads (
+    id text NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    length bigint,
+    received bigint DEFAULT 0 NOT NULL,
+    digest text,
+    sha256 text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT uploads_received CHECK (((received >= 0) AND ((length IS NULL) OR (received <= length)))),
+    CONSTRAINT uploads_whole CHECK (((sha256 IS NULL) OR ((length IS NOT NULL) AND (received = length))))
+);
+
 -- Name: videos; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.videos (
@@ -754,6 +780,16 @@ ALTER TABLE ONLY reelstate.steps
 ALTER TABLE ONLY reelstate.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (job_id, stage, part);
 
+-- Name: tickets tickets_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.tickets
+    ADD CONSTRAINT tickets_pkey PRIMARY KEY (digest);
+
+-- Name: uploads uploads_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.uploads
+    ADD CONSTRAINT uploads_pkey PRIMARY KEY (id);
+
 -- Name: videos videos_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.videos
@@ -845,6 +881,18 @@ CREATE INDEX tasks_leased ON reelstate.tasks USING btree (worker_id) WHERE (work
 
 CREATE INDEX tasks_ready ON reelstate.tasks USING btree (lane, priority DESC, job_id, stage, part) WHERE (status = 'ready'::text);
 
+-- Name: tickets_by_expiry; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX tickets_by_expiry ON reelstate.tickets USING btree (expires_at);
+
+-- Name: uploads_by_expiry; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX uploads_by_expiry ON reelstate.uploads USING btree (expires_at);
+
+-- Name: uploads_by_user; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX uploads_by_user ON reelstate.uploads USING btree (user_id) WHERE (sha256 IS NULL);
+
 -- Name: videos_by_change; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX videos_by_change ON reelstate.videos USING btree (changed_at);
@@ -852,6 +900,10 @@ CREATE INDEX videos_by_change ON reelstate.videos USING btree (changed_at);
 -- Name: videos_by_user; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX videos_by_user ON reelstate.videos USING btree (user_id, id) WHERE (user_id <> ''::text);
+
+-- Name: videos_stored; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX videos_stored ON reelstate.videos USING btree (source) WHERE ((deleted_at IS NULL) AND (substr(source, 1, 9) = 'stored://'::text));
 
 -- Name: workers_by_name; Type: INDEX; Schema: reelstate; Owner: -
 

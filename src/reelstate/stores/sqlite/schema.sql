@@ -672,6 +672,34 @@ BEGIN
     SELECT RAISE(ABORT, 'reelstate: task: what it is called by (job_id, stage, part) never changes');
 END;
 
+CREATE TABLE tickets (
+    digest     TEXT PRIMARY KEY,
+    video_id   INTEGER NOT NULL,
+    key_id     TEXT NOT NULL,
+    created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    expires_at REAL NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX tickets_by_expiry ON tickets (expires_at);
+
+CREATE TABLE uploads (
+    id         TEXT PRIMARY KEY,
+    user_id    TEXT NOT NULL DEFAULT '',
+    name       TEXT NOT NULL DEFAULT '',
+    length     INTEGER,
+    received   INTEGER NOT NULL DEFAULT 0,
+    digest     TEXT,
+    sha256     TEXT,
+    created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    expires_at REAL NOT NULL,
+    CONSTRAINT uploads_received CHECK (received >= 0 AND (length IS NULL OR received <= length)),
+    CONSTRAINT uploads_whole CHECK (sha256 IS NULL OR length IS NOT NULL AND received = length)
+) WITHOUT ROWID;
+
+CREATE INDEX uploads_by_expiry ON uploads (expires_at);
+
+CREATE INDEX uploads_by_user ON uploads (user_id) WHERE sha256 IS NULL;
+
 CREATE TABLE videos (
     id         INTEGER PRIMARY KEY,
     title      TEXT NOT NULL,
@@ -689,6 +717,8 @@ CREATE TABLE videos (
 CREATE INDEX videos_by_change ON videos (changed_at);
 
 CREATE INDEX videos_by_user ON videos (user_id, id) WHERE user_id <> '';
+
+CREATE INDEX videos_stored ON videos (source) WHERE deleted_at IS NULL AND substr(source, 1, 9) = 'stored://';
 
 CREATE TABLE worker_names (
     name       TEXT PRIMARY KEY,

@@ -1,0 +1,32 @@
+"""What routes of the library work with: where films come in, and where they are played from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from reelstate.artifacts.storage import Storage, open_storage
+from reelstate.config import Settings
+from reelstate.media.address import Rules, rules_of
+from reelstate.media.reception import Reception, reception_of
+from reelstate.services.engine import Engine
+from reelstate.services.playback import Playback
+
+
+class Library:
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self.settings = settings
+        self.storage: Storage = open_storage(settings.storage_url)
+        self.rules: Rules = rules_of(settings)
+        self.reception: Reception = reception_of(engine.store, settings)
+        self.playback = Playback(engine.store)
+
+
+def library_of(connection: HTTPConnection) -> Library:
+    found: Library = connection.app.state.library
+    return found
+
+
+InLibrary = Annotated[Library, Depends(library_of)]

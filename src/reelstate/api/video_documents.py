@@ -1,0 +1,191 @@
+"""Videos as JSON: what goes in and comes out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reelstate.api.schemas import LARGEST_ID, Input, Json
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Verdict, VideoStatus
+from reelstate.media.quality import QualityStatus
+
+VIDEO: Final[dict[str, Any]] = {
+    "id": 244813922304,
+    "title": "Holiday",
+    "source": "https://example.com/film.mov",
+    "user_id": "ada",
+    "status": "ready",
+    "pinned": None,
+    "current": 244813922305,
+    "published": 244813922305,
+    "latest": 244813922305,
+    "version": 1,
+    "actor": "user",
+    "reason": None,
+    "created_at": "2026-01-01T12:00:00Z",
+    "changed_at": "2026-01-01T12:00:00Z",
+    "deleted_at": None,
+}
+Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"]
+Qualities = Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=50)]
+Profile = str | dict[str, Json]
+
+
+class NewVideo(Input):
+    """A video to be made: from an address, or from an upload."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"source": "https://example.com/film.mov", "title": "Holiday", "profile": "h264"},
+                {"upload": "0d0b1b0c6f7c4b0e9d7a5d1b2c3d4e5f", "title": "Holiday", "priority": 7},
+            ]
+        }
+    )
+
+    source: Annotated[str, Field(min_length=1, max_length=4096)] | None = Field(
+        default=None,
+        description="http(s)://; s3:// or gs:// where REEL_INPUT_BUCKETS allows it; admins also a path below "
+        "REEL_INPUT_ROOTS.",
+    )
+    upload: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="The id of a whole upload.")
+    title: Annotated[str, Field(max_length=1000)] = ""
+    profile: Profile | None = Field(default=None, description="By name, or whole.")
+    captions: Literal["keep", "drop"] | None = None
+    priority: Priority = 5
+    delay: Annotated[float, Field(ge=0, description="Seconds until work on it may begin.")] = 0.0
+    user_id: Annotated[str, Field(max_length=255)] | None = Field(
+        default=None, description="For whom; only an admin may name another than its own user."
+    )
+
+
+class Remake(Input):
+    """A further version. What is left out is as in the version before."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"qualities": ["1080p"], "captions": "keep"}})
+
+    qualities: Qualities | None = Field(default=None, description="Only these; the others are reused. All if left out.")
+    captions: Literal["keep", "drop"] | None = None
+    profile: Profile | None = None
+    priority: Priority = 5
+
+
+class Reason(Input):
+    reason: str | None = Field(default=None, description="Why; it is kept with the video.")
+
+
+class Pin(Reason):
+    model_config = ConfigDict(json_schema_extra={"example": {"job": 244813922305, "reason": "green faces"}})
+
+    job: Annotated[int, Field(ge=0, le=LARGEST_ID)] = Field(description="The version to play: a completed job.")
+
+
+class Rollback(Reason):
+    model_config = ConfigDict(json_schema_extra={"example": {"reason": "green faces"}})
+
+    to: Annotated[int, Field(ge=0, le=LARGEST_ID)] | None = Field(
+        default=None, description="This version; else the one before that which plays."
+    )
+
+
+class VideoDocument(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"example": VIDEO})
+
+    id: int
+    title: str
+    source: str = Field(description="Where it came from, without what may be a secret in it.")
+    user_id: str
+    status: VideoStatus
+    pinned: int | None = Field(description="The version that was gone back to.")
+    current: int | None = Field(description="The version that plays: a job.")
+    published: int | None = Field(description="The version that its public place shows.")
+    latest: int | None = Field(description="The version that was submitted last.")
+    version: int = Field(description="+1 with every change of the video; its ETag.")
+    actor: str
+    reason: str | None
+    created_at: datetime
+    changed_at: datetime
+    deleted_at: datetime | None
+
+
+class QualityDocument(BaseModel):
+    """How far one rung of the ladder is."""
+
+    quality: str
+    required: bool
+    status: QualityStatus
+    segments_total: int
+    segments_completed: int
+    progress_percent: float
+    error_message: str | None
+    started_at: datetime | None
+    completed_at: datetime | None
+
+
+class VersionDocument(BaseModel):
+    """A version: a job, and what it is to its video."""
+
+    job: int
+    status: JobStatus
+    priority: int
+    current: bool = Field(description="Whether it plays.")
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    removed_at: datetime | None = Field(description="Since when it can't be played any more.")
+    error: Json
+    degraded: Json
+    outputs: dict[str, Json]
+    plays: str | None = Field(description="Its playlist, for whoever sends a key or a session.")
+
+
+class VideoDetailDocument(VideoDocument):
+    """A video with the qualities of the version that is made or plays, and its versions, the newest first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                **VIDEO,
+                "plays": "/api/v1/videos/244813922304/files/videos/244813922304/master.m3u8",
+                "progress": 100.0,
+                "qualities": [
+                    {
+                        "quality": "1080p",
+                        "required": True,
+                        "status": "completed",
+                        "segments_total": 20,
+                        "segments_completed": 20,
+                        "progress_percent": 100.0,
+                        "error_message": None,
+                        "started_at": "2026-01-01T12:00:02Z",
+                        "completed_at": "2026-01-01T12:01:02Z",
+                    }
+                ],
+                "versions": [],
+            }
+        }
+    )
+
+    plays: str | None = Field(description="The playlist that always leads to what plays, also while it is made.")
+    progress: float | None = Field(description="Percent of the version that the qualities are of.")
+    qualities: list[QualityDocument]
+    versions: list[VersionDocument]
+
+
+class MadeDocument(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "job": 244813922305, "verdict": "ok"}})
+
+    id: int = Field(description="The video.")
+    job: int = Field(description="The version of it that is made.")
+    verdict: Verdict = Field(description="`ok`, or `repeated` for a request that had made it before.")
+
+
+class ChangedDocument(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "job": 244813922305, "verdict": "ok"}})
+
+    id: int
+    job: int | None = Field(description="The version that plays now.")
+    verdict: Verdict = Field(description="`ok`, or `repeated` when it was so already.")

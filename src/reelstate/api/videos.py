@@ -1,0 +1,291 @@
+"""Videos: make them from an address or an upload, look at them, make further versions, go back, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from reelstate.api.auth import Principal, Reader, Writer
+from reelstate.api.body import JsonRoute
+from reelstate.api.context import OnEngine
+from reelstate.api.digests import ContentDigest, sha256_in
+from reelstate.api.errors import problems
+from reelstate.api.jobs import IdempotencyKey, paged, user_of
+from reelstate.api.library import InLibrary
+from reelstate.api.operations import IfMatch, version_in
+from reelstate.api.pieces import body_of
+from reelstate.api.schemas import LARGEST_ID, After, Limit, PageDocument
+from reelstate.api.sources import require_source
+from reelstate.api.video_documents import (
+    ChangedDocument,
+    MadeDocument,
+    NewVideo,
+    Pin,
+    Priority,
+    Reason,
+    Remake,
+    Rollback,
+    VideoDetailDocument,
+    VideoDocument,
+)
+from reelstate.artifacts import keys
+from reelstate.core.errors import InvalidRequest, ScopeMissing
+from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.documents import Document, quality_document, version_document, video_document
+from reelstate.media.address import STORED, shown_source
+from reelstate.media.errors import UnusableSource
+from reelstate.media.ladder import read_qualities, telling_version
+from reelstate.media.order import Order
+from reelstate.media.package import MASTER
+from reelstate.services.engine import Engine
+
+PREFIX: Final = "/api/v1/videos"
+router = APIRouter(prefix=PREFIX, tags=["videos"], route_class=JsonRoute)
+VideoId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The video's id.")]
+MADE: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"model": MadeDocument, "description": "It was made before, under the same key"}
+}
+
+
+@router.post("", status_code=201, response_model=MadeDocument, responses={**MADE, **problems(404, 409, 507)})
+async def create(
+    engine: OnEngine,
+    library: InLibrary,
+    principal: Writer,
+    body: NewVideo,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> Document:
+    """Make a video from an address or an upload, and begin to work on it."""
+    if (body.source is None) == (body.upload is None):
+        raise InvalidRequest("source", "a video comes from an address or an upload", hint="send one of the two")
+    user_id = _owner_of(principal, body.user_id)
+    source, name = body.source or "", ""
+    if body.upload is not None:
+        found = await library.reception.find(body.upload, owner=principal.owner)
+        found = await library.reception.finish(found)
+        source, name = f"{STORED}{found.sha256}", found.name
+    else:
+        require_source(principal, library.settings, source)
+    spec = _spec(source, profile=body.profile, captions=body.captions)
+    answer = await engine.submit_video(
+        source,
+        title=body.title or name,
+        spec=spec,
+        priority=body.priority,
+        delay=body.delay,
+        user_id=user_id,
+        idempotency_key=idempotency_key,
+    )
+    return _made(answer, response)
+
+
+@router.post(
+    "/upload",
+    status_code=201,
+    response_model=MadeDocument,
+    responses={**MADE, **problems(408, 409, 413, 507)},
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def create_from_body(
+    request: Request,
+    engine: OnEngine,
+    library: InLibrary,
+    principal: Writer,
+    response: Response,
+    title: Annotated[str, Query(max_length=1000)] = "",
+    profile: Annotated[str | None, Query(max_length=100, description="By name.")] = None,
+    priority: Annotated[Priority, Query()] = 5,
+    content_digest: ContentDigest = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Document:
+    """Send a film as the body, and make a video of it: all in one request. Large ones are better sent to `/uploads`."""
+    told = sha256_in("content-digest", content_digest)
+    spec = _spec(f"{STORED}{'0' * 64}", profile=profile, captions=None)
+    length = request.headers.get("content-length", "")
+    upload = await library.reception.create(
+        user_id=principal.user_id, length=int(length) if length.isdecimal() else None, digest=told
+    )
+    try:
+        taken = await library.reception.receive(upload, body_of(request), digest=told)
+        whole = await library.reception.finish(taken)
+        answer = await engine.submit_video(
+            f"{STORED}{whole.sha256}",
+            title=title,
+            spec=spec,
+            priority=priority,
+            user_id=principal.user_id,
+            idempotency_key=idempotency_key,
+        )
+    finally:
+        await library.reception.remove(upload.id)
+    return _made(answer, response)
+
+
+@router.get("", response_model=PageDocument[VideoDocument])
+async def videos(
+    engine: OnEngine,
+    principal: Reader,
+    request: Request,
+    response: Response,
+    status: Annotated[list[VideoStatus] | None, Query(description="Only these.")] = None,
+    user_id: Annotated[str | None, Query(max_length=255, description="Only this user's; for admins.")] = None,
+    deleted: Annotated[bool, Query(description="Also those that were deleted.")] = False,
+    limit: Limit = 50,
+    after: After = None,
+) -> Document:
+    """Videos, the newest first."""
+    wanted = {"statuses": status, "user_id": user_of(principal, user_id), "deleted": deleted}
+    page = await engine.videos(limit=limit, after=after, **wanted)
+    return paged(page, [_document(video) for video in page.items], request, response)
+
+
+@router.get("/{video_id}", response_model=VideoDetailDocument)
+async def video(engine: OnEngine, principal: Reader, video_id: VideoId, response: Response) -> Document:
+    """A video: how far its qualities are, its versions, and where it plays. Its version is the ETag."""
+    detail = await engine.video(video_id, owner=principal.owner)
+    response.headers["ETag"] = f'"{detail.video.version}"'
+    return {
+        **_document(detail.video),
+        "plays": _plays(detail.video),
+        "versions": [_version(each, video_id) for each in detail.versions],
+        **await _progress(engine, detail),
+    }
+
+
+@router.post("/{video_id}/retranscode", status_code=201, response_model=MadeDocument, responses=MADE)
+async def retranscode(
+    engine: OnEngine,
+    principal: Writer,
+    video_id: VideoId,
+    response: Response,
+    body: Remake | None = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Document:
+    """Make a further version. The old one plays until the new one is complete, and stays for a rollback."""
+    body = body or Remake()
+    detail = await engine.video(video_id, owner=principal.owner)
+    wanted = {"qualities": body.qualities, "captions": body.captions, "profile": body.profile}
+    spec = {name: value for name, value in wanted.items() if value is not None}
+    _spec(detail.video.source, **{"profile": _profile_before(detail), **spec})
+    answer = await engine.retranscode(
+        video_id,
+        spec=spec,
+        priority=body.priority,
+        user_id=detail.video.user_id,  # a version belongs to whom its video does
+        idempotency_key=idempotency_key,
+    )
+    return _made(answer, response)
+
+
+@router.post("/{video_id}/pin", response_model=ChangedDocument, responses=problems(409, 412))
+async def pin(engine: OnEngine, principal: Writer, video_id: VideoId, body: Pin, if_match: IfMatch = None) -> Document:
+    """Have a video play one completed version, whatever comes after it."""
+    verdict = await engine.pin(video_id, body.job, **_options(principal, body, if_match))
+    return {"id": video_id, "job": body.job, "verdict": verdict}
+
+
+@router.post("/{video_id}/unpin", response_model=ChangedDocument, responses=problems(409, 412))
+async def unpin(
+    engine: OnEngine, principal: Writer, video_id: VideoId, body: Reason | None = None, if_match: IfMatch = None
+) -> Document:
+    """Have a video play its newest completed version again."""
+    verdict = await engine.unpin(video_id, **_options(principal, body, if_match))
+    current = (await engine.video(video_id, owner=principal.owner)).video.current
+    return {"id": video_id, "job": current, "verdict": verdict}
+
+
+@router.post("/{video_id}/rollback", response_model=ChangedDocument, responses=problems(409, 412))
+async def rollback(
+    engine: OnEngine, principal: Writer, video_id: VideoId, body: Rollback | None = None, if_match: IfMatch = None
+) -> Document:
+    """Have a video play an earlier version, and keep to it until it is unpinned."""
+    options = _options(principal, body, if_match)
+    if body is not None and body.to is not None:
+        return {"id": video_id, "job": body.to, "verdict": await engine.pin(video_id, body.to, **options)}
+    return {"id": video_id, "job": await engine.rollback(video_id, **options), "verdict": Verdict.OK}
+
+
+@router.delete("/{video_id}", status_code=204, responses=problems(412))
+async def delete(
+    engine: OnEngine,
+    principal: Writer,
+    video_id: VideoId,
+    reason: Annotated[str | None, Query(max_length=1000, description="Why; it is kept with the video.")] = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Take a video out of the library and end its jobs. Its files are kept as long as superseded versions are."""
+    await engine.delete_video(video_id, **_options(principal, Reason(reason=reason), if_match))
+    return Response(status_code=204)
+
+
+def _owner_of(principal: Principal, wanted: str | None) -> str:
+    if wanted not in (None, principal.user_id) and not principal.admin:
+        raise ScopeMissing("only an admin makes videos for another user", hint="leave user_id out")
+    return principal.user_id if wanted is None else wanted
+
+
+def _options(principal: Principal, body: Reason | None, if_match: str | None) -> dict[str, Any]:
+    return {
+        "actor": principal.actor,
+        "owner": principal.owner,
+        "reason": body.reason if body else None,
+        "version": version_in(if_match),
+    }
+
+
+def _spec(source: str, **given: Any) -> dict[str, Any]:
+    """What the pipeline is told, if it can be: a worker would refuse the rest later."""
+    spec = {name: value for name, value in given.items() if value is not None}
+    try:
+        Order.of({"source": source, **spec})
+    except UnusableSource as error:
+        raise InvalidRequest("source", error.message, hint=error.hint) from error
+    return spec
+
+
+def _profile_before(detail: VideoDetail) -> Any:
+    return next((version.job.spec.get("profile") for version in detail.versions), None)
+
+
+def _made(answer: Submitted, response: Response) -> Document:
+    if answer.verdict is Verdict.REPEATED:
+        response.status_code = 200
+    response.headers["Location"] = f"{PREFIX}/{answer.video_id}"
+    return {"id": answer.video_id, "job": answer.job_id, "verdict": answer.verdict}
+
+
+def _document(video: Video) -> Document:
+    return {**video_document(video), "source": shown_source(video.source)}
+
+
+def _plays(video: Video) -> str | None:
+    """Also of one that is made for the first time: what has grown of it can be watched."""
+    unwatchable = video.deleted_at is not None or (video.current is None and video.status is not VideoStatus.PROCESSING)
+    return None if unwatchable else file_path(video.id, keys.video(video.id, MASTER))
+
+
+def _version(version: VideoVersion, video_id: int) -> Document:
+    published = version.outputs.get("publish")
+    master = published.get("master") if isinstance(published, dict) and version.removed_at is None else None
+    plays = file_path(video_id, master) if master else None
+    return {**version_document(version), "plays": plays}
+
+
+def file_path(video_id: int, key: str) -> str:
+    return f"{PREFIX}/{video_id}/files/{key}"
+
+
+async def _progress(engine: Engine, detail: VideoDetail) -> Document:
+    version = telling_version(detail)
+    if version is None:
+        return {"progress": None, "qualities": []}
+    job = await engine.job(version.job.id)
+    found = await read_qualities(engine, job)
+    return {"progress": round(job.progress, 2), "qualities": [quality_document(each) for each in found]}

@@ -1,0 +1,81 @@
+"""A folder for files that come bit by bit: one a name, locked by whoever writes it, and of processes that died, too."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from reelstate.artifacts.faults import folder_faults
+from reelstate.artifacts.folder import Folder
+from reelstate.artifacts.storage import Storage
+from reelstate.core.errors import StorageFull
+
+BESIDE: Final = ".uploads"
+"""In the folder of a storage: no key begins with a dot, and a file that is whole is linked to its place, not copied."""
+ELSEWHERE: Final = "reelstate-uploads"
+
+
+class Spool:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[int | None]:
+        """A file to be written by nobody else, as a descriptor; None while somebody else has it."""
+        with folder_faults(str(self.folder)):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self.path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            yield descriptor if _locked(descriptor) else None
+        finally:
+            os.close(descriptor)
+
+    def require_room(self, size: int) -> None:
+        """Refuse what does not fit on the disk before any of it has come."""
+        with folder_faults(str(self.folder)):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            free = shutil.disk_usage(self.folder).free
+        if size > free:
+            raise StorageFull(f"{self.folder}: {size:,} bytes don't fit, {free:,} are free", hint="make room")
+
+    def remove(self, name: str) -> None:
+        with folder_faults(str(self.folder)):
+            self.path(name).unlink(missing_ok=True)
+
+    def names(self, *, older: float) -> list[str]:
+        """Files that nobody has written to for so many seconds."""
+        before = time.time() - older
+        found = []
+        with suppress(FileNotFoundError), folder_faults(str(self.folder)), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    if entry.stat().st_mtime < before:
+                        found.append(entry.name)
+        return found
+
+
+def spool_for(storage: Storage, chosen: str, scratch: Path) -> Spool:
+    """Where uploads to a storage wait: in the chosen folder, else beside what is kept, else in the scratch folder."""
+    if chosen:
+        return Spool(Path(chosen).expanduser().absolute())
+    return Spool(storage.root / BESIDE if isinstance(storage, Folder) else scratch / ELSEWHERE)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True

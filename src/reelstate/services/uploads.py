@@ -1,0 +1,116 @@
+"""uploads: films on their way to us. A row says how many bytes of one count, and when it is given up."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from reelstate.core.document import plain_text
+from reelstate.core.errors import NotFound, TooManyRequests, UploadConflict
+from reelstate.stores.store import Row, Store, Transaction
+
+NAME_LIMIT: Final = 1000
+FULL_WAIT: Final = 60.0
+"""Seconds after which somebody with too many uploads under way may ask again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    id: str
+    user_id: str
+    name: str
+    length: int | None
+    """How many bytes there will be, where that is known from the start."""
+    received: int
+    digest: str | None
+    """What the sender said that the sha256 of the whole would be."""
+    sha256: str | None
+    """What it is, once all has come."""
+    created_at: datetime
+    expires_at: datetime
+
+    @property
+    def complete(self) -> bool:
+        return self.received == self.length
+
+
+class Uploads:
+    """The uploads of one store. With an owner, there are none but theirs."""
+
+    def __init__(self, store: Store, *, lifetime: float, most: int) -> None:
+        self._store = store
+        self._lifetime = lifetime
+        self._most = most
+
+    async def create(self, *, user_id: str, name: str = "", length: int | None, digest: str | None = None) -> Upload:
+        found = await self._write(
+            "uploads_create",
+            id=secrets.token_hex(16),
+            user_id=user_id,
+            name=plain_text("name", name, NAME_LIMIT),
+            length=length,
+            digest=digest,
+            lifetime=self._lifetime,
+            most=self._most,
+        )
+        if not found:
+            raise TooManyRequests(f"{self._most} uploads of this user are under way", retry_after=FULL_WAIT)
+        return _upload(found[0])
+
+    async def find(self, upload_id: str, *, owner: str | None = None) -> Upload:
+        async def flow(transaction: Transaction) -> list[Row]:
+            return await transaction.run("uploads_find", id=upload_id, owner=owner)
+
+        found = await self._store.read(flow) if upload_id.isalnum() else ()
+        if not found:
+            raise NotFound("upload", upload_id[:64], hint="it was given up or deleted, or never made: make a new one")
+        return _upload(found[0])
+
+    async def receive(self, upload: Upload, received: int, *, last: bool = False) -> Upload:
+        """Note that more bytes have come; the last of an upload of unknown length say how long it is."""
+        found = await self._write(
+            "uploads_receive",
+            id=upload.id,
+            before=upload.received,
+            received=received,
+            length=received if last else None,
+            lifetime=self._lifetime,
+        )
+        if not found:
+            raise UploadConflict(f"upload {upload.id} was deleted, or somebody else has written to it")
+        return _upload(found[0])
+
+    async def finish(self, upload: Upload, sha256: str) -> Upload:
+        """Note what all that has come is; its source is needed from here on."""
+        found = await self._write("uploads_finish", id=upload.id, sha256=sha256, lifetime=self._lifetime)
+        if not found:
+            raise UploadConflict(f"upload {upload.id} was deleted, or somebody else has written to it")
+        return _upload(found[0])
+
+    async def delete(self, upload_id: str, *, owner: str | None = None) -> bool:
+        return bool(await self._write("uploads_delete", id=upload_id, owner=owner))
+
+    async def expire(self, *, limit: int = 1000) -> list[str]:
+        """Give up those whose time is over."""
+        return [row[0] for row in await self._write("uploads_expire", limit=limit)]
+
+    async def known(self, upload_ids: Collection[str]) -> frozenset[str]:
+        """Those of these that there are."""
+
+        async def flow(transaction: Transaction) -> list[Row]:
+            return await transaction.run("uploads_known", ids=sorted(upload_ids))
+
+        return frozenset(row[0] for row in await self._store.read(flow)) if upload_ids else frozenset()
+
+    async def _write(self, statement: str, **parameters: Any) -> list[Row]:
+        async def flow(transaction: Transaction) -> list[Row]:
+            return await transaction.run(statement, **parameters)
+
+        return await self._store.write(flow)
+
+
+def _upload(row: Row) -> Upload:
+    return Upload(**dict(zip(Upload.__dataclass_fields__, row, strict=True)))

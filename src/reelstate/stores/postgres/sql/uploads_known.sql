@@ -1,0 +1,1 @@
+SELECT id FROM reelstate.uploads WHERE id = ANY (%(ids)s::text[])

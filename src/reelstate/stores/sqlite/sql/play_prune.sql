@@ -1,0 +1,1 @@
+DELETE FROM tickets WHERE expires_at <= :now

@@ -1,0 +1,69 @@
+"""A library behind the API: `transcode` as two stages without ffmpeg, whose versions the test completes by hand."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reelstate.artifacts.storage import Storage, open_storage
+from reelstate.core.machine import JobStatus
+from reelstate.core.pipeline import Graph, StageSpec
+from tests.api.served import Served, served
+from tests.conformance.scenes import finish
+from tests.engines import a_worker, engine_at
+
+VIDEOS = "/api/v1/videos"
+UPLOADS = "/api/v1/uploads"
+WEB = "https://example.com/film.mov"
+TRANSCODE = Graph.of(
+    "transcode",
+    [
+        StageSpec(name="plan", phase=JobStatus.PLANNING),
+        StageSpec(name="publish", after=("plan",), phase=JobStatus.UPLOADING_OUTPUTS),
+    ],
+)
+
+
+@dataclass(frozen=True)
+class Films:
+    api: Served
+    storage: Storage
+    folder: Path
+
+    async def make(self, role: str = "ada", **body: Any) -> tuple[int, int]:
+        """A video of somebody, and its first job."""
+        answer = await self.api.ask(role, "POST", VIDEOS, json={"source": WEB, **body})
+        assert answer.status_code == 201, answer.text
+        return answer.json()["id"], answer.json()["job"]
+
+    async def remake(self, video_id: int, role: str = "ada", **body: Any) -> int:
+        answer = await self.api.ask(role, "POST", f"{VIDEOS}/{video_id}/retranscode", json=body)
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["job"])
+
+    async def complete(self) -> None:
+        """Run whatever there is to its end."""
+        await finish(self.api.engine, await a_worker(self.api.engine), {"publish": {"master": "m.m3u8"}})
+
+    async def show(self, video_id: int, role: str = "ada") -> Any:
+        answer = await self.api.ask(role, "GET", f"{VIDEOS}/{video_id}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def spooled(self) -> list[str]:
+        """Files of uploads under way."""
+        return sorted(path.name for path in (self.folder / ".uploads").glob("*"))
+
+    def sources(self) -> list[str]:
+        return sorted(path.name for path in (self.folder / "sources").glob("*"))
+
+
+@asynccontextmanager
+async def films_at(database_url: str, folder: Path, **settings: Any) -> AsyncIterator[Films]:
+    given = {"storage_url": str(folder), **settings}
+    async with (
+        engine_at(database_url, graphs=[TRANSCODE]) as engine,
+        served(engine, database_url, **given) as api,
+    ):
+        yield Films(api, open_storage(str(given["storage_url"])), folder)
