@@ -51,6 +51,15 @@ class Process:
             self.said += line
         return match
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        """As a machine that loses its power does it."""
+        self._process.kill()
+        self._process.wait(PATIENCE)
+
     def stop(self) -> int:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
