@@ -114,21 +114,8 @@ class RedisLink:
             async with asyncio.timeout(max(2.0, 2 * self.terms.timeout)):
                 info = await self.client.info("server")
                 await self._probe()
-        except exceptions.AuthenticationError as error:
-            raise RedisRefused(
-                f"{place} refuses the user or the password: {error}", hint="check both in REEL_REDIS_URL"
-            ) from None
-        except exceptions.NoPermissionError as error:
-            raise RedisRefused(
-                f"{place} does not let this user do what is needed: {error}",
-                hint="grant the user +@all on the keys and channels {prefix}:*, or see the guide to Redis",
-            ) from None
-        except exceptions.ReadOnlyError:
-            raise RedisRefused(f"{place} is a replica", hint="name the primary in REEL_REDIS_URL") from None
         except FAULTS as error:
-            raise RedisUnavailable(
-                f"{place} can't be used: {words_of(error)}", hint=_advice(self.terms, error)
-            ) from None
+            raise _refusal(self.terms, error) from None
         _require_version(place, str(info.get("redis_version", "")))
 
     async def do(self, call: Callable[[Client], Awaitable[T]]) -> T:
@@ -211,8 +198,24 @@ def _require_version(place: str, version: str) -> None:
         )
 
 
-def _advice(terms: RedisTerms, error: BaseException) -> str:
-    said = str(error).lower()
+def _refusal(terms: RedisTerms, error: BaseException) -> RedisUnavailable:
+    """What is wrong and what to do about it; a script tells of a refusal only in words."""
+    said = str(error)
+    if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in said:
+        return RedisRefused(
+            f"{terms.place} refuses the user or the password: {words_of(error)}", hint="check both in REEL_REDIS_URL"
+        )
+    if isinstance(error, exceptions.NoPermissionError) or "NOPERM" in said or "ACL failure" in said:
+        return RedisRefused(
+            f"{terms.place} does not let this user do what is needed: {words_of(error)}",
+            hint="the guide to Redis names the rights",
+        )
+    if "READONLY" in said:
+        return RedisRefused(f"{terms.place} is a replica", hint="name the primary in REEL_REDIS_URL")
+    return RedisUnavailable(f"{terms.place} can't be used: {words_of(error)}", hint=_advice(terms, said.lower()))
+
+
+def _advice(terms: RedisTerms, said: str) -> str:
     if "ssl" in said or "certificate" in said:
         return "check REEL_REDIS_CA, the host's name in the certificate, and that the port speaks TLS"
     if terms.url.startswith("redis://") and ("closed" in said or "reset" in said):

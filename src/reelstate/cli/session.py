@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import typer
@@ -49,6 +50,8 @@ async def opened(database: str | None, *, app: str | None = None, patient: bool 
     settings = settings_for(database, app)
     pipelines = load(app) if app else []
     require_database(settings.database_url)
+    if settings.dispatch == "redis":  # a command may look, and submit, while Redis is away
+        settings = replace(settings, dispatch="hybrid")
     patience = settings.database_patience if patient else min(SHORT_PATIENCE, settings.database_patience)
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
     WAITING.setLevel(logging.WARNING if patient else logging.ERROR)

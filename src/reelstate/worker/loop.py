@@ -83,6 +83,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._look = True
         self._draining = False
+        self._told_busy = False
         self._suspect_until: float | None = None
         self._stopping = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -270,6 +271,7 @@ class Worker:
         while self._queue and len(self._running) < self.terms.concurrency and not self._stopping.is_set():
             held = self._queue.popleft()
             self._running.add(held)
+            self._tell_if_busy()
             held.run = asyncio.create_task(self._run(held))
 
     async def _run(self, held: Held) -> None:
@@ -284,7 +286,16 @@ class Worker:
         elif held.stop is not Stop.RELEASED:
             self._forget(held)
         self._fill()
+        self._tell_if_busy()
         self._wake.set()
+
+    def _tell_if_busy(self) -> None:
+        """Tell whoever subscribes to workers that this one has begun to work, or has nothing to do any more."""
+        busy = bool(self._running)
+        if busy != self._told_busy:
+            self._told_busy = busy
+            who = {"id": self.id, "name": self.terms.name}
+            self._dispatch.tell("worker_status", {"status": "busy" if busy else "idle", **who})
 
     async def _attempted(self, held: Held, handler: StageHandler) -> Ended | None:
         desk = LocalDesk(held, self._link, self._limits, self._hurry)

@@ -1,0 +1,133 @@
+"""What is told over Redis's own channels: films that get further and are ready, workers that come and go."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio.client import PubSub
+
+from reelstate.app import open_engine
+from reelstate.config import Settings
+from reelstate.core.declaration import Pipeline
+from reelstate.core.machine import WorkerStatus
+from reelstate.core.model import ClaimedTask, NewVideo, Progress
+from reelstate.redis_link import RedisTerms, redis_at
+from reelstate.services.engine import Engine
+from tests.dispatch.redis_engines import redis_engine, until
+from tests.engines import a_worker, done
+
+
+class Inbox:
+    """Everything that was told, until somebody asks for it."""
+
+    def __init__(self, pubsub: PubSub) -> None:
+        self._pubsub = pubsub
+        self._kept: list[tuple[str, dict[str, Any]]] = []
+
+    async def told(self, topic: str) -> tuple[str, dict[str, Any]]:
+        """The next message on a channel whose name begins so."""
+        async with asyncio.timeout(20):
+            while True:
+                for each in self._kept:
+                    if each[0].startswith(topic):
+                        self._kept.remove(each)
+                        return each
+                message = await self._pubsub.get_message(ignore_subscribe_messages=True, timeout=1)
+                if message is not None and (channel := message["channel"].partition(":")[2]) != "bells":
+                    self._kept.append((channel, json.loads(message["data"])))
+
+
+@pytest.fixture
+async def inbox(redis_terms: RedisTerms) -> AsyncIterator[Inbox]:
+    """Hears every channel of the test's own."""
+    async with redis_at(redis_terms) as link, link.client.pubsub() as pubsub:
+        await pubsub.psubscribe(f"{redis_terms.prefix}:*")
+        yield Inbox(pubsub)
+
+
+async def claimed(engine: Engine, worker: int) -> ClaimedTask:
+    found: list[ClaimedTask] = []
+
+    async def look() -> bool:
+        found.extend((await engine.claim(worker)).tasks)
+        return bool(found)
+
+    await until(look, "there is a task")
+    return found[0]
+
+
+async def test_a_film_is_told_of_while_it_is_made_and_when_it_is_ready(
+    inbox: Inbox, database_url: str, redis_terms: RedisTerms
+) -> None:
+    async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
+        worker = await a_worker(engine)
+        made = await engine.submit("simple", video=NewVideo(source="film.mp4"))
+        task = await claimed(engine, worker)
+        await engine.report(worker, [Progress(key=task.key, token=task.token, percent=40.0)])
+        channel, payload = await inbox.told("transcode_progress")
+        assert channel == f"transcode_progress:{made.video_id}"
+        expected = {"job_id": made.job_id, "video_id": made.video_id, "status": "processing", "percent": 40.0}
+        assert payload == expected
+        await engine.complete([done(task)])
+        channel, payload = await inbox.told("transcode_complete")
+        assert channel == f"transcode_complete:{made.video_id}"
+        assert payload == {**expected, "status": "completed", "percent": 100.0}
+
+
+async def test_of_jobs_that_make_no_film_nothing_is_told(
+    inbox: Inbox, database_url: str, redis_terms: RedisTerms
+) -> None:
+    async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
+        worker = await a_worker(engine)
+        await engine.submit("simple")
+        film = await engine.submit("simple", video=NewVideo(source="film.mp4"))
+        for _ in range(2):
+            await engine.complete([done(await claimed(engine, worker))])
+        _, payload = await inbox.told("transcode_")
+        assert payload["job_id"] == film.job_id, "that of the film is the first that is told"
+
+
+async def test_workers_that_come_and_go_are_told_of(inbox: Inbox, database_url: str, redis_terms: RedisTerms) -> None:
+    async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
+        worker = await a_worker(engine, "ada")
+        assert await inbox.told("worker_status") == (
+            "worker_status",
+            {"status": "idle", "id": worker, "name": "ada"},
+        )
+        await engine.drain("ada")
+        assert (await inbox.told("worker_status"))[1] == {"status": "draining", "name": "ada"}
+        await engine.enable("ada")
+        assert (await inbox.told("worker_status"))[1] == {"status": "enabled", "name": "ada"}
+        await engine.move_worker(worker, WorkerStatus.OFFLINE, actor="worker")
+        assert (await inbox.told("worker_status"))[1] == {"status": "offline", "id": worker}
+
+
+async def test_a_worker_tells_of_itself_and_of_the_film_it_makes(
+    inbox: Inbox, postgres_database: str, redis_terms: RedisTerms
+) -> None:
+    film = Pipeline("film")
+    gate = asyncio.Event()
+
+    @film.stage()
+    async def make(task: Any) -> None:
+        await task.progress(25, "a quarter")
+        await gate.wait()
+
+    settings = Settings(
+        database_url=postgres_database,
+        dispatch="hybrid",
+        redis_url=redis_terms.url,
+        redis_prefix=redis_terms.prefix,
+        redis_timeout=5.0,
+    )
+    async with open_engine(postgres_database, pipelines=[film], settings=settings, workers=1) as engine:
+        assert (await inbox.told("worker_status"))[1]["status"] == "idle"
+        made = await engine.submit("film", video=NewVideo(source="film.mp4"))
+        assert (await inbox.told("worker_status"))[1]["status"] == "busy"
+        _, payload = await inbox.told(f"transcode_progress:{made.video_id}")
+        assert payload["percent"] == 25.0
+        gate.set()
+        assert (await inbox.told(f"transcode_complete:{made.video_id}"))[1]["status"] == "completed"
+        assert (await inbox.told("worker_status"))[1]["status"] == "idle"

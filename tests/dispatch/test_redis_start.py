@@ -1,0 +1,133 @@
+"""How it starts: what is wrong is said clearly in redis mode, loudly in hybrid mode, and no secret is told."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reelstate.app import open_engine
+from reelstate.config import Settings, in_force
+from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
+from reelstate.redis_link import RedisTerms, redis_at
+from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
+from tests.dispatch.redis_wire import certificate, proxied, tls_context
+from tests.engines import SIMPLE, a_worker
+from tests.redis_server import RedisServer
+
+SECRET = "canary-of-redis"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'start.db'}"
+
+
+async def opening(database: str, url: str, **options: Any) -> None:
+    given: dict[str, Any] = {"dispatch": "redis", "redis_url": url, **options}
+    async with open_engine(database, pipelines=[SIMPLE], settings=Settings(database_url=database, **given)):
+        pass
+
+
+@pytest.mark.parametrize(
+    "url, words",
+    [
+        ("", "dispatch redis needs a Redis, and none is named (set REEL_REDIS_URL=redis://…)"),
+        ("http://127.0.0.1", "'http://127.0.0.1' is no address of a Redis"),
+        (f"http://u:{SECRET}@127.0.0.1", "'http://u:***@127.0.0.1' is no address of a Redis"),
+        ("redis://127.0.0.1:port/0", "'redis://127.0.0.1:port/0' can't be read"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["redis", "hybrid"])
+async def test_an_address_that_can_not_be_is_refused(database: str, url: str, words: str, mode: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        await opening(database, url, dispatch=mode)
+    assert words.replace("redis needs", f"{mode} needs") in str(refused.value)
+
+
+async def test_a_redis_that_is_not_there_is_named_with_what_to_do(database: str) -> None:
+    with pytest.raises(RedisUnavailable) as away:
+        await opening(database, f"redis://:{SECRET}@127.0.0.1:1/0")
+    assert "redis://:***@127.0.0.1:1/0 can't be used" in str(away.value)
+    assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in str(away.value)
+
+
+async def test_a_wrong_password_is_named_and_never_shown(
+    database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with RedisServer(tmp_path, password="right") as server:
+        wrong = server.url.replace("right", SECRET)
+        with caplog.at_level(logging.DEBUG):
+            with pytest.raises(RedisRefused, match="refuses the user or the password") as refused:
+                await opening(database, wrong)
+            with pytest.raises(RedisRefused, match="refuses the user or the password"):
+                await opening(database, server.url.replace(":right@", ""))
+            await opening(database, wrong, dispatch="hybrid")
+        assert "no Redis" in caplog.text
+        assert SECRET not in caplog.text + str(refused.value) + repr(refused.value.__cause__)
+        await opening(database, server.url)
+    shown = {each.name: each.value for each in in_force({"REEL_REDIS_URL": wrong})}
+    assert shown["redis_url"] == wrong.replace(SECRET, "***")
+
+
+async def test_a_user_of_an_access_list_may_do_what_is_needed_and_one_who_may_not_is_told(
+    database: str, tmp_path: Path
+) -> None:
+    with RedisServer(tmp_path) as server:
+        async with redis_at(RedisTerms(url=server.url, timeout=5.0)) as admin:
+            rights = [
+                "on",
+                ">word",
+                "~{reelstate}:*",
+                "resetchannels",
+                "&reelstate:*",
+                "+@all",
+                "-@dangerous",
+                "+info",
+                "+client",
+            ]
+            await admin.client.execute_command("ACL", "SETUSER", "reel", *rights)  # type: ignore[no-untyped-call]
+            await admin.client.execute_command(
+                "ACL", "SETUSER", "reader", "on", ">word", "~*", "&*", "+@read", "+info", "+client"
+            )  # type: ignore[no-untyped-call]
+        await opening(database, f"redis://reel:word@127.0.0.1:{server.port}/0")
+        with pytest.raises(RedisRefused, match="does not let this user do what is needed"):
+            await opening(database, f"redis://reader:word@127.0.0.1:{server.port}/0")
+        async with redis_engine(database, f"redis://reel:word@127.0.0.1:{server.port}/0") as engine:
+            worker = await a_worker(engine)
+            job = (await engine.submit("simple")).job_id
+
+            async def claimed() -> bool:
+                return [task.key.job_id for task in (await engine.claim(worker)).tasks] == [job]
+
+            await until(claimed, "the rights are enough for hints")
+            assert dispatch_of(engine).link.breaker.closed
+
+
+async def test_a_replica_is_refused(database: str, redis_server: RedisServer, tmp_path: Path) -> None:
+    replica_of = ("--replicaof", "127.0.0.1", str(redis_server.port))
+    with RedisServer(tmp_path, *replica_of) as replica, pytest.raises(RedisRefused, match="is a replica"):
+        await opening(database, replica.url)
+
+
+async def test_a_redis_that_is_too_old_is_refused(database: str, redis_server: RedisServer) -> None:
+    async with proxied(redis_server.port, lie=(b"redis_version:6.2.", b"redis_version:5.0.")) as port:
+        with pytest.raises(RedisRefused, match=r"is Redis 5\.0\.5, which is too old \(6\.2 or newer is needed"):
+            await opening(database, f"redis://127.0.0.1:{port}/0", redis_timeout=5.0)
+
+
+async def test_with_tls_it_works_and_what_does_not_match_is_told(
+    database: str, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    file, key = await asyncio.to_thread(certificate, tmp_path)
+    async with proxied(redis_server.port, tls=tls_context(file, key)) as port:
+        secure = f"rediss://127.0.0.1:{port}/0"
+        await opening(database, secure, redis_ca=str(file), redis_timeout=5.0)
+        with pytest.raises(RedisUnavailable, match="check REEL_REDIS_CA"):
+            await opening(database, secure, redis_timeout=2.0)
+        with pytest.raises(RedisUnavailable, match="can't be used"):
+            await opening(database, f"redis://127.0.0.1:{port}/0")
+        await opening(database, secure, dispatch="hybrid")
+    with pytest.raises(RedisUnavailable, match="can't be used"):
+        await opening(database, redis_server.url.replace("redis://", "rediss://"), redis_ca=str(file))
