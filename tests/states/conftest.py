@@ -59,8 +59,8 @@ def state_database(postgres_server: PostgresServer, migrated_template: str) -> I
 def firestore_server() -> Iterator[str]:
     """Where an emulator of Firestore is."""
     try:
-        with emulator() as address:
-            yield address
+        with emulator() as made:
+            yield made.address
     except PackagesUnavailable as missing:
         pytest.skip(f"NO FIRESTORE EMULATOR: {missing}")
 

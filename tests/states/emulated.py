@@ -5,6 +5,7 @@ import contextlib
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,31 +13,70 @@ from tests.browser.packages import PackagesUnavailable, installed
 
 HERE = Path(__file__).parent
 SERVE = """
+const fs = require("fs")
 const { FirestoreServer } = require("@firestore-emulator/server")
-new FirestoreServer().start(Number(process.argv[1])).then(() => console.log("ready"))
+const { Write } = require("@firestore-emulator/proto/dist/google/firestore/v1/write")
+const [port, journal] = process.argv.slice(1)
+const server = new FirestoreServer()
+const write = server.state.writeV1Document.bind(server.state)
+const lines = fs.existsSync(journal) ? fs.readFileSync(journal, "utf8").split("\\n").filter(Boolean) : []
+for (const [at, bytes] of lines.map(JSON.parse))
+  write(new Date(at), Write.deserializeBinary(Buffer.from(bytes, "base64")))
+server.state.writeV1Document = (date, given) => {
+  const bytes = Buffer.from(given.serializeBinary()).toString("base64")
+  const result = write(date, given)
+  fs.appendFileSync(journal, JSON.stringify([date.getTime(), bytes]) + "\\n")
+  return result
+}
+server.start(Number(port)).then(() => console.log("ready"))
 process.stdin.on("end", () => process.exit()).resume()
 """
+"""It keeps everything in memory. So each write is noted with its time, and made again at the next start: documents, and
+the times of their commits, are then as they were."""
+
+
+class Emulator:
+    """It ends when the pipe to it closes, however this process ends; killed, it can be started again."""
+
+    def __init__(self, journal: Path) -> None:
+        if shutil.which("node") is None:
+            raise PackagesUnavailable("there is no node: install Node.js with npm")
+        self._folder = installed(HERE / "emulator")
+        self._journal = journal
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self._server: subprocess.Popen[str] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        command = ["node", "-e", SERVE, str(self._port), str(self._journal)]
+        self._server = subprocess.Popen(
+            command, cwd=self._folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._server.stdout is not None
+        if self._server.stdout.readline().strip() != "ready":
+            raise PackagesUnavailable("the emulator of Firestore does not start: is Node.js 18 or later installed?")
+
+    def kill(self) -> None:
+        if self._server is not None:
+            self._server.kill()
+            self._server.communicate()
+            self._server = None
 
 
 @contextlib.contextmanager
-def emulator() -> Iterator[str]:
-    """Where the emulator is. It ends when the pipe to it closes, however this process ends."""
-    if shutil.which("node") is None:
-        raise PackagesUnavailable("there is no node: install Node.js with npm")
-    folder = installed(HERE / "emulator")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["node", "-e", SERVE, str(port)]
-    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        if server.stdout.readline().strip() != "ready":
-            raise PackagesUnavailable("the emulator of Firestore does not start: is Node.js 18 or later installed?")
+def emulator() -> Iterator[Emulator]:
+    with tempfile.TemporaryDirectory(prefix="reelstate-firestore-") as folder:
+        made = Emulator(Path(folder) / "journal")
         try:
-            yield f"127.0.0.1:{port}"
+            made.start()
+            yield made
         finally:
-            server.stdin.close()
+            made.kill()
 
 
 class Line:

@@ -205,3 +205,39 @@ async def test_who_comes_after_the_last_item_joins_a_reader_that_began_behind_it
         waiting.cancel()
         coming.cancel()
         await asyncio.gather(waiting, coming, return_exceptions=True)
+
+
+class Gated(Numbers):
+    """A log of two topics, each read of which has to be let through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Semaphore(0)
+        self.reading = asyncio.Event()
+
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[int]:
+        entries, reached, more = await super().read(after, limit)
+        of_topic = [entry._replace(topics=(entry.item % 2,)) for entry in entries]
+        self.reading.set()
+        await self.gate.acquire()
+        return Stretch([entry for entry in of_topic if topics is None or entry.topics[0] in topics], reached, more)
+
+
+async def test_who_comes_while_the_reader_reads_for_others_misses_nothing() -> None:
+    log = Gated()
+    feed = Feed(log)
+    async with asyncio.timeout(10):
+        even, odd = feed.follow("0", Terms(topic=0)), feed.follow("0", Terms(topic=1))
+        assert [(await anext(each)).kind for each in (even, odd)] == [Kind.REPLAY_COMPLETE] * 2
+        log.add(1)
+        log.add(2)
+        first = asyncio.create_task(anext(even))
+        await log.reading.wait()  # what it has read is of even numbers alone
+        second = asyncio.create_task(anext(odd))
+        while feed.figures.subscribers < 2:  # noqa: ASYNC110 - a figure tells nobody
+            await asyncio.sleep(0)
+        for _ in range(10):
+            log.gate.release()
+        assert [(await first).item, (await second).item] == [2, 1]
+        await even.aclose()
+        await odd.aclose()

@@ -13,7 +13,7 @@ import google.cloud
 import pytest
 
 from reelstate.core.errors import InvalidRequest, StoreUnavailable
-from reelstate.core.state import State, StateKey
+from reelstate.core.state import State, StateJob, StateKey
 from reelstate.feed import feed
 from reelstate.feed.subscriber import Kind, Message
 from reelstate.states import firestore_log
@@ -22,7 +22,7 @@ from reelstate.states.firestore_documents import Logged, holds, job_name, log_na
 from reelstate.states.firestore_log import FirestoreLog
 from reelstate.states.manager import StateManager
 from tests.states.conftest import PROJECT, firestore_states
-from tests.states.emulated import line_to
+from tests.states.emulated import emulator, line_to
 
 SECONDS = 30
 
@@ -111,6 +111,75 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
     assert seen == list(range(1, 31))
     assert kinds.count(Kind.STALE) == kinds.count(Kind.FRESH) == 2
     assert kinds.count(Kind.REPLAY_COMPLETE) == 1
+
+
+async def test_the_server_is_killed_and_started_again(firestore_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes back with all that it had acknowledged; a writer repeats what it could not tell the end of."""
+    assert firestore_server, "an emulator can be started here"
+    with emulator() as server:
+        monkeypatch.setenv(EMULATOR, server.address)
+        store, writer = FirestoreStore("restart", pause=0.05), FirestoreStore("restart", pause=0.05)
+        monitor, one = await manager(store, None), await manager(writer)
+        seen: list[int] = []
+        kinds: list[Kind] = []
+        told = asyncio.Event()
+
+        async def follow() -> None:
+            async with contextlib.aclosing(monitor.subscribe(after="0")) as messages:
+                async for message in messages:
+                    kinds.append(message.kind)
+                    told.set()
+                    if message.item is not None:
+                        seen.append(message.item.version)
+                        if message.item.version == 40:
+                            return
+
+        async def write(number: int) -> None:
+            while True:
+                with contextlib.suppress(StoreUnavailable):
+                    await one.set_state("a", number, event_id=f"event-{number}")
+                    return
+
+        async with asyncio.timeout(SECONDS):
+            following = asyncio.create_task(follow())
+            for number in range(1, 41):
+                if number in {10, 25}:
+                    server.kill()
+                    while kinds.count(Kind.STALE) == kinds.count(Kind.FRESH):
+                        told.clear()
+                        await told.wait()
+                    await asyncio.to_thread(server.start)
+                await write(number)
+            await following
+        await store.close()
+        await writer.close()
+    assert seen == list(range(1, 41))
+    assert kinds.count(Kind.STALE) == kinds.count(Kind.FRESH) == 2
+    assert kinds.count(Kind.REPLAY_COMPLETE) == 1
+
+
+async def test_only_jobs_that_are_due_are_looked_at_to_be_forgotten(
+    firestore_project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    async with firestore_states(firestore_project) as store:
+        look = store._newest
+
+        async def noted(job: StateJob) -> tuple[datetime, bool]:
+            looked.append(job.job_id)
+            return await look(job)
+
+        monkeypatch.setattr(store, "_newest", noted)
+        for number in range(5):
+            await (await StateManager.open(f"job-{number}", 0, 1, store)).set_started("a")
+        await (await StateManager.open("over", 0, 1, store)).set_finished("a")
+        assert await store.forget(older=3600) == []
+        assert looked == []
+        assert await store.forget(older=0) == ["over"]
+        assert len(looked) == 6
+        assert await store.forget(older=3600) == []
+        await store.forget(older=0)
+        assert sorted(looked[6:]) == [f"job-{number}" for number in range(5)], "a tombstone is not looked at"
 
 
 async def test_a_commit_whose_answer_is_lost_is_made_once(

@@ -157,12 +157,12 @@ class Feed(Generic[Item]):
                 after = await self.log.head()
                 yield Message(Kind.RESET, after)
                 break
+            beyond = self.log.order(reached) > end
             for entry in entries:
-                if self.log.order(entry.cursor) > end:
+                if beyond and self.log.order(entry.cursor) > end:
                     break
-                after = entry.cursor
                 if terms.wanted(entry.item):
-                    yield Message(Kind.ITEM, after, entry.item, replay=True)
+                    yield Message(Kind.ITEM, entry.cursor, entry.item, replay=True)
             after = min(reached, until, key=self.log.order)
         yield Message(Kind.REPLAY_COMPLETE, after)
 

@@ -152,7 +152,8 @@ class _Found(NamedTuple):
     def entry(self, head: Head) -> Entry[Told]:
         item = state_of(self.values) if self.is_state else event_of((*self.order, *self.values), head.epoch)
         owner = () if self.user_id is None else (Owner(self.user_id),)
-        return Entry(head.at(self.order), item, owner if self.job_id is None else (self.job_id, *owner))
+        cursor = f"{head.epoch}.{self.order[0]}.{self.order[1]}"
+        return Entry(cursor, item, owner if self.job_id is None else (self.job_id, *owner))
 
 
 async def _history(transaction: Transaction, job_id: int, place: dict[str, Json]) -> list[list[_Found]]:

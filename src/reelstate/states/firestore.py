@@ -51,6 +51,8 @@ from reelstate.states.state_store import STATE_MARKS, StoreFigures
 EMULATOR: Final = "FIRESTORE_EMULATOR_HOST"
 MILLISECOND: Final = 1_000_000
 BATCH: Final = 300
+LOOK_AT: Final = "lookAt"
+"""Of a job: when it may be forgotten at the earliest, less the time for which it has to be quiet."""
 ATTEMPTS: Final = 20
 """Of a transaction that meets another one."""
 
@@ -132,7 +134,7 @@ class FirestoreStore:
             (about,) = await self._read(transaction, document)
             if not about.exists or about.get("deleted"):
                 return None
-            transaction.update(document, {"deleted": True})
+            transaction.update(document, {"deleted": True, LOOK_AT: None})
             return int(about.get("generation"))
 
         generation, _ = await self._transaction(flow)
@@ -145,14 +147,21 @@ class FirestoreStore:
         return True
 
     async def forget(self, *, older: float) -> list[str]:
-        """Every job that is there is looked at: one document each, and the states of those that are left alone."""
-        past = datetime.now(UTC) - timedelta(seconds=older)
-        query = where(self._jobs, "deleted", "==", False)
+        """Only jobs that are due are looked at; one that is not over is due again after as long as it may be quiet."""
+        now = datetime.now(UTC)
+        past = now - timedelta(seconds=older)
         async with self._asking():
-            jobs = [snapshot.to_dict() async for snapshot in query.stream()]
-        found = [job_from(fields["jobID"], fields) for fields in jobs]
-        over = [job.job_id for job in found if await self._finished_before(job, past)]
-        return sorted([job_id for job_id in over if await self.delete_job(job_id)])
+            due = [snapshot async for snapshot in where(self._jobs, LOOK_AT, "<=", past).stream()]
+        return sorted([name for name in [await self._forgotten(each, past, now) for each in due] if name is not None])
+
+    async def _forgotten(self, snapshot: Any, past: datetime, now: datetime) -> str | None:
+        job = job_from(snapshot.get("jobID"), snapshot.to_dict())
+        newest, finished = await self._newest(job)
+        if finished and newest <= past:
+            return job.job_id if await self.delete_job(job.job_id) else None
+        async with self._asking():
+            await snapshot.reference.update({LOOK_AT: newest if newest > past else now})
+        return None
 
     async def close(self) -> None:
         for feed in self._feeds.values():
@@ -172,6 +181,7 @@ class FirestoreStore:
             "generation": job.generation,
             "deleted": False,
             "createdAt": self._library.SERVER_TIMESTAMP,
+            LOOK_AT: datetime.now(UTC),
         }
 
     async def _write(self, write: StateWrite, generation: int) -> State:
@@ -239,13 +249,14 @@ class FirestoreStore:
             if len(found) < BATCH:
                 return
 
-    async def _finished_before(self, job: StateJob, past: datetime) -> bool:
+    async def _newest(self, job: StateJob) -> tuple[datetime, bool]:
+        """When something was last said, and whether all that was said is finished."""
         async with self._asking():
             query = where(self._document(job.job_id).collection(STATES), "generation", "==", job.generation)
             snapshots = [snapshot async for snapshot in query.stream()]
         states = [state_from(job.job_id, snapshot.to_dict(), snapshot.update_time) for snapshot in snapshots]
-        newest = max((state.timestamp for state in states), default=None)
-        return newest is not None and newest <= past and aggregate(job, states).status == FINISHED
+        newest = max((state.timestamp for state in states), default=BEGINNING)
+        return newest, bool(states) and aggregate(job, states).status == FINISHED
 
     async def _read(self, transaction: Any, *documents: Any) -> list[Any]:
         """The documents as they stand in a transaction; they come in any order."""
