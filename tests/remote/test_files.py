@@ -1,5 +1,6 @@
 """What a remote worker may read and write, and whose tasks it may speak of."""
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,18 @@ async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: E
     await api.submit()
     (task,) = await mine.claim()
     permit = task["permit"]
-    forged = [permit, "", permit[:-1] + ("A" if permit[-1] != "A" else "B"), permit.partition(".")[0], "x" * 3000]
+    body, _, mac = permit.partition(".")
+    words = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).replace(b'"mine"', b'"other"')
+    renamed = f"{base64.urlsafe_b64encode(words).decode().rstrip('=')}.{mac}"
+    assert b'"other"' in words
+    forged = [
+        permit,
+        renamed,
+        "",
+        permit[:-1] + ("A" if permit[-1] != "A" else "B"),
+        permit.partition(".")[0],
+        "x" * 3000,
+    ]
     for shown in forged:
         answers = [
             await other.end("complete", shown),

@@ -107,6 +107,10 @@ async def test_a_line_that_is_cut_for_a_while_delays_what_is_done_and_loses_none
     await once_each(engine, detail)
 
 
+async def _told(engine: Engine, job: int) -> bool:
+    return len((await engine.logs(job)).items) == PARTS
+
+
 async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_is_told(
     api: Served, engine: Engine, line: Line, tmp_path: Path
 ) -> None:
@@ -116,6 +120,7 @@ async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_
     async with working([cut], settings):
         job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
         await until(lambda: len(waiting) == PARTS)
+        await until(lambda: _told(engine, job.id))  # no report is under way that would renew them first
         permits._lifetime = 3600.0
         gates[0].set()
         detail = await engine.wait(job.id, timeout=30)

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.api.served import Served, served
 from tests.engines import engine_at
 from tests.media.films import altered, film, profile
 from tests.media.web_server import Request, WebServer
-from tests.remote.far import Far, kind
+from tests.remote.far import Far, kind, remotes
 from tests.remote.line import Line
 from tests.remote.station import key_of, line_to, settings_for, working
 from tests.s3 import s3_server
@@ -143,6 +144,8 @@ async def test_what_the_server_may_not_read_is_not_read_through_it(
 
 async def test_a_source_in_the_web_is_not_fetched_by_the_server(api: Served, engine: Engine) -> None:
     async with WebServer.running() as inner:
+        found = remotes(api)
+        found.rules = replace(found.rules, hosts=frozenset({f"127.0.0.1:{inner.port}"}))
         await submitted(engine, inner.url("/secret"))
         far = await Far.of(api, "far", pipelines=["transcode"])
         (task,) = await far.claim()
