@@ -1,0 +1,5 @@
+"""What the HTTP server bears: one process, asked over real connections.
+
+Run it with `python -m bench.api`. Each scenario has a file and starts servers of its own; a figure that misses its aim
+makes the run end with 1.
+"""

@@ -1,0 +1,76 @@
+"""A client that costs little, since it shares the machine with the server: requests that are made beforehand."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from bench.api.house import House
+
+
+class Connection:
+    """One connection that is kept; a request is sent when the answer to the last one is there."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+
+    async def __aenter__(self) -> Self:
+        self._reader, self._writer = await asyncio.open_connection(self._house.host, self._house.port)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+
+    def request(self, method: str, path: str, body: Any = None) -> bytes:
+        content = b"" if body is None else json.dumps(body).encode()
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            f"Host: {self._house.host}",
+            f"Authorization: Bearer {self._house.key}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(content)}",
+        ]
+        return "\r\n".join([*lines, "", ""]).encode() + content
+
+    async def send(self, request: bytes, expect: int) -> bytes:
+        """The body of the answer, which must have this status."""
+        self._writer.write(request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        body = await self._reader.readexactly(length)
+        if not head.startswith(b"HTTP/1.1 %d " % expect):
+            raise RuntimeError(f"{head.decode()}{body.decode()}")
+        return body
+
+
+async def rate(house: House, requests: Sequence[tuple[str, str, Any]], expect: int, connections: int = 8) -> float:
+    """Requests a second over so many connections."""
+    waiting = iter(requests)
+
+    async def one(connection: Connection) -> None:
+        for method, path, body in waiting:
+            await connection.send(connection.request(method, path, body), expect)
+
+    opened = [await Connection(house).__aenter__() for _ in range(connections)]
+    began = time.perf_counter()
+    await asyncio.gather(*(one(connection) for connection in opened))
+    took = time.perf_counter() - began
+    for connection in opened:
+        await connection.__aexit__(None, None, None)
+    return len(requests) / took
+
+
+async def times(house: House, path: str, count: int) -> list[float]:
+    """How long each of so many equal questions took, one after the other, in seconds."""
+    taken = []
+    async with Connection(house) as connection:
+        request = connection.request("GET", path)
+        for _ in range(count):
+            began = time.perf_counter()
+            await connection.send(request, 200)
+            taken.append(time.perf_counter() - began)
+    return sorted(taken)

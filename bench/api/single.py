@@ -1,0 +1,9 @@
+"""The pipeline of the jobs that are submitted: one task that nobody runs."""
+
+import reelstate as rs
+
+single = rs.Pipeline("single")
+
+
+@single.stage()
+async def main(_: rs.Run) -> None: ...
