@@ -17,14 +17,17 @@ from typing import Any, Final
 
 from typer.main import get_command
 
+from reelstate.api.app import create_app
+from reelstate.app import store_at
 from reelstate.cli.main import reel
-from reelstate.config import in_force
+from reelstate.config import DEFAULTS, in_force
 from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import Limits
 from reelstate.core.machine import MACHINES, Machine
 from reelstate.media.profile import SCHEMA
 from reelstate.services.doctor import CHECKS, Check
+from reelstate.services.engine import Engine
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = (
@@ -34,6 +37,7 @@ PAGES: Final = (
     "reference/cli.md",
     "reference/configuration.md",
     "reference/errors.md",
+    "reference/http.md",
     "reference/profiles.md",
 )
 _BLOCK: Final = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -52,6 +56,7 @@ def blocks() -> dict[str, str]:
     machines = {name: _machine(machine) for name, machine in MACHINES.items()}
     reference = {"commands": _commands(), "settings": _settings()}
     profile = {"profile": _profile(), "profile-schema": f"```json\n{json.dumps(SCHEMA, indent=2)}\n```\n"}
+    reference["http"] = _http(create_app(Engine(store_at("sqlite://")), DEFAULTS).openapi())
     return machines | reference | profile | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
 
 
@@ -170,6 +175,76 @@ def _parameter(parameter: Any) -> tuple[str, str]:
     required = " Required." if parameter.required else ""
     variable = f" Else `{parameter.envvar}`." if parameter.envvar else ""
     return names, f"{parameter.help}{required}{variable}"
+
+
+def _http(document: Mapping[str, Any]) -> str:
+    """Every route, by what it is about, and below them what goes in and comes out."""
+    routes = [
+        (operation["tags"][0], f"{method.upper()} {path}", operation)
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    ]
+    tags = dict.fromkeys(tag for tag, _, _ in routes)
+    chapters = [
+        f"## {tag.capitalize()}\n\n"
+        + "\n".join(_route(name, operation) for found, name, operation in routes if found == tag)
+        for tag in tags
+    ]
+    schemas = [_schema(name, schema) for name, schema in sorted(document["components"]["schemas"].items())]
+    return "\n".join([*chapters, "## Documents\n", *schemas])
+
+
+def _route(name: str, operation: Mapping[str, Any]) -> str:
+    scopes = {scope for each in operation.get("security", []) for names in each.values() for scope in names}
+    rows = [
+        (f"`{each['name']}`", each["in"], each.get("description", "").replace("|", "\\|"))
+        for each in operation.get("parameters", [])
+    ]
+    lines = [f"### `{name}`", operation["description"], f"Scope: `{', '.join(sorted(scopes))}`." if scopes else ""]
+    if rows:
+        lines.append(_table(("parameter", "in", "meaning"), rows).rstrip())
+    for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+        lines.append(f"Body (`{kind}`): {_kind(content.get('schema', {}))}.")
+    lines.append(
+        "Answers: "
+        + "; ".join(f"{status} {_answer(answer)}" for status, answer in sorted(operation["responses"].items()))
+        + "."
+    )
+    return "\n\n".join(filter(None, lines)) + "\n"
+
+
+def _answer(answer: Mapping[str, Any]) -> str:
+    kinds = [_kind(content["schema"]) for content in answer.get("content", {}).values() if content.get("schema")]
+    shown = [kind for kind in kinds if kind and "Problem" not in kind]
+    return ", ".join([answer["description"], *shown])
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_kind(each) for each in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {})) or 'anything'}"
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))
+    return str(schema.get("type", "anything"))
+
+
+def _schema(name: str, schema: Mapping[str, Any]) -> str:
+    required = schema.get("required", [])
+    rows = [
+        (
+            f"`{field}`" + ("" if field in required else " (optional)"),
+            _kind(each),
+            each.get("description", "").replace("|", "\\|"),
+        )
+        for field, each in schema.get("properties", {}).items()
+    ]
+    words = schema.get("description", "").split("\n\n")[0]
+    body = _table(("field", "kind", "meaning"), rows) if rows else f"{_kind(schema)}\n"
+    return f"### {name}\n\n" + (f"{words}\n\n" if words else "") + body
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -37,9 +37,14 @@ def context_of(connection: HTTPConnection) -> Context:
     return context
 
 
-def engine_of(context: Annotated[Context, Depends(context_of)]) -> Engine:
-    return context.engine
+async def _context(connection: HTTPConnection) -> Context:
+    """Not a plain function: FastAPI would run one in a thread, for each request."""
+    return context_of(connection)
 
 
-InContext = Annotated[Context, Depends(context_of)]
-OnEngine = Annotated[Engine, Depends(engine_of)]
+async def _engine(connection: HTTPConnection) -> Engine:
+    return context_of(connection).engine
+
+
+InContext = Annotated[Context, Depends(_context)]
+OnEngine = Annotated[Engine, Depends(_engine)]

@@ -55,6 +55,8 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
 }
 """An error that is not here has the status of the nearest one above it in the tree."""
 
+TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
+"""As RFC 9110 has them; Python learned these words with 3.13."""
 STATUS_TYPES: Final = {404: "no-route", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
 HIDDEN: Final = 500
 """From this status on, what happened is ours to read, in the log; the caller is told what kind of thing it was."""
@@ -183,7 +185,7 @@ def _path(places: Sequence[int | str]) -> str:
 
 
 def _title(status: int) -> str:
-    return http.HTTPStatus(status).phrase
+    return TITLES.get(status) or http.HTTPStatus(status).phrase
 
 
 def _dashed(name: str) -> str:

@@ -62,7 +62,7 @@ class EventsDocument(BaseModel):
     more: bool = Field(description="Whether there is more at once.")
 
 
-def wish_of(
+async def wish_of(
     principal: Reader,
     job: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only what is of this job.")] = None,
     pipeline: Annotated[str | None, Query(max_length=255, description="Only jobs of this pipeline.")] = None,

@@ -164,7 +164,7 @@ def _refusal(item: Completion, fault: str) -> Failure:
     return Failure(key=item.key, token=item.token, error={"type": "Refused", "message": fault})
 
 
-def remotes_of(connection: HTTPConnection) -> Remotes:
+async def remotes_of(connection: HTTPConnection) -> Remotes:
     found: Remotes = connection.app.state.remotes
     return found
 

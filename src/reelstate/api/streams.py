@@ -119,7 +119,7 @@ class Streams:
                 stream.end()
 
 
-def streams_of(connection: HTTPConnection) -> Streams:
+async def streams_of(connection: HTTPConnection) -> Streams:
     streams: Streams = connection.app.state.streams
     return streams
 
