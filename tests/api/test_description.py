@@ -48,7 +48,7 @@ def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def described(aside: Served) -> dict[str, Any]:
     """The description as anybody gets it."""
-    found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False).json()
+    found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False, timeout=60).json()
     return found
 
 
@@ -137,7 +137,9 @@ def test_what_is_sent_has_examples_that_are_accepted(described: dict[str, Any], 
     examples = {name: schemas[name].get("example") for name in bodies if name != "Why"}
     assert all(examples.values())
     job = {**examples["NewJob"], "pipeline": "simple"}
-    with httpx.Client(base_url=aside.url, headers=aside.headers("admin"), verify=PLAIN, trust_env=False) as client:
+    with httpx.Client(
+        base_url=aside.url, headers=aside.headers("admin"), verify=PLAIN, trust_env=False, timeout=60
+    ) as client:
         made = client.post("/api/v1/jobs", json=job)
         assert made.status_code == 201
         path = f"/api/v1/jobs/{made.json()['id']}"
@@ -163,7 +165,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: dict[str, Any], aside: Served) -> None:
-    answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False)
+    answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False, timeout=60)
     page = Page()
     page.feed(answer.text)
     assert page.links == ["/openapi.json"]
