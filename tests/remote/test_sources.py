@@ -14,8 +14,9 @@ from reelstate.app import built_in
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import JobDetail
+from reelstate.core.model import JobDetail, TaskKey
 from reelstate.services.engine import Engine
+from reelstate.services.permits import Grant
 from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at
@@ -166,6 +167,19 @@ async def test_the_server_gives_a_source_in_parts_to_the_job_that_names_it(
     part = await far.ask("GET", "/source", task["permit"], headers={"Range": "bytes=100-199"})
     assert (part.status_code, part.content) == (206, data[100:200])
     assert (await far.ask("GET", f"/files/{keys.source('0' * 64)}", task["permit"])).status_code == 404
+
+
+async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: Served, engine: Engine) -> None:
+    job = await submitted(engine, "/films/film.mp4")
+    uploaded = await submitted(engine, f"stored://{'1' * 64}")
+    inspector, key = remotes(api).inspector, keys.source("0" * 64)
+    inspector._inputs[job] = frozenset({key})
+    fetching = Grant("far", "transcode", "fetch", TaskKey(job, 3, 0), 2, 0)
+    assert await inspector.may_read(replace(fetching, stage="encode"), key)
+    assert not await inspector.may_read(fetching, key)
+    of_upload = replace(fetching, key=TaskKey(uploaded, 3, 0))
+    assert await inspector.may_read(of_upload, keys.source("1" * 64))
+    assert not await inspector.may_read(of_upload, key)
 
 
 async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(

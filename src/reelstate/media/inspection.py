@@ -57,6 +57,9 @@ class Inspector:
             return True
         if grant.pipeline != TRANSCODE:
             return False
+        if self.is_source(grant, key):  # one that it saw there it would not bring, and then could not name
+            uploaded = _uploaded((await self._engine.job(grant.key.job_id)).job.spec)
+            return uploaded is not None and key == keys.source(uploaded)
         if key not in self._inputs.get(grant.key.job_id, ()):
             self._remember(grant.key.job_id, await self._found_inputs(grant.key.job_id))
         return key in self._inputs[grant.key.job_id]
