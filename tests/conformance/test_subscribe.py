@@ -185,18 +185,20 @@ async def test_nobody_is_told_of_what_is_not_theirs(engine: Engine) -> None:
     async with told(engine, user_id="ann") as ann, told(engine, user_id="bob") as bob, told(engine) as admin:
         for reader in (ann, bob, admin):
             await reader.replayed()
+        ending = is_event("job", "completed")
+        waiting = [asyncio.create_task(reader.until(ending)) for reader in (ann, bob, admin)]
+        await until(lambda: engine.feed.figures.subscribers == len(waiting))
         hers, his = await submitted(engine, user_id="ann"), await submitted(engine, user_id="bob")
         worker = await a_worker(engine)
         for _ in range(2):
             task = await take_one(engine, worker)
             await engine.report(worker, [progress(task, states=[TaskState(tag="a", number=1, status=1)])])
             await engine.complete([done(task)])
-        seen = [await reader.until(is_event("job", "completed")) for reader in (ann, bob)]
+        *seen, all_of_it = await asyncio.gather(*waiting)
         for messages, job_id in zip(seen, (hers, his), strict=True):
             assert {str(item.job_id).partition(".")[0] for item in items(messages)} == {str(job_id)}
             assert any(map(is_state, messages))
-        every = items(await admin.until(is_event("job", "completed")))
-        assert "worker" in {item.entity for item in every if isinstance(item, Event)}
+        assert "worker" in {item.entity for item in items(all_of_it) if isinstance(item, Event)}
     for user_id, job_id, other in (("ann", hers, his), ("bob", his, hers)):
         async with told(engine, job_id, user_id=user_id, after="0") as reader:
             assert targets(await reader.replayed())[-1] == ("job", "completed")
