@@ -1,4 +1,5 @@
 import base64
+import os
 import random
 import resource
 from collections.abc import Iterator
@@ -186,6 +187,15 @@ async def test_uploads_that_are_not_gone_on_with_are_given_up(database_url: str,
         keeper = reception.reception_of(films.api.engine.store, films.api.context.settings)
         assert await keeper.expire() == 1
         assert films.spooled() == []
+        stranger = films.folder / ".uploads" / "stranger"
+        stranger.write_bytes(b"left behind")
+        assert await keeper.expire() == 0
+        assert films.spooled() == ["stranger"]
+        os.utime(stranger, (0, 0))
+        await keeper.expire()
+        assert films.spooled() == []
+        stranger.parent.rmdir()
+        assert await keeper.expire() == 0
         assert (await send(films, place, FILM[MIB:], MIB)).status_code == 404
         assert films.spooled() == []
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from reelstate.core.errors import NotFound
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys, MadeKey, Scope
+from reelstate.services.playback import Playback
 from tests.cli.conftest import Reel
 from tests.engines import a_worker, done, failed
 
@@ -275,3 +278,33 @@ def test_a_watch_takes_what_comes_and_ends_at_ctrl_c(reel: Reel) -> None:
         "watching in; ctrl-C ends it",
         "2 submitted, 0 were submitted before, 0 left alone",
     ]
+
+
+def test_an_address_to_play_is_made_with_the_key_of_the_house_and_ends_with_it(reel: Reel) -> None:
+    video_id, _ = reel.engine(a_video)
+    refused = reel("videos", "play", video_id)
+    assert (refused.code, "reel serve" in refused.words) == (1, True)
+    made = reel.engine(_key)
+    Path(f"{reel.folder / 'reelstate.db'}.key").write_text(made.text)
+    shown = reel("videos", "play", video_id, "--lifetime", "60").stdout.strip()
+    assert shown.startswith("http://127.0.0.1:8700/play/")
+    assert shown.endswith(f"/videos/{video_id}/master.m3u8")
+    url = reel("videos", "play", video_id, "--json", REEL_SERVER_URL="https://films.example").json["url"]
+    assert url.startswith("https://films.example/play/")
+
+    async def admitted(engine: Engine) -> int:
+        return await Playback(engine.store).admitted(url.split("/")[4])
+
+    assert reel.engine(admitted) == video_id
+
+    async def revoked(engine: Engine) -> None:
+        await Keys(engine.store).revoke(made.key.id, actor="operator:test")
+
+    reel.engine(revoked)
+    with pytest.raises(NotFound):
+        reel.engine(admitted)
+    assert reel("videos", "play", video_id).code == 1
+
+
+async def _key(engine: Engine) -> MadeKey:
+    return await Keys(engine.store).create("admin", scopes=[Scope.ADMIN], actor="operator:test")

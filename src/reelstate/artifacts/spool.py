@@ -15,7 +15,7 @@ from typing import Final
 from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import Storage
-from reelstate.core.errors import StorageFull
+from reelstate.core.errors import StorageFull, StorageMissing
 
 BESIDE: Final = ".uploads"
 """In the folder of a storage: no key begins with a dot, and a file that is whole is linked to its place, not copied."""
@@ -56,7 +56,7 @@ class Spool:
         """Files that nobody has written to for so many seconds."""
         before = time.time() - older
         found = []
-        with suppress(FileNotFoundError), folder_faults(str(self.folder)), os.scandir(self.folder) as entries:
+        with suppress(StorageMissing), folder_faults(str(self.folder)), os.scandir(self.folder) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
                     if entry.stat().st_mtime < before:

@@ -88,6 +88,11 @@ def key_file(settings: Settings) -> Path:
     return Path("reelstate.key")
 
 
+def key_in_file(settings: Settings) -> str | None:
+    """The first admin key, for whoever can read its file."""
+    return _read_secret(key_file(settings))
+
+
 def _write_secret(path: Path, text: str) -> None:
     """For nobody but this user, from the first moment on."""
     path.unlink(missing_ok=True)

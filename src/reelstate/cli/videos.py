@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Annotated, Literal
 
 import typer
 from rich.text import Text
 
+from reelstate.artifacts import keys
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import (
     AsJson,
@@ -24,12 +26,16 @@ from reelstate.cli.session import opened, operator, run, settings_for
 from reelstate.cli.submit import finish, plays_at
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import video_page, videos_table
+from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
 from reelstate.documents import Document, quality_document, version_document, video_document
 from reelstate.media.ladder import read_qualities, telling_version
+from reelstate.media.package import MASTER
 from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys
 from reelstate.services.observe import LARGEST_PAGE
+from reelstate.services.playback import LIFETIME, Playback
 
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
@@ -176,6 +182,39 @@ def delete(video_id: VideoId, reason: Reason = None, database: Database = None, 
         return "deleted" if verdict is Verdict.OK else "was deleted before", {"verdict": verdict}
 
     _change(database, video_id, change, as_json=as_json)
+
+
+@videos.command()
+def play(
+    video_id: VideoId,
+    lifetime: Annotated[float, typer.Option(min=1, help="Seconds for which the address is good.")] = LIFETIME,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print an address that any player can play for a while, from the server that `reel serve` or `reel up` is.
+
+    Example: `reel videos play 244813922304 --lifetime 3600`
+    """
+    url, expires_at = run(_ticket(database, video_id, lifetime))
+    if as_json:
+        print_json({"id": video_id, "url": url, "expires_at": expires_at})
+    else:
+        console().print(Text(url), soft_wrap=True)
+
+
+async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple[str, datetime]:
+    from reelstate.cli.serving import key_in_file  # noqa: PLC0415 - what serves is slow to load
+
+    settings = settings_for(database)
+    text = key_in_file(settings)
+    if text is None:
+        raise InvalidRequest("key", "there is no key in the key file yet", hint="`reel serve` makes one")
+    async with opened(database, patient=True) as engine:
+        key = await Keys(engine.store, pepper=settings.key_pepper).authenticate(text)
+        ticket = await Playback(engine.store).open(video_id, key_id=key.id, owner=None, lifetime=lifetime)
+    scheme = "https" if settings.tls_cert else "http"
+    base = settings.server_url.rstrip("/") or f"{scheme}://{settings.serve_host}:{settings.serve_port}"
+    return f"{base}/play/{ticket.text}/{keys.video(video_id, MASTER)}", ticket.expires_at
 
 
 Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
