@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import page
-from bench.api import listing, remote, submit
+from bench.api import listing, remote, stream, submit
 from bench.api.measured import Measured
 
-SCENARIOS: tuple[ModuleType, ...] = (submit, listing, remote)
+SCENARIOS: tuple[ModuleType, ...] = (submit, listing, remote, stream)
 """Each has `measure(folder, quick=…)`, which gives what it found."""
 HEADINGS = ("what", "found", "aim", "")
 

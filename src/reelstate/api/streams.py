@@ -45,6 +45,9 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(tuple(self._open))
+
     @contextlib.contextmanager
     def room(self, stream: Stream) -> Iterator[None]:
         """A place for a stream while it is open."""
@@ -94,10 +97,10 @@ class Streams:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(LOOK_EVERY, self.heartbeat)):
                     await self._context.stopping.wait()
-            for stream in self._open:
+            for stream in self:
                 stream.beat(loop.time())
         while self._open:
-            for stream in tuple(self._open):
+            for stream in self:
                 stream.end()
             await asyncio.sleep(LOOK_EVERY)
 
@@ -114,7 +117,7 @@ class Streams:
         except StoreError as error:
             logger.info("whether key %s is still in force is not known: %s", key_id, error)
             return
-        for stream in self._open:
+        for stream in self:
             if stream.key_id == key_id:
                 stream.end()
 

@@ -1,0 +1,146 @@
+"""Live streams of a real server: through cut lines and kills nothing is missed or told twice; an idle one is cheap."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+import httpx
+import pytest
+
+from reelstate.core.model import Submission
+from reelstate.services.engine import Engine
+from tests.api.following import EVENT_STREAM, TOLD, Following
+from tests.api.served import PLAIN
+from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
+from tests.engines import a_worker, done
+
+EVENTS = "/api/v1/events"
+PATIENCE = 60.0
+
+
+async def work(engine: Engine, stop: asyncio.Event, seed: int) -> None:
+    """Submit and run jobs, some at a time."""
+    chance = random.Random(seed)
+    worker = await a_worker(engine, f"worker-{seed}")
+    while not stop.is_set():
+        count = chance.randint(1, 20)
+        await engine.submit_many([Submission(pipeline="simple", spec={}) for _ in range(count)])
+        tasks = (await engine.claim(worker, count)).tasks
+        await engine.complete([done(task) for task in tasks])
+        await asyncio.sleep(chance.uniform(0, 0.05))
+
+
+class Client:
+    """Follows everything, and goes on from its last id whenever the line breaks."""
+
+    def __init__(self, url: str, key: str) -> None:
+        headers = {**EVENT_STREAM, "Authorization": f"Bearer {key}"}
+        self._client = httpx.AsyncClient(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=30)
+        self.seen: list[str] = []
+        self.last_id = "0"
+        self.connections = 0
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Following]:
+        async with self._client.stream("GET", EVENTS, headers={"Last-Event-ID": self.last_id}) as answer:
+            assert answer.status_code == 200, await answer.aread()
+            self.connections += 1
+            yield Following(answer, self.last_id)
+
+    async def hear(self, most: int, until: str | None = None) -> None:
+        """Some of what comes, and then the line is cut; an end that was not asked for is like any other."""
+        with suppress(httpx.TransportError, EOFError):
+            async with self.connected() as stream:
+                for _ in range(most):
+                    heard = await stream.next()
+                    if heard.kind in TOLD:
+                        assert heard.id is not None
+                        self.seen.append(heard.id)
+                    self.last_id = stream.last_id or self.last_id
+                    if self.seen[-1:] == [until]:
+                        return
+            return
+        await asyncio.sleep(0.05)  # the server is away
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.aclose()
+
+
+async def all_cursors(engine: Engine) -> list[str]:
+    found: list[str] = []
+    after = None
+    while True:
+        page = await engine.events(after=after)
+        if not page.items:
+            return found
+        found += [event.cursor for event in page.items]
+        after = page.after
+
+
+async def reconnecting(engine: Engine, url: str, folder: Path, *, times: int, kills: int) -> Client:
+    """A client that connects again and again while two write, and the server is killed now and then."""
+    client_key = await a_key(engine)
+    stop = asyncio.Event()
+    async with ServerProcess(folder, url) as server, Client(server.url, client_key) as client:
+        async with asyncio.TaskGroup() as writers:
+            for seed in range(2):
+                writers.create_task(work(engine, stop, seed))
+            await disturbed(server, client, times=times, kills=kills)
+            stop.set()
+        last = (await all_cursors(engine))[-1]
+        async with asyncio.timeout(PATIENCE):
+            while client.seen[-1] != last:
+                await client.hear(1_000_000, until=last)
+    return client
+
+
+async def disturbed(server: ServerProcess, client: Client, *, times: int, kills: int) -> None:
+    chance = random.Random(times)
+    for turn in range(1, kills + 2):
+        while client.connections < turn * times // (kills + 1):
+            await client.hear(chance.randint(1, 400))
+        if turn <= kills:
+            hearing = asyncio.create_task(client.hear(1_000_000))
+            await asyncio.sleep(chance.uniform(0.05, 0.3))
+            server.kill()
+            await hearing
+            await server.start()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_a_client_that_connects_again_and_again_sees_everything_once(
+    engine: Engine, database_url: str, tmp_path: Path
+) -> None:
+    client = await reconnecting(engine, database_url, tmp_path, times=10, kills=1)
+    assert client.seen == await all_cursors(engine)
+    assert client.connections >= 10
+
+
+@pytest.mark.prove
+async def test_a_client_that_connects_fifty_times_sees_everything_once(
+    engine: Engine, database_url: str, tmp_path: Path
+) -> None:
+    client = await reconnecting(engine, database_url, tmp_path, times=50, kills=5)
+    assert client.seen == await all_cursors(engine)
+    assert client.connections >= 50
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_an_idle_stream_is_cheap(engine: Engine, database_url: str, tmp_path: Path) -> None:
+    assert await weight_of(engine, database_url, tmp_path, 100) < 10 * MEGABYTE
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_a_thousand_idle_streams_take_less_than_a_hundred_megabytes(
+    engine: Engine, database_url: str, tmp_path: Path
+) -> None:
+    weight = await weight_of(engine, database_url, tmp_path, 1_000)
+    print(f"1,000 idle streams: {weight / MEGABYTE:.1f} MB")  # noqa: T201 - a figure for the record
+    assert weight < 100 * MEGABYTE
