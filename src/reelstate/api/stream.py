@@ -45,6 +45,8 @@ HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
 """Nobody on the way may keep it, or hold it back until there is more of it."""
 LAST_WORD: Final = 1.0
 """Seconds that a stream which ends has for the client to take the end of it."""
+AT_ONCE: Final = 4
+"""Frames after which others have their turn, and it is seen whether the client is still there."""
 COMMENT: Final = b":\n\n"
 ALL_TOLD: Final = frozenset({Kind.REPLAY_COMPLETE, Kind.BOOKMARK})
 
@@ -87,6 +89,7 @@ class Stream(Response):
         self._told = self._reached = ""
         self._last: Change = NOTHING
         self._started = self._left = False
+        self._sent = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._send, self._abort = send, scope.get("state", {}).get(ABORT)
@@ -203,6 +206,9 @@ class Stream(Response):
             finally:
                 self._sending_since = None
             self._spoke_at = loop.time()
+        self._sent += 1
+        if self._sent % AT_ONCE == 0:
+            await asyncio.sleep(0)
 
     async def _finish(self) -> None:
         if self._left or not self._started:
