@@ -118,7 +118,7 @@ async def disturbed(server: ServerProcess, client: Client, *, times: int, kills:
 async def test_a_client_that_connects_again_and_again_sees_everything_once(
     engine: Engine, database_url: str, tmp_path: Path
 ) -> None:
-    await reconnecting(engine, database_url, tmp_path, times=10, kills=1)
+    await reconnecting(engine, database_url, tmp_path, times=6, kills=1)
 
 
 @pytest.mark.prove
@@ -130,7 +130,7 @@ async def test_a_client_that_connects_fifty_times_sees_everything_once(
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 async def test_an_idle_stream_is_cheap(engine: Engine, database_url: str, tmp_path: Path) -> None:
-    assert await weight_of(engine, database_url, tmp_path, 100) < 10 * MEGABYTE
+    assert await weight_of(engine, database_url, tmp_path, 60) < 6 * MEGABYTE
 
 
 @pytest.mark.prove
