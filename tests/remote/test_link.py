@@ -57,7 +57,7 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
-    async with served(engine, database_url, storage_url=str(tmp_path / "media")) as made:
+    async with served(engine, database_url, storage_url=str(tmp_path / "media"), limit_result=4 * 1024**2) as made:
         yield made
 
 
@@ -173,12 +173,12 @@ async def test_reports_that_are_too_long_for_one_request_go_in_several(
 
     @wordy.stage(name="main")
     async def main(task: rs.Run) -> None:
-        for number in range(50):
+        for number in range(40):
             task.step(["encode", str(number)], output="x" * 60_000)
 
-    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=4, limit_result=1024)
-    jobs = [(await engine.submit("simple")).id for _ in range(4)]
+    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=4)
+    jobs = [(await engine.submit("simple")).id for _ in range(3)]
     async with working([wordy], settings):
         for job in jobs:
             await engine.wait(job, timeout=30)
-    assert [len((await engine.steps(job)).items) for job in jobs] == [50] * 4
+    assert [len((await engine.steps(job)).items) for job in jobs] == [40] * 3
