@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import reelstate as rs
+from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.model import JobDetail
+from reelstate.remote.files import HttpFiles
 from reelstate.remote.server import KeyNotAccepted, Server, checked_server
 from reelstate.services.engine import Engine
 from tests.api.served import Served, served
@@ -182,3 +184,26 @@ async def test_reports_that_are_too_long_for_one_request_go_in_several(
         for job in jobs:
             await engine.wait(job, timeout=30)
     assert [len((await engine.steps(job)).items) for job in jobs] == [40] * 3
+
+
+async def test_a_file_that_is_too_large_is_a_failure_and_not_sent_for_ever(
+    engine: Engine, database_url: str, tmp_path: Path
+) -> None:
+    large = rs.Pipeline("simple")
+    path = tmp_path / "large"
+    path.write_bytes(bytes(30_000_000))
+
+    @large.stage(name="main")
+    async def main(task: rs.Run) -> None:
+        await files.put_file(keys.made(task.job_id, "main", 0, task.token, "a.mp4"), path)
+
+    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house"), "remote_file_limit": 10_000}
+    async with served(engine, database_url, **places) as api, line_to(api) as line:
+        settings = settings_for(await key_of(api, "far"), line, tmp_path / "far")
+        files = HttpFiles(settings.server_url)
+        job = await engine.submit("simple")
+        async with working([large], settings), asyncio.timeout(20):
+            while not (error := (await engine.tasks(job.id)).items[0].error):  # noqa: ASYNC110 - a row, not a signal
+                await asyncio.sleep(0.05)
+    assert "30,000,000" in error["message"]
+    assert not list((tmp_path / "house").glob("reel-upload-*"))
