@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
 
@@ -55,22 +56,22 @@ async def rate(house: House, requests: Sequence[tuple[str, str, Any]], expect: i
         for method, path, body in waiting:
             await connection.send(connection.request(method, path, body), expect)
 
-    opened = [await Connection(house).__aenter__() for _ in range(connections)]
-    began = time.perf_counter()
-    await asyncio.gather(*(one(connection) for connection in opened))
-    took = time.perf_counter() - began
-    for connection in opened:
-        await connection.__aexit__(None, None, None)
-    return len(requests) / took
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(Connection(house)) for _ in range(connections)]
+        began = time.perf_counter()
+        await asyncio.gather(*(one(connection) for connection in opened))
+        return len(requests) / (time.perf_counter() - began)
 
 
-async def times(house: House, path: str, count: int) -> list[float]:
-    """How long each of so many equal questions took, one after the other, in seconds."""
-    taken = []
-    async with Connection(house) as connection:
-        request = connection.request("GET", path)
+async def in_turns(houses: Sequence[House], path: str, count: int) -> list[list[float]]:
+    """How long each of so many equal questions took, in seconds, of each server, asked one after the other."""
+    taken: list[list[float]] = [[] for _ in houses]
+    async with AsyncExitStack() as stack:
+        connections = [await stack.enter_async_context(Connection(house)) for house in houses]
         for _ in range(count):
-            began = time.perf_counter()
-            await connection.send(request, 200)
-            taken.append(time.perf_counter() - began)
-    return sorted(taken)
+            for place, connection in enumerate(connections):
+                request = connection.request("GET", path)
+                began = time.perf_counter()
+                await connection.send(request, 200)
+                taken[place].append(time.perf_counter() - began)
+    return taken

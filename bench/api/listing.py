@@ -3,14 +3,14 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 import psycopg
 
-from bench.api.client import times
-from bench.api.house import databases, serving
+from bench.api.client import in_turns
+from bench.api.house import House, databases, serving
 from bench.api.measured import Measured
 from reelstate.app import store_at
 
@@ -33,29 +33,46 @@ MAKE: Final = """
 
 def measure(folder: Path, *, quick: bool) -> Iterator[Measured]:
     many = 5_000 if quick else 1_000_000
-    with databases(folder) as found:
-        for kind, url in found.items():
-            with serving(url, folder):
-                pass  # makes the schema, and declares the pipeline
-            few = _slowest(folder, url, range(1, FEW + 1), quick=quick)
-            all_of_them = _slowest(folder, url, range(FEW + 1, many + 1), quick=quick)
-            for name in PATHS:
-                words = f"{few[name] * 1000:.1f} ms with {FEW:,}, {all_of_them[name] * 1000:.1f} ms with {many:,}"
-                subject = f"p99 of {name}, {kind}: {words}"
-                yield Measured(subject, all_of_them[name] / few[name], "times", most=AIM)
+    with ExitStack() as stack:
+        few_of = stack.enter_context(databases(_folder(folder, "few")))
+        many_of = stack.enter_context(databases(_folder(folder, "many")))
+        for kind in few_of:
+            yield from _compared(kind, folder, {FEW: few_of[kind], many: many_of[kind]}, quick=quick)
 
 
-def _slowest(folder: Path, url: str, numbers: range, *, quick: bool) -> dict[str, float]:
-    """The p99 of each question once jobs with these numbers are there too."""
-    (_make_sqlite if url.startswith("sqlite:") else _make_postgres)(url, numbers)
-    asyncio.run(_restore(url))
-    found = {}
-    with serving(url, folder) as house:
+def _compared(kind: str, folder: Path, urls: dict[int, str], *, quick: bool) -> Iterator[Measured]:
+    """Both are asked in turns, so that whatever else the machine does is in both figures."""
+    (few, _), (many, _) = urls.items()
+    with ExitStack() as stack:
+        houses = [
+            stack.enter_context(_filled(_folder(folder, f"{kind}-{count}"), url, count)) for count, url in urls.items()
+        ]
         for name, path in PATHS.items():
-            asyncio.run(times(house, path, WARM_UP))
-            taken = asyncio.run(times(house, path, 20 if quick else 1000))
-            found[name] = taken[len(taken) * 99 // 100]
-    return found
+            asyncio.run(in_turns(houses, path, WARM_UP))
+            small, large = (slowest(taken) for taken in asyncio.run(in_turns(houses, path, 20 if quick else 1000)))
+            words = f"{small * 1000:.1f} ms with {few:,}, {large * 1000:.1f} ms with {many:,}"
+            yield Measured(f"p99 of {name}, {kind}: {words}", large / small, "times", most=AIM)
+
+
+@contextmanager
+def _filled(folder: Path, url: str, count: int) -> Iterator[House]:
+    """A server on a database with so many jobs."""
+    with serving(url, folder):
+        pass  # makes the schema, and declares the pipeline
+    (_make_sqlite if url.startswith("sqlite:") else _make_postgres)(url, range(1, count + 1))
+    asyncio.run(_restore(url))
+    with serving(url, folder) as house:
+        yield house
+
+
+def _folder(folder: Path, name: str) -> Path:
+    made = folder / name
+    made.mkdir(exist_ok=True)
+    return made
+
+
+def slowest(taken: list[float]) -> float:
+    return sorted(taken)[len(taken) * 99 // 100]
 
 
 def _make_sqlite(url: str, numbers: range) -> None:
