@@ -50,14 +50,18 @@ async def file(tmp_path: Path) -> sqlite3.Connection:
 
 def listed(file: sqlite3.Connection, **wanted: Any) -> tuple[list[int], int]:
     """The jobs that are found, and how many instructions SQLite takes for them."""
+    return counted(file, "observe_jobs", {name: bound(value) for name, value in {**EVERYTHING, **wanted}.items()})
+
+
+def counted(file: sqlite3.Connection, statement: str, parameters: dict[str, Any]) -> tuple[list[int], int]:
+    """The ids that a statement finds, and how many instructions SQLite takes for them."""
     steps = 0
 
     def count() -> None:
         nonlocal steps
         steps += 1
 
-    text = statements("reelstate.stores.sqlite")["observe_jobs"]
-    parameters = {name: bound(value) for name, value in {**EVERYTHING, **wanted}.items()}
+    text = statements("reelstate.stores.sqlite")[statement]
     file.set_progress_handler(count, 1)
     rows = file.execute(text, parameters).fetchall()
     file.set_progress_handler(None, 1)
@@ -76,6 +80,12 @@ def test_sqlite_reads_no_more_than_a_page(file: sqlite3.Connection, wanted: dict
     ids, steps = listed(file, **wanted)
     assert ids == list(range(JOBS, JOBS - 50, -1))
     assert steps < 2 * MOST_STEPS
+
+
+def test_what_failed_long_ago_is_not_looked_at_every_second(file: sqlite3.Connection) -> None:
+    file.execute("UPDATE jobs SET status = 'failed', changed_at = 1.0")
+    found, steps = counted(file, "orchestrate_restless", {"now": 1e9, "lately": 60.0, "limit": 100})
+    assert (found, steps < MOST_STEPS) == ([], True)
 
 
 @pytest.mark.parametrize("index", FILTERS)

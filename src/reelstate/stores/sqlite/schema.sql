@@ -113,6 +113,8 @@ CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
 
 CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NULL;
 
+CREATE INDEX jobs_resting ON jobs (changed_at) WHERE status IN ('failed', 'quarantined');
+
 CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
 BEGIN
     SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'pending'
