@@ -839,7 +839,7 @@ CREATE INDEX jobs_by_video_finish ON reelstate.jobs USING btree (finished_at) WH
 
 -- Name: jobs_resting; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX jobs_resting ON reelstate.jobs USING btree (changed_at) WHERE (status = ANY (ARRAY['failed'::text, 'quarantined'::text]));
+CREATE INDEX jobs_resting ON reelstate.jobs USING btree (changed_at) WHERE ((status = ANY (ARRAY['failed'::text, 'quarantined'::text])) AND (finished_at IS NOT NULL));
 
 -- Name: keys_by_name; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -113,7 +113,8 @@ CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
 
 CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NULL;
 
-CREATE INDEX jobs_resting ON jobs (changed_at) WHERE status IN ('failed', 'quarantined');
+CREATE INDEX jobs_resting ON jobs (changed_at)
+    WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
 
 CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
 BEGIN
