@@ -83,6 +83,24 @@ async def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_c
     assert (await api.engine.jobs()).items == []
 
 
+@pytest.mark.parametrize("sent", ["application/x-www-form-urlencoded", "text/plain", ""])
+async def test_a_body_that_is_not_said_to_be_json_is_told_what_is_missing(api: Served, sent: str) -> None:
+    kind = {"Content-Type": sent} if sent else {}
+    answer = await api.ask("ada", "POST", JOBS, content=b'{"pipeline": "simple"}', headers=kind)
+    assert answer.status_code == 422
+    assert answer.json()["field"] == "Content-Type"
+    assert "application/json" in answer.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    "sent", ["application/json; charset=utf-8", "application/merge-patch+json", "Application/JSON"]
+)
+async def test_a_body_may_be_said_to_be_json_in_several_ways(api: Served, sent: str) -> None:
+    kind = {"Content-Type": sent}
+    answer = await api.ask("ada", "POST", JOBS, content=b'{"pipeline": "simple"}', headers=kind)
+    assert answer.status_code == 201
+
+
 async def test_deep_json_is_refused(api: Served) -> None:
     kind = {"Content-Type": "application/json"}
     for content in (b"[" * 500_000, b'{"a":' * 200_000, b'{"pipeline":"simple","spec":' + b"[" * 33 + b"]" * 33 + b"}"):

@@ -20,6 +20,7 @@ DEEPEST: Final = 32
 _STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _PAIRS: Final = re.compile(rb"\[\]|\{\}")
 _OTHERS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_JSON: Final = re.compile(r"application/(?:[\w.-]+\+)?json\s*(?:;.*)?", re.ASCII | re.IGNORECASE)
 CLOSE: Final = {"Connection": "close"}
 """With what was not read to its end, a connection can't be used again."""
 
@@ -47,6 +48,10 @@ class JsonRoute(APIRoute):
                 return await handle(request)
             settings = context_of(request).settings
             body = await _read(request, self.largest(settings), settings.body_timeout)
+            if body and not _JSON.fullmatch(request.headers.get("content-type", "")):
+                raise InvalidRequest(
+                    "Content-Type", "the body is not said to be JSON", hint="send `Content-Type: application/json`"
+                )
             if self.deepest is not None and too_deep(body, self.deepest):
                 raise InvalidRequest("body", f"is nested deeper than {self.deepest}", hint="make it flatter")
             request._body = body  # noqa: SLF001 - where a request keeps what it has read
