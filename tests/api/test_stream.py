@@ -92,8 +92,8 @@ async def test_the_pages_say_what_the_stream_says(api: Served) -> None:
         found += page["items"]
     assert found[: len(told)] == told
     assert changes([*replayed, *live]) == ["pending", "processing", "completed"]
-    mine = (await api.ask("ada", "GET", f"{EVENTS}?job={first}&only=job&status=completed")).json()
-    assert [(each["id"], each["to"]) for each in mine["items"]] == [(first, "completed")]
+    mine = (await api.ask("ada", "GET", f"{EVENTS}?job={first}&only=task&status=done&status=completed")).json()
+    assert [(each["id"], each["to"]) for each in mine["items"]] == [(f"{first}/main/0", "done")]
     again = await api.ask("ada", "GET", f"{EVENTS}?after={mine['after']}")
     assert (again.json()["items"], again.json()["more"]) == ([], False)
 
@@ -185,6 +185,9 @@ async def test_who_comes_from_another_record_is_told_to_look_anew(api: Served) -
     async with following(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
         heard = await stream.until("replay_complete")
         assert (heard[0].kind, changes(heard)) == ("reset", ["pending"])
+    await run_one(api)
+    async with following(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
+        assert changes(await stream.rest()) == ["pending", "processing", "completed"]
     answer = await api.ask("ada", "GET", f"{EVENTS}?after={foreign}")
     assert (answer.status_code, answer.json()["field"]) == (422, "after")
 

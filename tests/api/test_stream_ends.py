@@ -32,7 +32,7 @@ async def test_a_stream_ends_within_five_seconds_of_its_key(api: Served) -> None
     elsewhere = Keys(api.engine.store)  # another process knows nothing of what this one believes
     made = [
         await elsewhere.create(name, scopes=[Scope.READ], user_id="ada", actor="operator:test", lifetime=lifetime)
-        for name, lifetime in (("revoked", None), ("rotated", None), ("over", 1.0))
+        for name, lifetime in (("revoked", None), ("rotated", None), ("over", 3.0))
     ]
     async with AsyncExitStack() as stack:
         opened = []
@@ -48,7 +48,7 @@ async def test_a_stream_ends_within_five_seconds_of_its_key(api: Served) -> None
         began = time.monotonic()
         for stream in opened:
             assert [each.kind for each in await stream.rest() if each.kind in TOLD] == []
-            assert time.monotonic() - began < 6.0
+            assert time.monotonic() - began < 8.0
         for key in made:
             answer = await api.ask(key.key.name, "GET", EVENTS, headers=EVENT_STREAM)
             assert answer.status_code == 401
