@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from reelstate.breaker import CircuitHealth
 from reelstate.core.model import Json, TaskKey
-from reelstate.dispatch.hints import LOOK, Asking, Hints, Source
+from reelstate.dispatch.hints import LOOK, Asking, Hints, Source, Waiting
 
 
 class Bell(StrEnum):
@@ -57,6 +57,9 @@ class Dispatch(Protocol):
     What is told of changes is told after their commit. None of it waits, and none of it fails.
     """
 
+    mirrors: ClassVar[bool]
+    """Whether it wants to know which tasks are ready."""
+
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
@@ -73,8 +76,8 @@ class Dispatch(Protocol):
         """Where it may ask for what it mirrors."""
         ...
 
-    def offer(self, job_ids: Collection[int] | None = None) -> None:
-        """Tasks of these jobs may have become ready, or of any; rings for work."""
+    def offer(self, job_ids: Collection[int] | None = None, known: Collection[Waiting] = ()) -> None:
+        """These tasks have become ready, and perhaps some of these jobs, or of any; rings for work."""
         ...
 
     async def hints(self, asking: Asking, count: int) -> Hints:
@@ -107,10 +110,16 @@ class Dispatch(Protocol):
 class Unhinted(Dispatch):
     """A dispatch that knows no task: it rings, and whoever asks is told to look into the store."""
 
+    mirrors = False
+
     def serve(self, source: Source) -> None:
         """Nothing is mirrored."""
 
-    def offer(self, job_ids: Collection[int] | None = None) -> None:  # noqa: ARG002 - a bell has no content
+    def offer(
+        self,
+        job_ids: Collection[int] | None = None,  # noqa: ARG002 - a bell has no content
+        known: Collection[Waiting] = (),  # noqa: ARG002 - same
+    ) -> None:
         self.ring(Bell.WORK)
 
     async def hints(self, asking: Asking, count: int) -> Hints:  # noqa: ARG002 - the answer is always the same

@@ -19,14 +19,25 @@ class Mirror:
         self._queue = queue
         self._most = most
         self._reconciled: float | None = None
+        self._since = 0
+        """Tasks added since the size was last looked at."""
 
     @property
     def reconciled_ago(self) -> float | None:
         return None if self._reconciled is None else time.monotonic() - self._reconciled
 
-    async def offer(self, source: Source, job_ids: Collection[int], announce: tuple[str, str]) -> int:
-        """Mirror the ready tasks of some jobs, then ring."""
-        return await self._queue.add(await source.ready(job_ids, self._most), announce=announce)
+    async def offer(
+        self, source: Source, job_ids: Collection[int], known: list[Waiting], announce: tuple[str, str]
+    ) -> int:
+        """Mirror tasks that are known to be ready and those of some jobs, then ring; what is too much is cut off."""
+        found = await source.ready(job_ids, self._most) if job_ids else []
+        added = await self._queue.add(known + found, announce=announce)
+        self._since += added
+        if self._since > self._most // 2:
+            self._since = 0
+            if await self._queue.size() > self._most:
+                await self.reconcile(source, announce)
+        return added
 
     async def reconcile(self, source: Source, announce: tuple[str, str]) -> None:
         """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.

@@ -27,7 +27,7 @@ from reelstate.core.model import Json, TaskKey
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Dispatch, DispatchHealth, Listener
 from reelstate.dispatch.doorbell import Doorbell, Merged
 from reelstate.dispatch.hint_queue import HintQueue
-from reelstate.dispatch.hints import LOOK, NOTHING, Asking, Hint, Hints, Lane, Message, Source
+from reelstate.dispatch.hints import LOOK, NOTHING, Asking, Hint, Hints, Lane, Message, Source, Waiting
 from reelstate.dispatch.mirror import Mirror
 from reelstate.dispatch.redis_bells import RedisBells
 from reelstate.dispatch.redis_queue import SortedQueue
@@ -59,6 +59,8 @@ class RedisUse:
 
 
 class RedisDispatch(Dispatch):
+    mirrors = True
+
     def __init__(self, terms: RedisTerms, use: RedisUse) -> None:
         self.link = RedisLink(terms)
         self.queue = QUEUES[use.queue](self.link)
@@ -73,6 +75,7 @@ class RedisDispatch(Dispatch):
         self._resting: dict[int, float] = {}
         self._looked: dict[Asking, float] = {}
         self._jobs: set[int] = set()
+        self._known: list[Waiting] = []
         self._whole = False
         self._offered = asyncio.Event()
         self._changed: set[int] = set()
@@ -118,7 +121,7 @@ class RedisDispatch(Dispatch):
         self._bells.begin()
         return self._doorbell.listen(bells)
 
-    def offer(self, job_ids: Collection[int] | None = None) -> None:
+    def offer(self, job_ids: Collection[int] | None = None, known: Collection[Waiting] = ()) -> None:
         """The bell rings when the hints are there; while Redis is away it rings in this process alone."""
         if not self.link.breaker.closed:
             self._doorbell.ring(Bell.WORK)
@@ -126,6 +129,7 @@ class RedisDispatch(Dispatch):
             self._whole = True
         else:
             self._jobs.update(job_ids)
+            self._known.extend(known)
         self._offered.set()
 
     async def hints(self, asking: Asking, count: int) -> Hints:
@@ -244,23 +248,26 @@ class RedisDispatch(Dispatch):
 
     async def _mirror_for_ever(self) -> None:
         """Bring what was offered to Redis, as much at a time as has come together."""
-        while not self._closing or self._jobs:
+        while not self._closing or self._jobs or self._known:
             await self._offered.wait()
             self._offered.clear()
             jobs, self._jobs = self._jobs, set()
+            known, self._known = self._known, []
             whole, self._whole = self._whole, False
             try:
                 if whole:
                     await self.reconcile()
-                if jobs and self._source is not None:
-                    await self._mirror.offer(self._source, jobs, (self._bells.channel, self._bells.words([Bell.WORK])))
+                if (jobs or known) and self._source is not None:
+                    await self._mirror.offer(
+                        self._source, jobs, known, (self._bells.channel, self._bells.words([Bell.WORK]))
+                    )
             except RedisUnavailable as error:
                 await self._not_written(error)
             except StoreError as error:
                 logger.warning("hints can't be made: %s", error)
                 self._reconcile_soon()
                 await asyncio.sleep(0 if self._closing else STORE_PAUSE)
-            if jobs:
+            if jobs or known:
                 self._doorbell.ring(Bell.WORK)
 
     async def _tell_for_ever(self) -> None:

@@ -47,7 +47,7 @@ from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_fin
 from reelstate.services.fail import fail
 from reelstate.services.feed import Told, engine_feed
 from reelstate.services.keep import Keepers, Lead
-from reelstate.services.mirror import WORKERS, claim_hinted, source_of
+from reelstate.services.mirror import WORKERS, claim_hinted, newly_ready, source_of
 from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
 from reelstate.services.operate.force import force
@@ -112,9 +112,9 @@ class Engine:
         await self.catalogue.find(self.store, {submission.pipeline for submission in submissions})
         answers = await submit(self.store, self.catalogue, submissions, self.limits)
         made = zip(answers, submissions, strict=True)
-        begun = [each.job_id for each, asked in made if each.verdict is Verdict.OK and _starts_now(asked)]
+        begun = [(each.job_id, asked) for each, asked in made if each.verdict is Verdict.OK and _starts_now(asked)]
         if begun:
-            self.dispatch.offer(begun)
+            self.dispatch.offer(*newly_ready(self.catalogue, begun) if self.dispatch.mirrors else ())
         return answers
 
     async def submit_video(

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
-from reelstate.core.model import Claim, TaskKey
+from reelstate.core.model import Claim, Submission, TaskKey
+from reelstate.core.policy import priority_number
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.hints import Asking, Lane, Message, Source, Waiting
 from reelstate.services.catalogue import Catalogue
@@ -17,6 +18,8 @@ PROGRESS, COMPLETE, WORKERS = "transcode_progress", "transcode_complete", "worke
 """The channels; the first two are followed by the number of a video."""
 AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
 REMEMBERED = 10_000
+MOST_VAIN = 3
+"""Rounds of hints of which none was good, after which a claim gives up for now."""
 
 ClaimSome = Callable[[int, Sequence[TaskKey]], Awaitable[Claim]]
 """A claim of at most so many tasks: of those named, or of any when none is."""
@@ -36,6 +39,30 @@ async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int
         ]
 
     return await store.read(flow)
+
+
+def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) -> tuple[list[int], list[Waiting]]:
+    """What has just been submitted: jobs whose first tasks only the store knows, and first tasks that are known."""
+    unknown: list[int] = []
+    known: list[Waiting] = []
+    for job_id, asked in made:
+        declared = catalogue.named(asked.pipeline)
+        first = [number for number, stage in enumerate(declared.graph.stages) if not stage.after]
+        stages = [declared.graph.stages[number] for number in first]
+        if any(stage.each is not None for stage in stages):
+            unknown.append(job_id)
+            continue
+        level = priority_number(asked.priority)
+        known += [
+            Waiting(
+                TaskKey(job_id, number, 0),
+                level,
+                declared.lanes[number],
+                Lane(declared.graph.name, stage.needs, stage.prefers),
+            )
+            for number, stage in zip(first, stages, strict=True)
+        ]
+    return unknown, known
 
 
 class Films:
@@ -82,7 +109,7 @@ def source_of(store: Store, catalogue: Catalogue) -> Source:
 
 async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, claim: ClaimSome) -> Claim:
     """Claim what the dispatch hints at; where it does not know, whatever is first."""
-    made = Claim([], suspects_waiting=False)
+    made, vain = Claim([], suspects_waiting=False), 0
     if asking is None:
         return await _looked(dispatch, limit, claim, made)
     while (left := limit - len(made.tasks)) > 0:
@@ -100,7 +127,8 @@ async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, cl
         diverted = some.suspects_waiting or not keys.issubset(hints.keys)
         dispatch.settle(asking, hints, None if diverted else keys)
         made = Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
-        if diverted or not keys:
+        vain = 0 if keys else vain + 1
+        if diverted or vain == MOST_VAIN:
             return made
         if len(hints.hints) < left:
             return await _looked(dispatch, limit - len(made.tasks), claim, made) if hints.look else made

@@ -1,0 +1,128 @@
+"""The command line: `python -m bench.dispatch`."""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import page
+from bench.dispatch import measures
+from bench.dispatch.measures import WAYS, Way
+from tests.postgres import PostgresServer, memory_folder
+from tests.redis_server import RedisServer
+
+HEADINGS = ("way", "start p50, ms", "start p99, ms", "idle transactions/s", "jobs/s, 4 processes", "over NOTIFY")
+NO_WORSE = 0.9
+"""The least throughput in Redis over that of NOTIFY, within a run; both are noisy."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one way came to, in one run after the other."""
+
+    way: str
+    p50: float
+    p99: float
+    idle: float
+    throughput: list[float]
+
+
+def main() -> int:
+    arguments = parser().parse_args()
+    console = Console()
+    with (
+        tempfile.TemporaryDirectory(prefix="reelstate-bench-") as folder,
+        RedisServer(Path(folder)) as redis,
+        PostgresServer(folder=memory_folder(), settings={"max_connections": "300"}) as postgres,
+    ):
+        figures = asyncio.run(measured(arguments, postgres, redis.url, console))
+    rows = list(map(list, told(figures)))
+    table = Table(*HEADINGS, title="dispatch")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
+    if arguments.markdown is not None:
+        machine = f"{os.cpu_count()} cores, {arguments.workers} idle workers, {arguments.jobs:,} jobs."
+        text = f"{machine}\n\n{page.table(HEADINGS, (tuple(row) for row in rows))}"
+        page.write(arguments.markdown, "dispatch", text)
+    met = all(ratio >= NO_WORSE for ratio in ratios(figures).values())
+    if not met and not arguments.quick:
+        console.print("[bold red]An aim is missed.[/]")
+    return 0 if met or arguments.quick else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m bench.dispatch", description="Four ways to hear of work.")
+    made.add_argument("--quick", action="store_true", help="small numbers: does it work?")
+    made.add_argument("--runs", type=int, default=3, help="interleaved runs of the throughput (%(default)s)")
+    made.add_argument("--starts", type=int, default=200, help="tasks whose start is timed (%(default)s)")
+    made.add_argument("--workers", type=int, default=200, help="of the idle fleet (%(default)s)")
+    made.add_argument("--seconds", type=float, default=20.0, help="that it is idle (%(default)s)")
+    made.add_argument("--jobs", type=int, default=10_000, help="of the throughput (%(default)s)")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    made.add_argument("--markdown", type=Path, metavar="FILE", help="write the table into a Markdown page")
+    return made
+
+
+async def measured(
+    arguments: argparse.Namespace, postgres: PostgresServer, redis: str, console: Console
+) -> list[Figures]:
+    if arguments.quick:
+        arguments.runs, arguments.starts, arguments.workers, arguments.seconds, arguments.jobs = 1, 10, 20, 3.0, 500
+    rates: dict[str, list[float]] = {way.name: [] for way in WAYS}
+    for run in range(arguments.runs):
+        for way in WAYS:
+            console.print(f"run {run + 1}: throughput, {way.name}")
+            database = postgres.new_database()
+            rates[way.name] += [await measures.throughput(way, database, redis, processes=4, jobs=arguments.jobs)]
+    return [await figures_of(way, arguments, postgres, redis, rates[way.name], console) for way in WAYS]
+
+
+async def figures_of(
+    way: Way, arguments: argparse.Namespace, postgres: PostgresServer, redis: str, rates: list[float], console: Console
+) -> Figures:
+    console.print(f"start and idleness, {way.name}")
+    count = max(10, arguments.starts // 5) if way.name == "poll" else arguments.starts
+    starts = sorted(await measures.latency(way, postgres.new_database(), redis, count))
+    quiet = await measures.idle(
+        way, postgres.new_database(), redis, workers=arguments.workers, seconds=arguments.seconds
+    )
+    p99 = starts[min(len(starts) - 1, int(len(starts) * 0.99))]
+    return Figures(way.name, statistics.median(starts), p99, quiet, rates)
+
+
+def ratios(figures: list[Figures]) -> dict[str, float]:
+    """The throughput of each way over that of NOTIFY in the same run, the median of all runs."""
+    (base,) = [each.throughput for each in figures if each.way == "NOTIFY"]
+    return {
+        each.way: statistics.median(rate / other for rate, other in zip(each.throughput, base, strict=True))
+        for each in figures
+    }
+
+
+def told(figures: list[Figures]) -> list[tuple[str, ...]]:
+    over = ratios(figures)
+    return [
+        (
+            each.way,
+            f"{each.p50:.1f}",
+            f"{each.p99:.1f}",
+            f"{each.idle:.1f}",
+            f"{statistics.median(each.throughput):,.0f}",
+            f"{over[each.way]:.2f}",
+        )
+        for each in figures
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
