@@ -34,6 +34,7 @@ lint: $(VENV)/.ready ## check format, rules, types and import layers
 
 bench: $(VENV)/.ready-bench ## measure the engine next to its peers, workers next to one ffmpeg, and what subscribers get
 	@$(BIN)/python -m bench.engine
+	@$(BIN)/python -m bench.dispatch
 	@$(BIN)/python -m bench.media
 	@$(BIN)/python -m bench.api
 	@$(BIN)/python -m bench.states

@@ -140,6 +140,8 @@ async def test_beyond_its_horizon_nothing_is_kept(queue: HintQueue) -> None:
     assert answer.cut
     assert sorted(hint.key for hint in answer.hints) == [waiting(4).key, waiting(5).key, waiting(9).key]
     await queue.bound(None)
+    assert (await queue.take([1], 1)).epoch == "", "what it kept out is missing until it is filled again"
+    await queue.mark()
     assert not (await queue.take([1], 1)).cut
 
 

@@ -23,6 +23,12 @@ from reelstate.core.model import TaskKey
 from reelstate.dispatch.hints import Hint, Lane, Waiting
 from reelstate.redis_link import Client, RedisLink
 
+BOUND = """
+local old = redis.call('HGET', KEYS[1], 'horizon') or ''
+redis.call('HSET', KEYS[1], 'horizon', ARGV[1])
+if old ~= '' and old ~= ARGV[1] then redis.call('HDEL', KEYS[1], 'epoch') end
+return 1
+"""
 BATCH = 500
 """Tasks in one call; several calls go out together."""
 HANDED_MILLISECONDS = 5000
@@ -116,9 +122,12 @@ class HintQueue(abc.ABC):
         return [hint.key for hint in await self._in_order(hints)][:count]
 
     async def bound(self, horizon: Waiting | None) -> None:
-        """Say how far the mirror goes: as far as this task, or as far as there are any."""
+        """Say how far the mirror goes: as far as this task, or as far as there are any.
+
+        One that was moved lets in what it kept out before: the mirror counts as empty until it is marked again.
+        """
         edge = "" if horizon is None else f"{score(horizon)}{member(horizon.key)}"
-        await self._link.do(lambda client: client.hset(self._state, "horizon", edge))
+        await self._link.do(lambda client: client.eval(BOUND, 1, self._state, edge))
 
     async def mark(self) -> None:
         """Say that the mirror is filled."""
