@@ -88,8 +88,8 @@ class Dispatch(Protocol):
         """Of these hints some were claimed; None: it is not known which were still good."""
         ...
 
-    async def forget(self, claimed: Collection[TaskKey]) -> None:
-        """These tasks were claimed without a hint."""
+    async def forget(self, asking: Asking | None, claimed: Collection[TaskKey], *, more: bool) -> None:
+        """These tasks were claimed without a hint, and there may be more where they came from."""
         ...
 
     def changed(self, job_ids: Collection[int]) -> None:
@@ -128,7 +128,7 @@ class Unhinted(Dispatch):
     def settle(self, asking: Asking, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         """There were none."""
 
-    async def forget(self, claimed: Collection[TaskKey]) -> None:
+    async def forget(self, asking: Asking | None, claimed: Collection[TaskKey], *, more: bool) -> None:
         """Nothing was remembered."""
 
     def changed(self, job_ids: Collection[int]) -> None:

@@ -42,6 +42,8 @@ LAST_WORDS = 1.0
 NEWS_EVERY = 0.2
 """The shortest time between two looks at what there is to tell of jobs."""
 STORE_PAUSE = 1.0
+PLENTY = 10
+"""Hints that were all that was asked for: there is more to do than can be done now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class RedisDispatch(Dispatch):
         self._epoch = ""
         self._resting: dict[int, float] = {}
         self._looked: dict[Asking, float] = {}
+        self._plenty: set[Asking | None] = set()
         self._jobs: set[int] = set()
         self._known: list[Waiting] = []
         self._whole = False
@@ -133,10 +136,15 @@ class RedisDispatch(Dispatch):
         self._offered.set()
 
     async def hints(self, asking: Asking, count: int) -> Hints:
+        """While there is plenty to do the store is asked directly: hints only spare it questions in vain."""
+        if asking in self._plenty:
+            return LOOK
         try:
             taken = await self._take(asking, count)
         except RedisUnavailable:
             return LOOK if not self._use.strict or self._looks(asking) else NOTHING
+        if len(taken.hints) == count >= PLENTY:
+            self._plenty.add(asking)
         return taken
 
     async def _take(self, asking: Asking, count: int) -> Hints:
@@ -172,7 +180,9 @@ class RedisDispatch(Dispatch):
         if doubted:  # claimed by another, most often; but if it is still ready, it must not be forgotten
             self.offer(doubted)
 
-    async def forget(self, claimed: Collection[TaskKey]) -> None:
+    async def forget(self, asking: Asking | None, claimed: Collection[TaskKey], *, more: bool) -> None:
+        if not more:
+            self._plenty.discard(asking)
         with contextlib.suppress(RedisUnavailable):
             await self.queue.remove(claimed)
 

@@ -111,11 +111,11 @@ async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, cl
     """Claim what the dispatch hints at; where it does not know, whatever is first."""
     made, vain = Claim([], suspects_waiting=False), 0
     if asking is None:
-        return await _looked(dispatch, limit, claim, made)
+        return await _looked(dispatch, None, limit, claim, made)
     while (left := limit - len(made.tasks)) > 0:
         hints = await dispatch.hints(asking, left)
         if not hints.hints:
-            return await _looked(dispatch, left, claim, made) if hints.look else made
+            return await _looked(dispatch, asking, left, claim, made) if hints.look else made
         try:
             some = await claim(left, hints.keys)
         except BaseException as error:
@@ -131,11 +131,12 @@ async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, cl
         if diverted or vain == MOST_VAIN:
             return made
         if len(hints.hints) < left:
-            return await _looked(dispatch, limit - len(made.tasks), claim, made) if hints.look else made
+            left = limit - len(made.tasks)
+            return await _looked(dispatch, asking, left, claim, made) if hints.look else made
     return made
 
 
-async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) -> Claim:
+async def _looked(dispatch: Dispatch, asking: Asking | None, left: int, claim: ClaimSome, made: Claim) -> Claim:
     """What is claimed by now, with what the store has beyond that; hints at it are not needed any more."""
     if left < 1:
         return made
@@ -145,6 +146,5 @@ async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) 
         if made.tasks:
             return made
         raise
-    if some.tasks:
-        await dispatch.forget([task.key for task in some.tasks])
+    await dispatch.forget(asking, [task.key for task in some.tasks], more=len(some.tasks) == left)
     return Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
