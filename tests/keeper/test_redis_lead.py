@@ -1,0 +1,56 @@
+"""Where Redis is there, its lock decides who asks the store for the lead; where it is not, the store does alone."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from reelstate.app import keeper_for
+from reelstate.config import Settings
+from reelstate.keeper import Keeper
+from reelstate.redis_link import RedisTerms
+from reelstate.services.engine import Engine
+from tests.dispatch.redis_engines import Statements, redis_engine, until
+from tests.redis_server import RedisServer
+
+
+def keeper_on(engine: Engine, folder: Path) -> Keeper:
+    return keeper_for(engine, Settings(sweep_every=0.1, storage_url=str(folder)))
+
+
+async def test_the_lock_spares_the_store_the_question_of_all_but_one(
+    postgres_database: str, redis_terms: RedisTerms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with redis_engine(postgres_database, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
+        first, second = keeper_on(engine, tmp_path), keeper_on(engine, tmp_path)
+        await first._sweep()
+        await second._sweep()
+        assert [first.leads, second.leads] == [True, False]
+        asked = Statements(engine, monkeypatch)
+        await second._sweep()
+        assert asked.counted["write"] == 0, "it did not ask"
+        await first._leave()
+        await second._sweep()
+        assert second.leads
+        await second._leave()
+
+
+async def test_without_redis_the_store_decides(
+    postgres_database: str, frail_redis: RedisServer, tmp_path: Path
+) -> None:
+    options = {"dispatch": "hybrid", "redis_timeout": 0.2}
+    async with redis_engine(postgres_database, frail_redis.url, **options) as engine:
+        first, second = keeper_on(engine, tmp_path), keeper_on(engine, tmp_path)
+        await first._sweep()
+        await asyncio.to_thread(frail_redis.stop)
+
+        async def one_leads() -> bool:
+            await first._sweep()
+            await second._sweep()
+            return [first.leads, second.leads] == [True, False]
+
+        await until(one_leads, "one leads, as the store says")
+        await first._leave()
+        await second._sweep()
+        assert second.leads
+        await second._leave()
