@@ -182,6 +182,21 @@ async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: 
     assert not await inspector.may_read(of_upload, key)
 
 
+async def test_a_film_that_was_uploaded_is_made_far_away(
+    api: Served, engine: Engine, line: Line, tmp_path: Path
+) -> None:
+    data = film(tmp_path / "film.mp4", 1).read_bytes()
+    headers = {"Upload-Length": str(len(data)), "Content-Type": "application/offset+octet-stream"}
+    upload = (await api.ask("ada", "POST", "/api/v1/uploads", content=data, headers=headers)).json()
+    body = {"upload": upload["id"], "profile": profile()}
+    made = (await api.ask("ada", "POST", "/api/v1/videos", json=body)).json()
+    settings = settings_for(await key_of(api, "far"), line, tmp_path / "far", worker_capabilities="")
+    async with working(built_in(settings), settings):
+        detail = await rested(engine, made["job"])
+    assert detail.job.status is JobStatus.COMPLETED, detail.job.error
+    assert [path.name for path in (tmp_path / "media" / "sources").iterdir()] == [upload["sha256"]]
+
+
 async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
     engine: Engine, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
