@@ -1,0 +1,42 @@
+"""The commands of the guide, typed as they stand there, at a server of the test's own."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.test_serve import running
+from tests.docs.pages import blocks
+
+GUIDE = "docs/guides/videos-over-http.md"
+VIDEO = "247993391382528"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="THE GUIDE IS NOT TESTED, there is no curl")
+def test_the_guide_can_be_followed_with_curl(tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(b"film" * 100_000)
+    start, *commands = blocks(GUIDE, "bash")
+    assert "reelstate.db.key" in start
+    with running(tmp_path, "serve", "--port", "0") as server:
+        base = server.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
+        server.until("sign in once")
+        opening = f"export REEL={base} KEY=$(cat reelstate.db.key)\n"
+        script = "set -euo pipefail\n" + opening + "\necho\n".join(commands)
+        made = _typed(opening + commands[0], tmp_path)[0]
+        answers = _typed(script.replace(VIDEO, str(made["id"])), tmp_path)
+    assert [answer.get("verdict") for answer in answers if "job" in answer] == ["ok"] * 3
+    assert answers[-1]["url"].endswith(f"/videos/{made['id']}/master.m3u8")
+    assert [answer for answer in answers if "hint" in answer] == []
+    (source,) = (tmp_path / "media" / "sources").iterdir()
+    assert source.read_bytes() == b"film" * 100_000
+
+
+def _typed(script: str, folder: Path) -> list[dict[str, Any]]:
+    """What a shell says, as far as it is JSON."""
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.replace("}{", "}\n{").splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
