@@ -106,7 +106,7 @@ def comes_and_goes(folder: Path, size: int) -> dict[str, float]:
 
 
 def test_large_films_come_and_go_in_little_memory(tmp_path: Path) -> None:
-    comes_and_goes(tmp_path, 96)
+    comes_and_goes(tmp_path, 64)
 
 
 @pytest.mark.prove

@@ -11,6 +11,7 @@ lead to each other by relative addresses that stay below it:
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -88,7 +89,7 @@ class PlaybackDocument(BaseModel):
 
     url: str = Field(description="The HLS playlist. Whoever has the address can play it: treat it like a password.")
     dash: str = Field(description="The DASH manifest, once a version is complete.")
-    expires_at: Any = Field(description="When it stops; or earlier, with the key that asked for it or with the video.")
+    expires_at: datetime = Field(description="When it stops; earlier with its key or its video.")
 
 
 @router.post(f"{PREFIX}/{{video_id}}/playback", status_code=201, response_model=PlaybackDocument)
