@@ -20,6 +20,7 @@ from tests.api.served import NOBODY, Served, served
 
 JOBS = "/api/v1/jobs"
 MIB = 1024 * 1024
+PATIENCE = 15
 
 
 async def raw(api: Served, *pieces: bytes, pause: float = 0.0) -> bytes:
@@ -31,7 +32,8 @@ async def raw(api: Served, *pieces: bytes, pause: float = 0.0) -> bytes:
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(pause)
-        return await reader.read()
+        async with asyncio.timeout(PATIENCE):
+            return await reader.read()
     except ConnectionError:
         return b""
     finally:
