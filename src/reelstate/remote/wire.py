@@ -47,7 +47,15 @@ Lease = tuple[Id, Id, Id, Id]
 
 
 class Message(BaseModel):
+    """What a worker says: a name that the server does not know is refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Answer(BaseModel):
+    """What the server says: a newer one may say more than a worker understands."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class Hello(Message):
@@ -62,7 +70,7 @@ class Hello(Message):
     metadata: Json = None
 
 
-class Welcome(Message):
+class Welcome(Answer):
     worker_id: Id
     name: str
     protocol: int
@@ -81,12 +89,12 @@ class ClaimRequest(Message):
     """All that the worker holds, said after an answer was lost: what was leased to it beyond that is told again."""
 
 
-class JobWords(Message):
+class JobWords(Answer):
     pipeline: str
     spec: Json
 
 
-class TaskWords(Message):
+class TaskWords(Answer):
     key: Key
     token: Id
     attempt: int
@@ -100,7 +108,7 @@ class TaskWords(Message):
     permit: str
 
 
-class ClaimAnswer(Message):
+class ClaimAnswer(Answer):
     """Leased tasks; what is the same for all tasks of a job is said once."""
 
     tasks: list[TaskWords]
@@ -236,7 +244,7 @@ class ReportRequest(Message):
     items: Annotated[list[ProgressItem], Field(max_length=100_000)] = []
 
 
-class ReportAnswer(Message):
+class ReportAnswer(Answer):
     verdicts: list[Verdict]
     drain: bool
     permits: list[str | None]
@@ -255,7 +263,7 @@ class ReleaseRequest(Message):
     items: Annotated[list[ReleaseItem], Field(max_length=MOST_ITEMS)]
 
 
-class VerdictAnswer(Message):
+class VerdictAnswer(Answer):
     """A verdict per item, in the order given."""
 
     verdicts: list[Verdict]
@@ -266,34 +274,34 @@ class LeaveRequest(Message):
     reason: Text | None = None
 
 
-class LeaveAnswer(Message):
+class LeaveAnswer(Answer):
     changed: bool
 
 
-class BellsAnswer(Message):
+class BellsAnswer(Answer):
     bells: list[Bell]
 
 
-class ResultsAnswer(Message):
+class ResultsAnswer(Answer):
     items: list[Json]
     after: str | None
 
 
-class StoredFile(Message):
+class StoredFile(Answer):
     key: str
     size: int
     sha256: str
 
 
-class UnpackedAnswer(Message):
+class UnpackedAnswer(Answer):
     files: list[StoredFile]
 
 
-class ListedFile(Message):
+class ListedFile(Answer):
     key: str
     size: int
     modified: datetime
 
 
-class ListedFiles(Message):
+class ListedFiles(Answer):
     files: list[ListedFile]

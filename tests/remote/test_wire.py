@@ -1,0 +1,54 @@
+"""What both ends say is read back as it was said, by this release and by the next."""
+
+import pytest
+from pydantic import ValidationError
+
+from reelstate.core.model import Claim, ClaimedTask, LogLine, Permit, Progress, Step, TaskKey, TaskState
+from reelstate.remote.wire import ClaimAnswer, ClaimRequest, ProgressItem, ReportAnswer
+
+KEY = TaskKey(2**62, 3, 4)
+TASK = ClaimedTask(KEY, 5, 1, 3, 0, 60.0, {"a": [1]}, None, "film", "encode", {"deep": {"é": None}}, strict_lease=True)
+
+
+def test_a_claim_comes_out_as_it_went_in() -> None:
+    other = ClaimedTask(TaskKey(2**62, 3, 5), 1, 2, 3, 1, 1.5, None, {"at": 7}, "film", "encode", TASK.spec)
+    text = ClaimAnswer.of(Claim([TASK, other], suspects_waiting=True), ["one", "two"]).model_dump_json()
+    assert text.count("deep") == 1
+    permits: list[Permit] = []
+
+    def permit(words: str) -> Permit:
+        permits.append(Permit(words))
+        return permits[-1]
+
+    found = ClaimAnswer.model_validate_json(text).claim(permit)
+    assert [each.text for each in permits] == ["one", "two"]
+    assert found.suspects_waiting
+    assert [each.permit for each in found.tasks] == permits
+    for got, sent in zip(found.tasks, (TASK, other), strict=True):
+        assert all(getattr(got, name) == getattr(sent, name) for name in got.__slots__ if name != "permit")
+
+
+def test_all_that_a_run_says_comes_out_as_it_went_in() -> None:
+    said = Progress(
+        key=KEY,
+        token=5,
+        percent=12.5,
+        message="half",
+        step="encode",
+        checkpoint={"at": [1]},
+        logs=(LogLine(message="m", level="warning", metadata={"a": 1}),),
+        steps=(Step(number=1, argv=("x", "y"), exit_code=-9, seconds=0.5, output="o"),),
+        states=(TaskState(number=1, tag="export", status=7, severity="error", payload=[1]),),
+    )
+    text = ProgressItem.of(said, "permit").model_dump_json(exclude_defaults=True)
+    found = ProgressItem.model_validate_json(text).progress(KEY, 5)
+    assert (found.percent, found.message, found.step, found.checkpoint) == (12.5, "half", "encode", {"at": [1]})
+    assert (found.logs, found.states) == (said.logs, said.states)
+    assert [list(step.argv) for step in found.steps] == [["x", "y"]]
+
+
+def test_a_worker_reads_over_what_a_newer_server_adds_and_a_server_refuses_what_it_does_not_know() -> None:
+    answer = ReportAnswer.model_validate_json('{"verdicts": ["ok"], "drain": false, "permits": [null], "news": 1}')
+    assert answer.permits == [None]
+    with pytest.raises(ValidationError, match="news"):
+        ClaimRequest.model_validate_json('{"worker_id": 1, "news": 1}')
