@@ -226,3 +226,24 @@ async def test_the_time_to_fall_back_and_to_return(frail_redis: RedisServer, pos
     print(f"\n{told}; the return was found after {returned:.3f} s")  # noqa: T201
     assert max(fallback, later) < 2 * POLL + 1.0
     assert returned < 10
+
+
+async def test_workers_learn_from_whoever_can_not_write_to_a_full_redis(
+    hybrid: Engine, frail_redis: RedisServer, postgres_database: str
+) -> None:
+    options = {"dispatch": "hybrid", "redis_timeout": 0.5, "redis_reconcile": 600.0}
+    async with (
+        redis_engine(postgres_database, frail_redis.url, **options) as there,
+        redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)) as other,
+    ):
+        worker = await a_worker(there)
+        await there.claim(worker)
+        listener = there.dispatch.listen()
+        assert await listener.wait(20), "it listens"
+        await other.client.config_set("maxmemory", "1")
+        job = (await hybrid.submit("simple")).job_id
+
+        async def claimed() -> bool:
+            return [task.key.job_id for task in (await there.claim(worker)).tasks] == [job]
+
+        await until(claimed, "reads still say that there is nothing, but nobody believes them", 10)

@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
-from reelstate.dispatch.hints import LOOK
+from reelstate.dispatch.hints import LOOK, Asking, Lane, Waiting
 from reelstate.redis_link import RedisLink, RedisTerms
 from reelstate.services.engine import Engine
 from reelstate.services.mirror import mirror_ready
@@ -189,3 +189,12 @@ async def test_two_engines_may_reconcile_at_once(engine: Engine) -> None:
     await engine.submit_many([Submission(pipeline="simple")] * 100)
     await asyncio.gather(*(engine.mirror() for _ in range(5)))
     await until(lambda: mirrored(engine), "every task is hinted at")
+
+
+async def test_a_worker_is_not_handed_what_it_can_not_run(engine: Engine) -> None:
+    dispatch = dispatch_of(engine)
+    lane = Lane("simple", frozenset({"gpu"}), frozenset())
+    await dispatch.queue.add([Waiting(TaskKey(1 << 30, 0, 0), 5, 77, lane)])
+    assert (await dispatch.hints(ANYTHING, 5)).hints == []
+    able = Asking(ANYTHING.pipelines, frozenset({"gpu"}))
+    assert (await dispatch.hints(able, 5)).keys == [TaskKey(1 << 30, 0, 0)]
