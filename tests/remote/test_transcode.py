@@ -64,8 +64,9 @@ async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outp
         line.hold = b"POST /api/worker/complete"
         await line.held.wait()
         late.send(signal.SIGSTOP)
-        (held,) = await outpost.fleet.tasks(job, TaskStatus.RUNNING)
-        staging = outpost.storage / f"versions/{job}/{held.stage_name}/{held.part}/{held.token}"
+        running = await outpost.fleet.tasks(job, TaskStatus.RUNNING)  # the next one may have been fetched ahead
+        places = [outpost.storage / f"versions/{job}/{task.stage_name}/{task.part}/{task.token}" for task in running]
+        ((held, staging),) = [(task, place) for task, place in zip(running, places, strict=True) if place.exists()]
         assert list(staging.iterdir())
         await outpost.worker("next")
         await outpost.stream(job)
