@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from reelstate.breaker import Circuit
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.session import opened, run
+from reelstate.dispatch.dispatch import DispatchHealth
 from reelstate.services.doctor import REMEDIES, Diagnosis
 from reelstate.services.repair import Finding
 
@@ -34,7 +36,14 @@ def doctor(
 
 async def _examine(database: str | None, *, repair: bool) -> Diagnosis:
     async with opened(database, patient=True) as engine:
+        _show_redis(engine.dispatch.health())
         return await engine.doctor(repair=repair)
+
+
+def _show_redis(health: DispatchHealth) -> None:
+    if health.circuit is not None:
+        word = "in use" if health.circuit.state is Circuit.CLOSED else f"away: {health.circuit.last_error}"
+        typer.echo(f"Redis ({health.queue}): {word}", err=True)
 
 
 def _parts(diagnosis: Diagnosis) -> list[tuple[str, tuple[Finding, ...]]]:
