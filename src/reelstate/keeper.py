@@ -22,7 +22,8 @@ import random
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from reelstate.config import Settings
@@ -63,6 +64,11 @@ def _told_to_stop() -> bool:
     """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+async def _released_after(seconds: float, lock: Lock) -> None:
+    await asyncio.sleep(seconds)
+    await lock.release()
 
 
 class Keeper:
@@ -147,6 +153,10 @@ class Keeper:
             self._swept = False
             await self._bury(self._settings.sweep_limit)
             return
+        async with self._letting_others():
+            await self._sweep_and_lead()
+
+    async def _sweep_and_lead(self) -> None:
         lead = await self._engine.lead(
             self.name, lead=self._lead, gap=self._gap, grace=self._settings.keeper_grace, swept=self._swept
         )
@@ -168,6 +178,21 @@ class Keeper:
             return await self._lock.acquire()
         except RedisUnavailable:
             return True
+
+    @asynccontextmanager
+    async def _letting_others(self) -> AsyncIterator[None]:
+        """Keep the lock only while the store answers, and in time: else another keeper, which may reach it, asks."""
+        if self._lock is None:
+            yield
+            return
+        late = asyncio.create_task(_released_after(self._lead, self._lock))
+        try:
+            yield
+        except Exception:
+            await self._lock.release()
+            raise
+        finally:
+            late.cancel()
 
     def _follow(self, *, leads: bool) -> None:
         if leads and not self.leads:

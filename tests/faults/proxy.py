@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 Cut = Literal["before", "after"]
+NOWHERE = "127.0.0.1", 1
 
 
 class Proxy:
@@ -42,6 +43,11 @@ class Proxy:
             self._open.discard(task)
             for end in ends:
                 end.transport.abort()
+
+    async def cut_off(self) -> None:
+        """Nobody gets through any more."""
+        self._server = NOWHERE
+        await self.close()
 
     async def close(self) -> None:
         carrying = list(self._open)

@@ -11,6 +11,7 @@ from reelstate.keeper import Keeper
 from reelstate.redis_link import RedisTerms
 from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, redis_engine, until
+from tests.faults.proxy import proxied
 from tests.redis_server import RedisServer
 
 
@@ -54,3 +55,30 @@ async def test_without_redis_the_store_decides(
         await second._sweep()
         assert second.leads
         await second._leave()
+
+
+async def test_a_keeper_that_is_cut_off_from_the_store_does_not_keep_the_lock_from_others(
+    postgres_database: str, redis_terms: RedisTerms, tmp_path: Path
+) -> None:
+    prefix = {"redis_prefix": redis_terms.prefix}
+    async with (
+        proxied(postgres_database) as (through, proxy),
+        redis_engine(through, redis_terms.url, **prefix) as far,
+        redis_engine(postgres_database, redis_terms.url, **prefix) as near,
+    ):
+        first, second = keeper_on(far, tmp_path), keeper_on(near, tmp_path)
+        await first._sweep()
+        await second._sweep()
+        assert [first.leads, second.leads] == [True, False]
+        await proxy.cut_off()
+        keepers = [asyncio.create_task(keeper.run()) for keeper in (first, second)]
+
+        async def second_leads() -> bool:
+            return second.leads
+
+        try:
+            await until(second_leads, "the one that reaches the store leads")
+        finally:
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
