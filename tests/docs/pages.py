@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +105,9 @@ def _environment() -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("REEL_")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     return {**own, "PATH": path, "COLUMNS": "120"}
+
+
+def free_port() -> str:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return str(found.getsockname()[1])

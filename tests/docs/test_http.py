@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-import socket
 from pathlib import Path
 
 import pytest
 
 from reelstate.services.keys import Scope
-from tests.docs.pages import ROOT, Terminals, blocks
+from tests.docs.pages import ROOT, Terminals, blocks, free_port
 
 GUIDE = "docs/guides/http.md"
 PORT = "8700"
@@ -41,9 +40,3 @@ def test_the_guide_names_every_scope() -> None:
 
     text = (ROOT / GUIDE).read_text()
     assert [scope for scope in Scope if f"| `{scope}` |" not in text] == []
-
-
-def free_port() -> str:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return str(found.getsockname()[1])

@@ -1,12 +1,13 @@
 """The programs and commands of the documentation are run as they stand, and do what the text says of them."""
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, Terminals, blocks, run
+from tests.docs.pages import ROOT, Terminals, blocks, free_port, run
 
 SHEET = "{'sheet': {'files': ['a.mp4-0.jpg', 'a.mp4-10.jpg', 'a.mp4-20.jpg',"
 
@@ -32,13 +33,16 @@ def test_run_twice_the_program_of_the_readme_makes_one_job(readme: Path) -> None
 
 
 def test_the_commands_of_the_readme_complete_a_job(readme: Path) -> None:
-    *_, up, commands = blocks("README.md", "sh")
+    *_, up, commands, asked = blocks("README.md", "sh")
+    port = free_port()
     with Terminals(readme) as terminals:
-        terminals.start(up)
+        terminals.start(f"{up.strip()} --port {port}")
         submitted = terminals.type(commands)
+        listed = terminals.type(asked.replace("8700", port)) if shutil.which("curl") else ""
     assert re.search(r"submitted job \d+ to thumbs", submitted)
     assert "completed  100 %  plan 1/1 grab 6/6 sheet 1/1" in submitted
     assert "healthy: every invariant holds" in submitted
+    assert not listed or [job["status"] for job in json.loads(listed)["items"]] == ["completed"]
 
 
 def test_every_command_that_the_readme_names_is_one(tmp_path: Path) -> None:
