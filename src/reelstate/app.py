@@ -224,7 +224,7 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
     from reelstate.remote.bells import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
     from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
 
-    server, holdings = _server(settings), Holdings({})
+    server, holdings = _server(settings), Holdings()
     connect = connecting(lambda: _server(settings), holdings)
     terms = terms_of(settings)
     if settings.poll == DEFAULTS.poll:

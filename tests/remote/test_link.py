@@ -1,6 +1,7 @@
 """A worker at the end of a bad line: answers are lost, the line is cut, permits end, and nothing is done twice."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 import reelstate as rs
 from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, WorkerRefused
-from reelstate.core.model import JobDetail
+from reelstate.core.model import Completion, JobDetail, LogLine, Progress, Verdict
 from reelstate.remote.files import HttpFiles
+from reelstate.remote.link import Holdings, HttpLink
 from reelstate.remote.server import KeyNotAccepted, Server, checked_server
 from reelstate.services.engine import Engine
 from tests.api.served import Served, served
@@ -127,6 +129,51 @@ async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_
         gates[0].set()
         detail = await engine.wait(job.id, timeout=30)
     await once_each(engine, detail)
+
+
+@pytest.fixture
+async def link(api: Served, line: Line) -> AsyncIterator[HttpLink]:
+    server = Server(line.url, await key_of(api, "far"))
+    yield HttpLink(server, Holdings())
+    await server.close()
+
+
+async def registered(link: HttpLink) -> int:
+    return await link.register("far", software="", hostname="", slots=99, capabilities=(), pipelines=["cut"])
+
+
+async def test_a_report_that_names_a_task_which_has_just_ended_renews_the_others(
+    engine: Engine, link: HttpLink
+) -> None:
+    worker = await registered(link)
+    job = await engine.submit("cut", {"parts": [0, 1]})
+    ended, other = (await link.claim(worker, 2)).tasks
+    words = LogLine(level="info", message="still here")
+    collected = [
+        Progress(key=ended.key, token=ended.token),
+        Progress(key=other.key, token=other.token, logs=(words,)),
+    ]
+    assert await link.complete([Completion(key=ended.key, token=ended.token)]) == [Verdict.OK]
+    assert (await link.report(worker, collected)).verdicts[1] is Verdict.OK
+    assert [line.message for line in (await engine.logs(job.id)).items] == ["still here"]
+
+
+async def test_the_permit_of_a_task_goes_with_the_task(engine: Engine, link: HttpLink) -> None:
+    worker = await registered(link)
+    await engine.submit("cut", {"parts": [0]})
+    claim = await link.claim(worker, 1)
+    assert len(link._permits) == 1
+    del claim
+    gc.collect()
+    assert len(link._permits) == 0
+
+
+async def test_large_checkpoints_go_in_several_requests(engine: Engine, link: HttpLink) -> None:
+    worker = await registered(link)
+    await engine.submit("cut", {"parts": list(range(99))})
+    tasks = (await link.claim(worker, 99)).tasks
+    said = [Progress(key=task.key, token=task.token, checkpoint="x" * 60_000) for task in tasks]
+    assert (await link.report(worker, said)).verdicts == [Verdict.OK] * 99
 
 
 async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: Line, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ async def test_a_run_that_was_fenced_off_gets_a_conflict_and_its_files_go(api: S
         await late.put(f"{prefix(old)}/b.mp4", b"old", old["permit"]),
         await late.ask("GET", f"/files/{prefix(new)}/a.mp4", old["permit"]),
         await late.ask("PUT", "/archive", old["permit"], content=b""),
+        await late.ask("GET", "/results?stage=main", old["permit"]),
     ]:
         assert (answer.status_code, kind(answer)) == (409, "lease-lost")
     assert await storage.get_bytes(f"{prefix(new)}/a.mp4") == b"new"

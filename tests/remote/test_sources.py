@@ -169,6 +169,18 @@ async def test_the_server_gives_a_source_in_parts_to_the_job_that_names_it(
     assert (await far.ask("GET", f"/files/{keys.source('0' * 64)}", task["permit"])).status_code == 404
 
 
+async def test_what_a_job_of_another_pipeline_calls_its_source_is_not_read_for_it(
+    api: Served, engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / "films" / "film.mp4"
+    path.write_bytes(b"only an admin may name a path")
+    await engine.submit("simple", {"source": str(path)})
+    far = await Far.of(api, "far", pipelines=["simple"])
+    (task,) = await far.claim()
+    answer = await far.ask("GET", "/source", task["permit"])
+    assert (answer.status_code, kind(answer)) == (404, "not-found")
+
+
 async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: Served, engine: Engine) -> None:
     job = await submitted(engine, "/films/film.mp4")
     uploaded = await submitted(engine, f"stored://{'1' * 64}")

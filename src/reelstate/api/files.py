@@ -106,7 +106,8 @@ async def source(
 ) -> Response:
     """The source of the task's job, where it lies on a path or in a bucket that the server may read."""
     await remotes.require_held(grant, fresh=False)
-    place = await remotes.source(grant.key.job_id)
+    # Who may name a source is asked of films alone: to the job of another pipeline the word means nothing.
+    place = await remotes.source(grant.key.job_id) if remotes.inspector.concerns(grant) else None
     if not isinstance(place, str) or isinstance(address := parse_address(place), WebAddress):
         raise NotFound("source", grant.key.job_id, hint="what lies in the web is fetched from there")
     opened = AsyncExitStack()

@@ -180,16 +180,17 @@ def _answer(verdicts: Sequence[Verdict], response: Response) -> VerdictAnswer:
     return VerdictAnswer(verdicts=list(verdicts))
 
 
-@router.get("/results")
+@router.get("/results", responses=problems(409))
 async def results(
-    engine: OnEngine,
+    remotes: InRemotes,
     grant: Granted,
     stage: Annotated[str, Query(max_length=255)],
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[str | None, Query(max_length=200)] = None,
 ) -> ResultsAnswer:
-    """What the parts of an earlier stage of the task's own job came to."""
-    page = await engine.results(grant.key.job_id, stage, limit=limit, after=after)
+    """What the parts of an earlier stage of the task's own job came to, told while the lease holds."""
+    await remotes.require_held(grant, fresh=False)
+    page = await remotes.engine.results(grant.key.job_id, stage, limit=limit, after=after)
     return ResultsAnswer(items=page.items, after=page.after)
 
 

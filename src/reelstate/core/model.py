@@ -88,7 +88,7 @@ class Submitted:
 class Permit:
     """What a worker far away shows with every word on a task: the newest that the server gave it."""
 
-    __slots__ = ("text",)
+    __slots__ = ("__weakref__", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text

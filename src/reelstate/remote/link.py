@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 from reelstate.core.errors import PermitExpired, PermitRefused, WorkerUnknown
 from reelstate.core.machine import WorkerStatus
@@ -46,11 +47,13 @@ from reelstate.remote.wire import (
 )
 from reelstate.worker.held import Lease
 from reelstate.worker.link import Connect, Link
+from reelstate.worker.permit import current_permit
 
 logger = logging.getLogger("reelstate.worker")
 
 LARGEST: Final = 4 * 1024 * 1024
 """Bytes of one report; what is more goes in several."""
+PERMIT_SIZE: Final = 1024
 T = TypeVar("T", Completion, Failure, Release)
 
 
@@ -58,7 +61,8 @@ T = TypeVar("T", Completion, Failure, Release)
 class Holdings:
     """What a worker holds, as its links know it: shared by that of its loop and that of its heartbeat."""
 
-    permits: dict[Lease, Permit]
+    permits: WeakValueDictionary[Lease, Permit] = field(default_factory=WeakValueDictionary)
+    """Each is there as long as anybody holds its task: a heartbeat that still names one that has just ended, too."""
     worker_id: int = 0
     unsure: bool = False
     """Whether a claim was sent whose answer has not come."""
@@ -122,7 +126,7 @@ class HttpLink:
 
             return await self._server.ask("/complete", told, VerdictAnswer, seconds=LONG_ANSWER)
 
-        return await self._delivered(items, send)
+        return await self._verdicts(items, send)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
         async def send(batch: Sequence[Failure]) -> VerdictAnswer:
@@ -131,7 +135,7 @@ class HttpLink:
 
             return await self._server.ask("/fail", told, VerdictAnswer)
 
-        return await self._delivered(items, send)
+        return await self._verdicts(items, send)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         async def send(batch: Sequence[Release]) -> VerdictAnswer:
@@ -140,11 +144,19 @@ class HttpLink:
 
             return await self._server.ask("/release", told, VerdictAnswer)
 
-        return await self._delivered(items, send)
+        return await self._verdicts(items, send)
 
-    async def results(self, job_id: int, stage: str, *, limit: int = 100, after: str | None = None) -> Page[Json]:
-        permit = next((each.text for (key, _), each in list(self._permits.items()) if key.job_id == job_id), "")
-        answer = await self._server.get("/results", ResultsAnswer, permit=permit, stage=stage, limit=limit, after=after)
+    async def results(
+        self,
+        job_id: int,  # noqa: ARG002 - the permit of the run that asks names it
+        stage: str,
+        *,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> Page[Json]:
+        permit = current_permit()
+        shown = "" if permit is None else permit.text
+        answer = await self._server.get("/results", ResultsAnswer, permit=shown, stage=stage, limit=limit, after=after)
         return Page(answer.items, answer.after)
 
     async def move_worker(
@@ -161,14 +173,6 @@ class HttpLink:
     def _permit(self, item: Progress | Completion | Failure | Release) -> str:
         permit = self._permits.get((item.key, item.token))
         return "" if permit is None else permit.text
-
-    async def _delivered(
-        self, items: Sequence[T], send: Callable[[Sequence[T]], Awaitable[VerdictAnswer]]
-    ) -> list[Verdict]:
-        verdicts = await self._verdicts(items, send)
-        for item in items:
-            self._permits.pop((item.key, item.token), None)
-        return verdicts
 
     async def _verdicts(
         self, items: Sequence[T], send: Callable[[Sequence[T]], Awaitable[VerdictAnswer]]
@@ -191,7 +195,8 @@ def _batches(items: Sequence[Progress]) -> Iterator[Sequence[Progress]]:
     batch: list[Progress] = []
     room = LARGEST
     for item in items:
-        size = len(ProgressItem.of(item, "").model_dump_json()) if item.logs or item.steps or item.states else 1024
+        is_silent = item == Progress(key=item.key, token=item.token)
+        size = PERMIT_SIZE + (0 if is_silent else len(ProgressItem.of(item, "").model_dump_json()))
         if batch and size > room:
             yield batch
             batch, room = [], LARGEST

@@ -13,6 +13,7 @@ from reelstate.core.outcome import Stopped
 from reelstate.core.step import kept
 from reelstate.worker.held import Held, refuse
 from reelstate.worker.link import Link
+from reelstate.worker.permit import carry
 from reelstate.worker.run import Results
 
 PAGE = 100
@@ -51,5 +52,6 @@ class LocalDesk:
         return asyncio.run_coroutine_threadsafe(self._page(stage, after), self._loop)
 
     async def _page(self, stage: str, after: str | None) -> Results:
+        carry(self._held.task.permit)
         page = await self._link.results(self._held.task.key.job_id, stage, limit=PAGE, after=after)
         return Results(page.items, page.after)
