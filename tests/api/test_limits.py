@@ -233,6 +233,19 @@ async def test_problems_are_told_in_one_form(api: Served) -> None:
         assert problem["hint"]
 
 
+async def test_a_problem_names_what_was_asked_for(api: Served) -> None:
+    nothing = await api.ask("ada", "GET", "/api/v1/job")
+    assert nothing.json()["detail"] == "there is nothing at /api/v1/job"
+    method = await api.ask("ada", "DELETE", JOBS)
+    assert method.json()["detail"] == f"DELETE is not open at {JOBS}"
+    broken = await api.ask("ada", "POST", JOBS, content=b"{pipeline", headers={"Content-Type": "application/json"})
+    assert (broken.status_code, broken.json()["field"]) == (422, "body")
+    assert "it is not JSON" in broken.json()["detail"]
+    assert "at character 1" in broken.json()["detail"]
+    remote = await api.ask("ada", "POST", "/api/worker/register", json={"protocol": 1})
+    assert "reel workers register" in remote.json()["hint"]
+
+
 async def test_an_error_nobody_thought_of_is_told_without_its_words(
     api: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -115,7 +115,12 @@ def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> N
         port = taken.getsockname()[1]
         ended = reel("serve", "--port", port)
         assert ended.code == 1
-        assert f"127.0.0.1:{port} can't be served on" in ended.words
+        assert f"127.0.0.1:{port} is taken by another program" in ended.words
+        chosen = reel("up", "--port", port)
+        assert chosen.code == 1
+        assert f"127.0.0.1:{port} is taken by another program" in chosen.words
+        told = reel("up", REEL_SERVE_PORT=str(port))
+        assert told.code == 1
     with closing(_at_the_usual_port()), closing(listening(Settings(), elsewhere=True)) as other:
         assert other.getsockname()[1] != Settings().serve_port
 
@@ -126,6 +131,41 @@ def _at_the_usual_port() -> socket.socket:
         return listening(Settings())
     except InvalidRequest:
         return socket.socket()
+
+
+def test_an_address_of_another_machine_is_told_as_that(reel: Reel) -> None:
+    ended = reel("serve", "--host", "192.0.2.1", "--port", "0", "--insecure")
+    assert ended.code == 1
+    assert "192.0.2.1 is no address of this machine" in ended.words
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--tls-cert", "none.crt", "--tls-key", "none.key"], "tls_cert: none.crt can't be read: No such file"),
+        (["--tls-cert", str(CERTIFICATE), "--tls-key", "none.key"], "tls_key: none.key can't be read: No such file"),
+        (["--tls-cert", "words.pem", "--tls-key", "words.pem"], "words.pem are no certificate and its key"),
+        (["--tls-cert", "words.pem"], "words.pem and the key in it are no certificate and its key"),
+        (["--tls-key", str(CERTIFICATE)], "there is a key, but no certificate"),
+    ],
+)
+def test_a_certificate_that_can_not_be_served_with_is_told_before_anything_is_done(
+    reel: Reel, options: list[str], words: str
+) -> None:
+    (reel.folder / "words.pem").write_text("not a certificate\n")
+    ended = reel("serve", "--port", "0", *options)
+    assert ended.code == 1
+    assert words in ended.words
+    assert "hint:" in ended.words
+    assert [path.name for path in reel.folder.iterdir()] == ["words.pem"]
+
+
+def test_a_first_key_that_can_not_be_kept_is_not_made(reel: Reel) -> None:
+    ended = reel("serve", "--port", "0", REEL_KEY_FILE=str(reel.folder / "none" / "admin.key"))
+    assert ended.code == 1
+    assert "admin.key can't be written: No such file or directory" in ended.words
+    assert "REEL_KEY_FILE" in ended.words
+    assert reel("keys", "--json").json == []
 
 
 def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:

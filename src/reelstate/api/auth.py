@@ -66,8 +66,9 @@ class Require:
     ) -> Principal:
         principal = await _principal(request, context, sent, session)
         if not principal.may(self.scope):
+            command = "reel workers register" if self.scope is Scope.WORKER else "reel keys create"
             raise ScopeMissing(
-                f"the key has no scope {self.scope}", hint="ask an admin for a key with it: `reel keys create`"
+                f"the key has no scope {self.scope}", hint=f"ask an admin for a key with it: `{command}`"
             )
         return principal
 

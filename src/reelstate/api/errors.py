@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from reelstate.core import errors
-from reelstate.core.errors import ReelstateError
+from reelstate.core.errors import InvalidRequest, ReelstateError
 
 PROBLEM: Final = "application/problem+json"
 TYPE: Final = "urn:reelstate:error:"
@@ -58,6 +58,8 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
 TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
 """As RFC 9110 has them; Python learned these words with 3.13."""
 STATUS_TYPES: Final = {404: "no-route", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
+SHOWN: Final = 200
+"""Characters of an address that are told again."""
 HIDDEN: Final = 500
 """From this status on, what happened is ours to read, in the log; the caller is told what kind of thing it was."""
 
@@ -129,6 +131,9 @@ async def _on_validation(_: Request, error: Exception) -> JSONResponse:
     """The first of what is wrong; the value itself is not repeated, it may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it is registered for
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        place = f"{first['ctx']['error']} at character {first['loc'][-1]}"
+        return response_of(InvalidRequest("body", f"it is not JSON: {place}", hint='quote names and words with "…"'))
     field = _path(first["loc"])
     hint = "see /docs for what may be sent" if first["type"] != "extra_forbidden" else "leave it out, or check the name"
     return _response(
@@ -143,12 +148,17 @@ async def _on_validation(_: Request, error: Exception) -> JSONResponse:
     )
 
 
-async def _on_http(_: Request, error: Exception) -> JSONResponse:
+async def _on_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
     status = error.status_code
     name = STATUS_TYPES.get(status, _dashed(http.HTTPStatus(status).phrase.title().replace(" ", "")))
     hint = "see /docs for what there is" if status in {404, 405} else None
-    problem = Problem(type=TYPE + name, title=_title(status), status=status, detail=str(error.detail), hint=hint)
+    detail = str(error.detail)
+    if status == http.HTTPStatus.NOT_FOUND:
+        detail = f"there is nothing at {request.url.path[:SHOWN]}"
+    elif status == http.HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"{request.method} is not open at {request.url.path[:SHOWN]}"
+    problem = Problem(type=TYPE + name, title=_title(status), status=status, detail=detail, hint=hint)
     return _response(problem, error.headers)
 
 

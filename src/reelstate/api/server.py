@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import logging
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -15,7 +18,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from reelstate.api.context import Context
-from reelstate.config import DEFAULTS, Settings
+from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest
 
 logger = logging.getLogger("reelstate.server")
@@ -96,7 +99,7 @@ class Server(uvicorn.Server):
 def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = False) -> socket.socket:
     """A socket at the address to serve on; keys do not travel in the clear between machines unless told to.
 
-    With `elsewhere`, a port that nobody chose and that is taken gives way to a free one.
+    With `elsewhere`, a port that is taken gives way to a free one.
     """
     host, port = settings.serve_host, settings.serve_port
     if not (is_loopback(host) or settings.tls_cert or insecure):
@@ -105,14 +108,48 @@ def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = F
             f"{host} can be reached from other machines, and without TLS keys could be read on the way",
             hint="name --tls-cert and --tls-key, serve on 127.0.0.1 behind a proxy, or say --insecure",
         )
+    _require_certificate(settings)
     try:
         return _bound(host, port)
-    except (OSError, OverflowError) as error:
-        if elsewhere and port == DEFAULTS.serve_port:
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE and elsewhere:
             return _bound(host, 0)
+        raise _not_served(host, port, error) from None
+
+
+def _not_served(host: str, port: int, error: OSError) -> InvalidRequest:
+    match error.errno:
+        case errno.EADDRINUSE:
+            words = f"{host}:{port} is taken by another program"
+            return InvalidRequest("port", words, hint="choose another with --port or REEL_SERVE_PORT")
+        case errno.EACCES:
+            words, hint = f"{port} is not open to this user", "choose one above 1023 with --port or REEL_SERVE_PORT"
+            return InvalidRequest("port", words, hint=hint)
+    words = f"{host} is no address of this machine: {error.strerror or error}"
+    return InvalidRequest("host", words, hint="127.0.0.1 serves this machine, 0.0.0.0 all who can reach it")
+
+
+def _require_certificate(settings: Settings) -> None:
+    """Refuse a certificate that can't be served with, before anybody is told that it is."""
+    certificate, key = settings.tls_cert, settings.tls_key
+    if key and not certificate:
         raise InvalidRequest(
-            "port", f"{host}:{port} can't be served on: {error}", hint="choose another with --port or REEL_SERVE_PORT"
-        ) from None
+            "tls_cert", "there is a key, but no certificate", hint="name both, --tls-cert and --tls-key"
+        )
+    if not certificate:
+        return
+    for field, path in (("tls_cert", certificate), ("tls_key", key)):
+        try:
+            Path(path or certificate).read_bytes()
+        except OSError as error:
+            words = f"{path or certificate} can't be read: {error.strerror}"
+            raise InvalidRequest(field, words, hint="name a PEM file that this user may read") from None
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key or None, password="")
+    except (ssl.SSLError, ValueError):
+        words = f"{certificate} and {key or 'the key in it'} are no certificate and its key"
+        hint = "both are PEM files, without a password; one file may hold both"
+        raise InvalidRequest("tls_cert", words, hint=hint) from None
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -17,6 +17,7 @@ from reelstate.cli.application import pipelines_of
 from reelstate.cli.process import say, stopping_signals, waiting_for
 from reelstate.cli.session import operator
 from reelstate.config import Settings
+from reelstate.core.errors import InvalidRequest
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from reelstate.stores.sqlite.address import database_path
@@ -42,9 +43,11 @@ async def serve_alone(settings: Settings, *, insecure: bool, keeper: bool = True
 
 
 @asynccontextmanager
-async def serving_beside(engine: Engine, settings: Settings, *, insecure: bool) -> AsyncIterator[None]:
+async def serving_beside(engine: Engine, settings: Settings, *, insecure: bool, elsewhere: bool) -> AsyncIterator[None]:
     """Serve while something else goes on."""
-    with closing(listening(settings, insecure=insecure, elsewhere=True)) as made:
+    with closing(listening(settings, insecure=insecure, elsewhere=elsewhere)) as made:
+        if (port := made.getsockname()[1]) != settings.serve_port != 0:
+            say(f"port {settings.serve_port} is taken by another program, so it is {port}; REEL_SERVE_PORT chooses one")
         server = await serving(engine, settings, made)
         running = asyncio.create_task(server.serve([made]))
         try:
@@ -73,6 +76,7 @@ async def _admin_key(engine: Engine, settings: Settings) -> str | None:
         if not is_loopback(settings.serve_host):
             say("there is no key yet; make one with `reel keys create`")
             return None
+        _write_secret(path, "")  # a key whose place can't be written to is not made
         made = await keys.create("first admin", scopes=[Scope.ADMIN], actor=operator())
         _write_secret(path, made.text)
         say(f"made an admin key; it is in {path}")
@@ -95,8 +99,12 @@ def key_in_file(settings: Settings) -> str | None:
 
 def _write_secret(path: Path, text: str) -> None:
     """For nobody but this user, from the first moment on."""
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        words = f"{path} can't be written: {error.strerror}"
+        raise InvalidRequest("key_file", words, hint="name another place with REEL_KEY_FILE") from None
     with os.fdopen(descriptor, "w") as file:
         file.write(text + "\n")
 

@@ -71,17 +71,18 @@ def up(
     )
     set_up_logging(settings)
     pipelines_of(settings)  # a mistake in it is told here, once, and not by every worker
-    asyncio.run(_house(settings, workers, serve=serve, insecure=insecure))
+    chosen = port is not None or variable("serve_port") in os.environ
+    asyncio.run(_house(settings, workers, serve=serve, insecure=insecure, elsewhere=not chosen))
 
 
-async def _house(settings: Settings, workers: int, *, serve: bool, insecure: bool) -> None:
+async def _house(settings: Settings, workers: int, *, serve: bool, insecure: bool, elsewhere: bool) -> None:
     supervisor = _Supervisor(settings, workers)
     if not serve:
         await supervisor.run()
         return
     from reelstate.cli.serving import serving_beside  # noqa: PLC0415 - what serves is slow to load
 
-    await supervisor.run(lambda engine: serving_beside(engine, settings, insecure=insecure))
+    await supervisor.run(lambda engine: serving_beside(engine, settings, insecure=insecure, elsewhere=elsewhere))
 
 
 class _Supervisor:

@@ -162,7 +162,7 @@ class Server:
                 await _checked(response)
                 return response
 
-        answer: httpx.Response = await self.patiently(f"no answer from {self.url}", call)
+        answer: httpx.Response = await self.patiently("no answer", call)
         return answer
 
 

@@ -140,7 +140,7 @@ class Keys:
         async def flow(transaction: Transaction) -> MadeKey:
             found = await transaction.run("keys_rotate", id=key_id, overlap=overlap, actor=actor)
             if not found:
-                raise NotFound("key", key_id, hint="`reel keys` lists them; only one in force can be rotated")
+                raise NotFound("key in force", key_id, hint="`reel keys` lists them with when they ended")
             ((name, user_id, scopes),) = found
             draft = _Draft(kind=Kind.KEY, name=name, user_id=user_id, scopes=scopes, actor=actor, lifetime=lifetime)
             return await self._make(transaction, draft)
@@ -166,7 +166,8 @@ class Keys:
         known = await self._known(match[1])
         right = hmac.compare_digest(known.digest if known else _NOBODY, self._digest(match[2]))
         if known is None or not right or known.key.kind is not kind:
-            raise KeyRefused("the key is not in force", hint="ask an admin for one: `reel keys create`")
+            hint = "ask an admin for one: `reel keys create`, for a worker `reel workers register`"
+            raise KeyRefused("the key is not in force", hint=hint)
         return known.key
 
     async def in_force(self, key_id: str, *, fresh: bool = False) -> bool:
@@ -201,7 +202,10 @@ class Keys:
 
         session = await self._store.write(flow)
         if session is None:
-            raise KeyRefused("the code is not good any more", hint="it is good once, for ten minutes; get a new one")
+            raise KeyRefused(
+                "the code is not good any more",
+                hint="it is good once, for ten minutes; a server that starts prints one",
+            )
         return session
 
     async def open_session(self, key: Key) -> MadeKey:
