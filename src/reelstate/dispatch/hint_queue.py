@@ -3,6 +3,7 @@
 state    epoch: the mark of a mirror that is filled; without it nothing else counts
          horizon: the last place that is mirrored, where the store has more ready tasks than are kept here
 lanes    number of a lane -> pipeline, needs, prefers
+filling  there while somebody fills the mirror, so that a whole fleet does not
 places   task -> where its hint is
 lane:…   the hints of a lane; those of suspects under its negative number
 """
@@ -29,6 +30,14 @@ redis.call('HSET', KEYS[1], 'horizon', ARGV[1])
 if old ~= '' and old ~= ARGV[1] then redis.call('HDEL', KEYS[1], 'epoch') end
 return 1
 """
+FILL = """
+if redis.call('HEXISTS', KEYS[1], 'epoch') == 1 and redis.call('HLEN', KEYS[2]) * 2 >= tonumber(ARGV[1]) then
+    return 0
+end
+return redis.call('SET', KEYS[3], '1', 'NX', 'PX', ARGV[2]) and 1 or 0
+"""
+FILL_MILLISECONDS = 5000
+"""After which another may fill the mirror: whoever began may be dead."""
 BATCH = 500
 """Tasks in one call; several calls go out together."""
 HANDED_MILLISECONDS = 5000
@@ -64,7 +73,7 @@ class HintQueue(abc.ABC):
         self._link = link
         self._lanes = link.key(self.kind, "lanes")
         self._places, self._handed = link.key(self.kind, "places"), link.key(self.kind, "handed")
-        self._state = link.key(self.kind, "state")
+        self._state, self._filling = link.key(self.kind, "state"), link.key(self.kind, "filling")
         self._prefix = link.key(self.kind, "lane", "")
 
     async def add(self, waiting: Sequence[Waiting], *, announce: tuple[str, str] | None = None) -> int:
@@ -133,13 +142,23 @@ class HintQueue(abc.ABC):
         """Say that the mirror is filled."""
         await self._link.do(lambda client: client.hsetnx(self._state, "epoch", secrets.token_hex(8)))
 
+    async def may_fill(self, most: int) -> bool:
+        """Whether the mirror lacks its mark or is not even half full, and nobody else is at it."""
+        keys = [self._state, self._places, self._filling]
+        arguments = [str(most), str(FILL_MILLISECONDS)]
+        return bool(await self._link.do(lambda client: client.eval(FILL, len(keys), *keys, *arguments)))
+
+    async def filled(self) -> None:
+        """Let others fill it from now on."""
+        await self._link.do(lambda client: client.delete(self._filling))
+
     async def lanes(self) -> dict[int, Lane]:
         written = await self._link.do(lambda client: client.hgetall(self._lanes))
         return {int(number): _read(text) for number, text in written.items()}
 
     async def clear(self) -> None:
         """Forget everything; whoever asks next is told to look into the store."""
-        keys = [self._state, self._places, self._handed]
+        keys = [self._state, self._filling, self._places, self._handed]
         keys += [key for number in await self.lanes() for key in self._keys_of(number)]
         await self._link.do(lambda client: client.delete(*keys, self._lanes))
 

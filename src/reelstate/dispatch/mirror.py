@@ -39,7 +39,15 @@ class Mirror:
                 await self.reconcile(source, announce)
         return added
 
-    async def reconcile(self, source: Source, announce: tuple[str, str]) -> None:
+    async def fill(self, source: Source, announce: tuple[str, str]) -> int:
+        """Reconcile where the mirror has run low or was lost, unless another process does just that."""
+        if not await self._queue.may_fill(self._most):
+            return 0
+        added = await self.reconcile(source, announce)
+        await self._queue.filled()
+        return added
+
+    async def reconcile(self, source: Source, announce: tuple[str, str]) -> int:
         """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.
 
         Redis is read first: what is offered from then on stays, whatever the store said.
@@ -59,6 +67,7 @@ class Mirror:
         removed = len(before.placed - wanted)
         if added or removed:
             logger.info("hints in Redis: %d added, %d removed, %d in all", added, removed, len(waiting))
+        return added
 
     async def _add(self, missing: list[Waiting], announce: tuple[str, str]) -> int:
         return await self._queue.add(missing, announce=announce) if missing else 0

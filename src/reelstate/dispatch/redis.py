@@ -79,7 +79,7 @@ class RedisDispatch(Dispatch):
         self._plenty: set[Asking | None] = set()
         self._jobs: set[int] = set()
         self._known: list[Waiting] = []
-        self._whole = False
+        self._whole = self._thin = False
         self._offered = asyncio.Event()
         self._changed: set[int] = set()
         self._news = asyncio.Event()
@@ -154,10 +154,10 @@ class RedisDispatch(Dispatch):
             self._lanes, self._epoch = await self.queue.lanes(), taken.epoch
             taken = await self.queue.take(self._served(asking), count)
         if not taken.epoch:
-            self._reconcile_soon()
+            self._fill_soon()
             return LOOK
         if taken.cut and len(taken.hints) < count:
-            self._reconcile_soon()
+            self._fill_soon()
         look = taken.suspects or (taken.cut and len(taken.hints) < count)
         return Hints(taken.hints, look=look or (not taken.hints and self._looks(asking)))
 
@@ -200,10 +200,15 @@ class RedisDispatch(Dispatch):
         if self._source is None or not self.link.breaker.closed:
             return
         try:
-            await self._mirror.reconcile(self._source, (self._bells.channel, self._bells.words([Bell.WORK])))
+            await self._mirror.reconcile(self._source, self._announce)
         except RedisUnavailable as error:
             await self._not_written(error)
         self._doorbell.ring(Bell.WORK)
+
+    @property
+    def _announce(self) -> tuple[str, str]:
+        """What tells the others of new hints."""
+        return self._bells.channel, self._bells.words([Bell.WORK])
 
     def health(self) -> DispatchHealth:
         kind = "redis" if self._use.strict else "hybrid"
@@ -237,6 +242,10 @@ class RedisDispatch(Dispatch):
         self._looked[asking] = now + self._use.look_every * random.uniform(0.8, 1.2)
         return True
 
+    def _fill_soon(self) -> None:
+        self._thin = True
+        self._offered.set()
+
     def _reconcile_soon(self) -> None:
         self._whole = True
         self._offered.set()
@@ -264,13 +273,14 @@ class RedisDispatch(Dispatch):
             jobs, self._jobs = self._jobs, set()
             known, self._known = self._known, []
             whole, self._whole = self._whole, False
+            thin, self._thin = self._thin, False
             try:
                 if whole:
                     await self.reconcile()
+                elif thin and self._source is not None and await self._mirror.fill(self._source, self._announce):
+                    self._doorbell.ring(Bell.WORK)
                 if (jobs or known) and self._source is not None:
-                    await self._mirror.offer(
-                        self._source, jobs, known, (self._bells.channel, self._bells.words([Bell.WORK]))
-                    )
+                    await self._mirror.offer(self._source, jobs, known, self._announce)
             except RedisUnavailable as error:
                 await self._not_written(error)
             except StoreError as error:
