@@ -2,14 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 
 from reelstate.core.model import TaskKey
 from reelstate.dispatch import hint_queue
 from reelstate.dispatch.hint_queue import HintQueue, key_of, member, score
-from reelstate.dispatch.hints import Hint, Lane, Waiting
+from reelstate.dispatch.hints import Hint, Lane, Message, Source, Waiting
+from reelstate.dispatch.mirror import Mirror
 from reelstate.dispatch.redis import QUEUES
 from reelstate.redis_link import RedisLink, RedisTerms, redis_at
 
@@ -212,3 +213,19 @@ def test_keys_survive_as_members_and_scores_fit_a_double() -> None:
     assert key_of(member(largest)) == largest
     last = int(score(Waiting(largest, 0, 1, OURS)))
     assert float(last) == last < 2**53
+
+
+async def test_what_is_offered_again_while_the_mirror_is_compared_stays(queue: HintQueue) -> None:
+    task = waiting(1)
+    await queue.add([task])
+    assert await taken(queue) == [task.key]
+
+    async def ready(job_ids: Collection[int] | None, limit: int) -> list[Waiting]:
+        await queue.add([task])  # its worker gives it back when the store has just said that it is claimed
+        return []
+
+    async def messages(job_ids: Collection[int]) -> list[Message]:
+        return []
+
+    await Mirror(queue, 10).reconcile(Source(ready, messages), ("nobody", ""))
+    assert await taken(queue) == [task.key]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of
+from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of, member
 from reelstate.dispatch.hints import Hint
 from reelstate.redis_link import Client
+
+NO_PLACE = "none"
+"""The ticket of a hint whose place is not known any more."""
 
 
 class SortedQueue(HintQueue):
@@ -17,17 +20,17 @@ class SortedQueue(HintQueue):
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline() as pipe:
-                pipe.hkeys(self._places)
+                pipe.hgetall(self._places)
                 pipe.zrange(self._handed, 0, -1)
                 for number in numbers:
                     pipe.zrange(f"{self._prefix}{number}", 0, -1)
                 return await pipe.execute()
 
-        placed, handed, *lanes = await self._link.do(call)
-        hints = [Hint(key_of(member), 0, member) for member in handed]
+        places, handed, *lanes = await self._link.do(call)
+        hints = [Hint(key_of(each), 0, places.get(each, NO_PLACE)) for each in handed]
         for number, members in zip(numbers, lanes, strict=True):
-            hints += [Hint(key_of(member), number, member) for member in members]
-        return Contents(hints, set(map(key_of, placed)))
+            hints += [Hint(key_of(each), number, places.get(each, NO_PLACE)) for each in members]
+        return Contents(hints, set(map(key_of, places)))
 
     async def _in_order(self, hints: list[Hint]) -> list[Hint]:
         lanes = sorted({hint.lane for hint in hints})
@@ -39,8 +42,8 @@ class SortedQueue(HintQueue):
                 return await pipe.execute()
 
         pages = await self._link.do(call) if lanes else []
-        scores = {(lane, member): each for lane, page in zip(lanes, pages, strict=True) for member, each in page}
-        return sorted(hints, key=lambda hint: (scores.get((hint.lane, hint.ticket), 0.0), hint.ticket))
+        scores = {(lane, text): each for lane, page in zip(lanes, pages, strict=True) for text, each in page}
+        return sorted(hints, key=lambda hint: (scores.get((hint.lane, member(hint.key)), 0.0), hint.key))
 
     def _keys_of(self, lane: int) -> list[str]:
         return [f"{self._prefix}{lane}"]

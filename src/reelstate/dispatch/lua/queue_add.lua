@@ -1,4 +1,5 @@
 -- KEYS: state, places, handed. ARGV: what the keys of lanes begin with, then member, lane, score and level of each task.
+-- A place ends with a number, so that one that was given anew is not taken for the one before.
 -- What comes after the horizon is left to the database, which has more of it than is kept here.
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local added = 0
@@ -7,7 +8,8 @@ for i = 2, #ARGV, 4 do
     if horizon == '' or score .. member <= horizon then
         local old = redis.call('HGET', KEYS[2], member)
         if old then redis.call('ZREM', ARGV[1] .. string.match(old, '^%S+'), member) end
-        redis.call('HSET', KEYS[2], member, lane .. ' ' .. score)
+        local number = redis.call('HINCRBY', KEYS[1], 'added', 1)
+        redis.call('HSET', KEYS[2], member, lane .. ' ' .. score .. ' ' .. number)
         redis.call('ZREM', KEYS[3], member)
         redis.call('ZADD', ARGV[1] .. lane, score, member)
         added = added + 1

@@ -11,7 +11,7 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT
     local place = redis.call('HGET', KEYS[2], member)
     redis.call('ZREM', KEYS[3], member)
     if place then
-        local lane, score = string.match(place, '^(%S+) (%S+)$')
+        local lane, score = string.match(place, '^(%S+) (%S+)')
         redis.call('ZADD', ARGV[1] .. lane, score, member)
     end
 end
