@@ -12,7 +12,7 @@ from tests.media.films import RATE, film
 from tests.remote.line import Line
 from tests.remote.outpost import ENCODE, FILMS, PATIENCE, Outpost
 
-SECONDS = 4
+SECONDS = 3
 
 
 @pytest.fixture(scope="session")
