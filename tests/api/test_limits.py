@@ -123,7 +123,8 @@ def test_depth_is_counted_outside_of_strings(value: Json) -> None:
 
 
 def test_what_is_no_json_takes_no_time_to_refuse() -> None:
-    for content in (b"[" * MIB, b"]" * MIB, b"[]" * (MIB // 2), b'{"' * (MIB // 2), b'"' + b"\\" * MIB):
+    endless = b"[" * 33 + b'"' + b'\\"' * 40_000  # each of the quotes might begin a string, and none ends
+    for content in (b"[" * MIB, b"]" * MIB, b"[]" * (MIB // 2), b'{"' * (MIB // 2), b'"' + b"\\" * MIB, endless):
         began = time.process_time()
         too_deep(content)
         assert time.process_time() - began < 2
@@ -152,6 +153,30 @@ async def test_a_slow_body_is_not_waited_for(engine: Engine, database_url: str) 
         assert b"408" in answer.split(b"\r\n")[0]
         assert b"application/problem+json" in answer
         assert time.monotonic() - began < 15
+
+
+async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
+    api: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "reelstate.access")
+    host, port = api.url.removeprefix("http://").split(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    writer.write(head(api, "Content-Length: 1000") + b"{")
+    await writer.drain()
+    writer.close()
+    async with asyncio.timeout(PATIENCE):
+        while not any(record.name == "reelstate.access" for record in caplog.records):
+            await asyncio.sleep(0.01)
+    assert [record.levelname for record in caplog.records if record.name != "reelstate.access"] == []
+    assert f"POST {JOBS} 408" in caplog.text
+
+
+@pytest.mark.parametrize("path", [JOBS, f"{JOBS}/1/cancel", "/api/worker/register", "/api/worker/complete"])
+async def test_of_strangers_no_body_is_read(api: Served, path: str) -> None:
+    for key in ("", "Authorization: Bearer reel_guess\r\n"):
+        start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{key}Content-Type: application/json\r\nContent-Length: 100000\r\n"
+        answer = await raw(api, f"{start}Connection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 401")
 
 
 async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:

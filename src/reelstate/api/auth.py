@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
-from reelstate.api.context import Context, InContext
+from reelstate.api.context import Context, InContext, context_of
 from reelstate.core.errors import KeyRefused, ScopeMissing, TooManyRequests
 from reelstate.core.machine import Actor
 from reelstate.services.keys import Key, Kind, Scope
@@ -92,18 +92,29 @@ async def maybe_principal(
 MaybePrincipal = Annotated[Principal | None, Depends(maybe_principal)]
 
 
+async def require_key(request: Request) -> None:
+    """Refuse whoever has no key in force; what it is good for, and how often, is asked later."""
+    await _authenticated(request, context_of(request), await bearer(request), await cookie(request))
+
+
 async def _principal(
     request: Request, context: Context, sent: HTTPAuthorizationCredentials | None, session: str | None
 ) -> Principal:
-    try:
-        key = await _key(request, context, sent, session)
-    except KeyRefused:
-        context.per_address.spill(address_of(request), FINE)
-        raise
+    key = await _authenticated(request, context, sent, session)
     wait = context.per_key.take(key.parent or key.id)
     if wait:
         raise TooManyRequests("this key asks too often", retry_after=wait)
     return Principal(key.id, key.name, key.user_id, key.scopes)
+
+
+async def _authenticated(
+    request: Request, context: Context, sent: HTTPAuthorizationCredentials | None, session: str | None
+) -> Key:
+    try:
+        return await _key(request, context, sent, session)
+    except KeyRefused:
+        context.per_address.spill(address_of(request), FINE)
+        raise
 
 
 async def _key(
