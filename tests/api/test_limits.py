@@ -17,6 +17,7 @@ from reelstate.core.errors import StoreUnavailable
 from reelstate.core.model import Json
 from reelstate.services.engine import Engine
 from tests.api.served import NOBODY, Served, served
+from tests.worker.crew import until
 
 JOBS = "/api/v1/jobs"
 MIB = 1024 * 1024
@@ -164,9 +165,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
     writer.write(head(api, "Content-Length: 1000") + b"{")
     await writer.drain()
     writer.close()
-    async with asyncio.timeout(PATIENCE):
-        while not any(record.name == "reelstate.access" for record in caplog.records):
-            await asyncio.sleep(0.01)
+    await until(lambda: any(record.name == "reelstate.access" for record in caplog.records), PATIENCE)
     assert [record.levelname for record in caplog.records if record.name != "reelstate.access"] == []
     assert f"POST {JOBS} 408" in caplog.text
 

@@ -25,31 +25,47 @@ logger = logging.getLogger("reelstate.server")
 BACKLOG: Final = 2048
 LOOK_EVERY: Final = 15.0
 """Seconds. A connection that was quiet at two looks has had no request for so long, and is closed."""
+STUCK_LOOKS: Final = 4
+"""Looks at which a client has taken nothing of its answer, until it is given up; one is enough after the last word."""
 
 ABORT: Final = "abort"
 """In the state of a request: cuts its connection, whatever is still to be sent."""
 
 
 class PatientProtocol(H11Protocol):
-    """Closes connections whose request does not arrive: uvicorn itself waits for it for ever."""
+    """Closes connections whose request does not arrive or whose answer is not taken: uvicorn itself waits for ever."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
+        self._pauses = self._stuck = 0
         self._look_later()
 
-    def _look_later(self) -> None:
-        self.loop.call_later(LOOK_EVERY, self._look, self.cycle)
+    def pause_writing(self) -> None:
+        self._pauses += 1
+        super().pause_writing()
 
-    def _look(self, before: object) -> None:
-        if self.transport.is_closing():
-            self.transport.abort()  # what has not been taken since the last look will not be
-            return
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is before and (cycle is None or cycle.response_complete):
+    @property
+    def _untaken(self) -> tuple[int, int]:
+        """Changes whenever the client takes something; bytes that wait for it, and how often they came to be many."""
+        return self.transport.get_write_buffer_size(), self._pauses
+
+    def _look_later(self) -> None:
+        self.loop.call_later(LOOK_EVERY, self._look, self.cycle, self._untaken)
+
+    def _look(self, before: object, untaken: tuple[int, int]) -> None:
+        waiting, closing = self._untaken[0], self.transport.is_closing()
+        self._stuck = self._stuck + 1 if waiting and self._untaken == untaken else 0
+        if self._stuck >= (1 if closing else STUCK_LOOKS):
+            self.transport.abort()
+        elif not closing and not waiting and self.cycle is before and _is_quiet(self.cycle):
             self.transport.close()
-        else:
+        elif waiting or not closing:
             self._look_later()
+
+
+def _is_quiet(cycle: RequestResponseCycle | None) -> bool:
+    return cycle is None or cycle.response_complete
 
 
 class Server(uvicorn.Server):

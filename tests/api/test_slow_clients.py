@@ -1,0 +1,75 @@
+"""Clients that take their answers slowly get all of them; those that take nothing are not waited for."""
+
+import asyncio
+import json
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from reelstate.api import server
+from reelstate.api.ranges import BLOCK
+from tests.api.films import VIDEOS, Films
+from tests.worker.crew import until
+
+SMALL = 8192
+FILE = bytes(range(256)) * (3 * BLOCK // 256)
+PATIENCE = 30
+
+
+@pytest.fixture
+def dialect() -> str:
+    return "sqlite"
+
+
+async def asked(films: Films, path: str, *lines: str) -> socket.socket:
+    """A connection on which something was asked for, with little room on the way."""
+    for listening in films.api.server.servers[0].sockets:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+    made.setblocking(False)
+    loop, parts = asyncio.get_running_loop(), urlsplit(films.api.url)
+    await loop.sock_connect(made, (parts.hostname, parts.port))
+    authorization = f"Authorization: {films.api.headers('ada')['Authorization']}"
+    head = [f"GET {path} HTTP/1.1", "Host: x", authorization, *lines, "", ""]
+    await loop.sock_sendall(made, "\r\n".join(head).encode())
+    return made
+
+
+async def read(connection: socket.socket, pause: float) -> bytes:
+    """All that comes until the other side closes."""
+    came = b""
+    async with asyncio.timeout(PATIENCE):
+        while data := await asyncio.get_running_loop().sock_recv(connection, SMALL):
+            came += data
+            await asyncio.sleep(pause)
+    return came
+
+
+@pytest.mark.parametrize("lines", [("Connection: close",), ()], ids=["once", "kept"])
+async def test_who_reads_slowly_gets_the_whole_answer(
+    films: Films, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(server, "LOOK_EVERY", 0.1)
+    films.api.server.config.timeout_keep_alive = 0
+    spec = {"source": "https://example.com/film.mov", "note": "x" * 200_000}
+    jobs = [await films.api.submit(pipeline="transcode", spec=spec) for _ in range(6)]
+    with await asked(films, "/api/v1/jobs", *lines) as connection:
+        came = await read(connection, pause=0.002)
+    page = json.loads(came.partition(b"\r\n\r\n")[2])
+    assert [job["id"] for job in page["items"]] == jobs[::-1]
+
+
+async def test_who_takes_nothing_of_a_file_is_given_up(films: Films, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert server.LOOK_EVERY * server.STUCK_LOOKS <= 60
+    monkeypatch.setattr(server, "LOOK_EVERY", 0.05)
+    video_id, job_id = await films.make("ada")
+    key = f"versions/{job_id}/encode/0/1/720p.mp4"
+    await films.storage.put_bytes(key, FILE)
+    with await asked(films, f"{VIDEOS}/{video_id}/files/{key}") as connection:
+        begun = await asyncio.get_running_loop().sock_recv(connection, SMALL)
+        await until(lambda: not films.api.server.server_state.connections, PATIENCE)
+        rest = await read(connection, pause=0)
+    assert begun.startswith(b"HTTP/1.1 200")
+    assert len(begun) + len(rest) < len(FILE)
