@@ -142,6 +142,21 @@ async def test_a_key_that_makes_no_sense_is_not_made(database_url: str) -> None:
         assert await keys.all() == []
 
 
+async def test_sessions_that_ended_long_ago_are_not_kept(database_url: str) -> None:
+    clock = FakeClock()
+    async with engine_at(database_url, clock) as engine:
+        keys = Keys(engine.store, cache_seconds=0)
+        made = await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
+        session = await keys.open_session(made.key)
+        await keys.authenticate(session.text, Kind.SESSION)
+        days = 2 * 86_400
+        clock.advance(days)
+        await keys.open_session(made.key)
+        clock.advance(-days)
+        with pytest.raises(KeyRefused):
+            await keys.authenticate(session.text, Kind.SESSION)
+
+
 async def test_the_use_of_a_key_is_noted_about_once_a_minute(database_url: str) -> None:
     clock = FakeClock()
     async with engine_at(database_url, clock) as engine:

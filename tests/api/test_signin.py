@@ -43,3 +43,14 @@ async def test_a_key_that_is_none_opens_no_session(api: Served) -> None:
     async with browser(api) as page:
         answer = await page.post("/signin", json={"key": api.keys["ada"].text[:-1]})
         assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+
+
+async def test_signing_out_ends_the_session_and_not_a_key_that_is_sent_along(api: Served) -> None:
+    async with browser(api) as page:
+        await page.post("/signin", json={"key": api.keys["ada"].text})
+        session = page.cookies["reelstate_session"]
+        assert (await page.post("/signout", headers=api.headers("ada"))).status_code == 204
+        assert (await page.get(JOBS, headers={"Cookie": f"reelstate_session={session}"})).status_code == 401
+        strange = {**api.headers("ada"), "Cookie": "reelstate_session=x"}
+        assert (await page.post("/signout", headers=strange)).status_code == 204
+    assert (await api.ask("ada", "GET", JOBS)).status_code == 200

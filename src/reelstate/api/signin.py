@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict
 
-from reelstate.api.auth import COOKIE, FINE, MaybePrincipal, address_of
+from reelstate.api.auth import COOKIE, FINE, MaybePrincipal, address_of, cookie
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext
 from reelstate.api.errors import problems
 from reelstate.core.errors import KeyRefused
-from reelstate.services.keys import SESSION_LIFETIME, MadeKey
+from reelstate.services.keys import SESSION_LIFETIME, Kind, MadeKey
 
 HOME: Final = "/docs"
 """Where somebody who has signed in is sent."""
@@ -60,10 +61,11 @@ async def sign_in(request: Request, context: InContext, body: SignIn, response: 
 
 
 @router.post("/signout", status_code=204)
-async def sign_out(context: InContext, principal: MaybePrincipal, request: Request) -> Response:
-    """End the session."""
-    if principal is not None and COOKIE in request.cookies:
-        await context.keys.close_session(principal.key_id)
+async def sign_out(context: InContext, _: MaybePrincipal, session: Annotated[str | None, Depends(cookie)]) -> Response:
+    """End the session. A key that is sent along stays in force."""
+    if session is not None:
+        with contextlib.suppress(KeyRefused):
+            await context.keys.close_session((await context.keys.authenticate(session, Kind.SESSION)).id)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE)
     return response

@@ -197,8 +197,7 @@ class Keys:
             spent = await transaction.run("keys_spend", id=match[1], digest=self._digest(match[2]))
             if not spent:
                 return None
-            await transaction.run("keys_prune")
-            return await self._make(transaction, _session(*spent[0]))
+            return await self._open(transaction, _session(*spent[0]))
 
         session = await self._store.write(flow)
         if session is None:
@@ -211,7 +210,7 @@ class Keys:
     async def open_session(self, key: Key) -> MadeKey:
         """A session with what this key may do."""
         draft = _session(key.name, key.user_id, key.scopes, key.id)
-        return await self._store.write(lambda transaction: self._make(transaction, draft))
+        return await self._store.write(lambda transaction: self._open(transaction, draft))
 
     async def close_session(self, session_id: str) -> None:
         """End a session now."""
@@ -221,6 +220,10 @@ class Keys:
 
         await self._store.write(flow)
         self._cache.pop(session_id, None)
+
+    async def _open(self, transaction: Transaction, draft: _Draft) -> MadeKey:
+        await transaction.run("keys_prune")
+        return await self._make(transaction, draft)
 
     async def _make(self, transaction: Transaction, draft: _Draft) -> MadeKey:
         key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
