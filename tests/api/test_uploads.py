@@ -2,7 +2,7 @@ import base64
 import os
 import random
 import resource
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from reelstate.artifacts.keys import source
 from reelstate.media import reception
 from tests.api.films import UPLOADS, VIDEOS, Films, films_at
-from tests.api.senders import begin, digest_header, offset_of, send, sending, sha256, until
+from tests.api.senders import PIECE, begin, digest_header, offset_of, send, sending, sha256, until
 
 MIB = 1024 * 1024
 FILM = random.Random(1).randbytes(3 * MIB + 17)
@@ -51,6 +51,26 @@ async def test_a_film_is_sent_in_pieces_and_becomes_a_source_that_a_video_is_mad
     assert (made.status_code, again.status_code) == (201, 201)
     assert (await films.show(made.json()["id"]))["title"] == "holiday.mov"
     assert await source_of(films, made.json()["id"]) == f"stored://{sha256(FILM)}"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_a_key_that_ends_while_it_sends_sends_no_more(films: Films) -> None:
+    ended = films.api.keys["ada"]
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield FILM[:MIB]
+        await films.api.context.keys.revoke(ended.key.id, actor="operator:test")
+        for offset in range(MIB, len(FILM), MIB):
+            yield FILM[offset : offset + MIB]
+
+    place = await begin(films, FILM)
+    head = {"Upload-Offset": "0", "Content-Type": PIECE}
+    answers = [
+        await films.api.ask("ada", "PATCH", place, content=pieces(), headers=head),
+        await films.api.ask("writer", "POST", f"{VIDEOS}/upload", content=pieces()),
+    ]
+    assert [answer.status_code for answer in answers] == [401, 201]
+    assert await offset_of(films, place, "writer") < len(FILM)
 
 
 async def test_what_was_uploaded_stays_while_its_upload_or_its_video_does(films: Films) -> None:

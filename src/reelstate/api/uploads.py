@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import AsyncIterator
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Annotated, Any, Final
@@ -111,7 +112,7 @@ async def create(
     )
     response.headers["Location"] = f"{PREFIX}/{upload.id}"
     if request.headers.get("content-type") == PIECE:
-        upload = await _received(library, upload, request, 0, first)
+        upload = await _received(library, upload, body_of(request, principal.key_id), 0, first)
     response.headers.update(_headers(upload))
     return _document(upload)
 
@@ -152,7 +153,7 @@ async def append(
         raise HTTPException(415, f"a piece of an upload is {PIECE}", headers=RESUMABLE)
     digest = sha256_in("content-digest", content_digest)
     upload = await library.reception.find(upload_id, owner=principal.owner)
-    upload = await _received(library, upload, request, upload_offset, digest)
+    upload = await _received(library, upload, body_of(request, principal.key_id), upload_offset, digest)
     return Response(status_code=204, headers=_headers(upload))
 
 
@@ -164,8 +165,10 @@ async def give_up(library: InLibrary, principal: Writer, upload_id: UploadId) ->
     return Response(status_code=204, headers=RESUMABLE)
 
 
-async def _received(library: InLibrary, upload: Upload, request: Request, offset: int, digest: str | None) -> Upload:
-    upload = await library.reception.receive(upload, body_of(request), offset=offset, digest=digest)
+async def _received(
+    library: InLibrary, upload: Upload, pieces: AsyncIterator[bytes], offset: int, digest: str | None
+) -> Upload:
+    upload = await library.reception.receive(upload, pieces, offset=offset, digest=digest)
     return await library.reception.finish(upload) if upload.complete else upload
 
 

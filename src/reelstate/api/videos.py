@@ -113,7 +113,7 @@ async def create_from_body(
         user_id=principal.user_id, length=int(length) if length.isdecimal() else None, digest=told
     )
     try:
-        taken = await library.reception.receive(upload, body_of(request), digest=told)
+        taken = await library.reception.receive(upload, body_of(request, principal.key_id), digest=told)
         whole = await library.reception.finish(taken)
         answer = await engine.submit_video(
             f"{STORED}{whole.sha256}",
