@@ -175,6 +175,13 @@ def test_workers_are_shown_in_one_word(reel: Reel) -> None:
     assert "encoder busy host 2/4" in reel("workers").words
 
 
+def test_encoders_of_a_worker_are_counted(reel: Reel) -> None:
+    able = {"ffmpeg", "gpu", *(f"encoder:number{number}" for number in range(40))}
+    reel.engine(lambda engine: a_worker(engine, "able", capabilities=able))
+    assert "ffmpeg gpu 40 encoders" in reel("workers", COLUMNS="160").words
+    assert len(reel("workers", "--json").json[0]["capabilities"]) == 42
+
+
 @pytest.mark.parametrize("columns", [72, 80])
 def test_where_there_is_no_room_only_what_is_said_gives_way(reel: Reel, columns: int) -> None:
     job_id = reel.engine(scenes.broken)

@@ -195,6 +195,13 @@ async def test_a_worker_without_a_pipeline_of_the_house_is_refused(api: Served, 
             pass
 
 
+async def test_what_the_server_refuses_names_its_field_once(api: Served, line: Line, tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        async with working([cut], settings_for(await key_of(api, "first admin"), line, tmp_path)):
+            pass
+    assert refused.value.message == "name: 'first admin' can't name a worker"
+
+
 @pytest.mark.parametrize("url", ["http://10.1.2.3:8700", "http://reel.example.org", "http://[::ffff:10.0.0.1]/"])
 def test_a_key_is_not_sent_in_the_clear(url: str) -> None:
     with pytest.raises(InvalidRequest, match="in the clear"):

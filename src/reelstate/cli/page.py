@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -269,9 +269,16 @@ def workers_table(workers: Sequence[Worker]) -> Table:
             f"{worker.running}/{worker.slots}",
             age(worker.last_heartbeat_at or worker.registered_at),
             cut(" ".join(sorted(worker.pipelines))),
-            cut(" ".join(sorted(worker.capabilities))),
+            cut(_capabilities(worker.capabilities)),
         )
     return made
+
+
+def _capabilities(names: Collection[str]) -> str:
+    """What a worker can do; its encoders are counted, as any ffmpeg has a hundred."""
+    encoders = [name for name in names if name.startswith("encoder:")]
+    others = sorted({*names} - {*encoders})
+    return " ".join(others if not encoders else [*others, f"{len(encoders)} encoders"])
 
 
 def _indented(content: RenderableType) -> Padding:

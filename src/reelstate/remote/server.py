@@ -236,7 +236,8 @@ def _error(status: int, document: Mapping[str, Any]) -> ReelstateError:
     if name in plain:
         return plain[name](detail, hint=hint)
     if status in (413, 422):
-        return InvalidRequest(str(document.get("field") or "request"), detail, hint=hint)
+        field = str(document.get("field") or "request")
+        return InvalidRequest(field, detail.removeprefix(f"{field}: "), hint=hint)
     if status == 401:  # noqa: PLR2004 - who are you?
         return KeyNotAccepted(detail, hint=hint)
     return WorkerRefused(detail, hint=hint) if status == 403 else StorageError(detail, hint=hint)  # noqa: PLR2004
