@@ -152,3 +152,11 @@ def test_a_mistake_in_the_users_code_is_told_with_its_place(reel: Reel, app: str
     assert words in answer.words
     assert "hint:" in answer.words
     assert "Traceback" not in answer.stderr
+
+
+def test_a_database_that_can_not_be_made_is_named(reel: Reel) -> None:
+    (reel.folder / "jobs.db").symlink_to("/proc/jobs.db")
+    ended = reel("migrate", "--database", f"sqlite:///{reel.folder / 'jobs.db'}")
+    assert ended.code == 1
+    assert "jobs.db can't be opened" in ended.words
+    assert "hint:" in ended.words

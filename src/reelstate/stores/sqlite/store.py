@@ -240,7 +240,13 @@ def _require_library(version: tuple[int, ...]) -> None:
 
 def _connection(path: Path | None, patience: float, settings: Mapping[str, Setting]) -> sqlite3.Connection:
     name = ":memory:" if path is None else str(path)
-    connection = sqlite3.connect(name, timeout=patience, isolation_level=None, cached_statements=512)
+    try:
+        connection = sqlite3.connect(name, timeout=patience, isolation_level=None, cached_statements=512)
+    except sqlite3.OperationalError as error:
+        raise StoreUnavailable(
+            f"{name} can't be opened: {error}",
+            hint="may this user write to its folder? is there room, and no limit met?",
+        ) from error
     try:
         _use_log(connection, time.monotonic() + patience)
         for setting, value in settings.items():
