@@ -32,7 +32,9 @@ from reelstate.api.rate import Buckets
 from reelstate.api.remotes import Remotes
 from reelstate.api.streams import Streams
 from reelstate.artifacts.storage import open_storage
+from reelstate.breaker import Circuit
 from reelstate.config import Settings
+from reelstate.core.errors import RedisUnavailable
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 
@@ -76,6 +78,8 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     )
     context.checks["database"] = engine.ready
     context.checks["storage"] = lambda: _see_storage(settings)
+    if engine.dispatch.health().kind == "redis":  # `hybrid` does its work without it
+        context.checks["redis"] = lambda: _see_redis(engine)
     app.state.context = context
     app.state.remotes = Remotes(engine, settings)
     app.state.streams = Streams(context)
@@ -90,3 +94,9 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
 
 async def _see_storage(settings: Settings) -> None:
     await open_storage(settings.storage_url).exists("readyz")
+
+
+async def _see_redis(engine: Engine) -> None:
+    circuit = engine.dispatch.health().circuit
+    if circuit is not None and circuit.state is not Circuit.CLOSED:
+        raise RedisUnavailable(circuit.last_error)

@@ -17,8 +17,10 @@ from reelstate.api.auth import MaybePrincipal
 from reelstate.api.context import Check, Context, InContext
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import open_storage
+from reelstate.breaker import Circuit
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import PHASES, JobStatus
+from reelstate.dispatch.dispatch import DispatchHealth
 
 logger = logging.getLogger("reelstate.health")
 router = APIRouter(tags=["health"])
@@ -53,6 +55,16 @@ class Capacity(BaseModel):
     free: int
 
 
+class Dispatch(BaseModel):
+    """How workers learn where work is."""
+
+    kind: str = Field(description="`database`, `poll`, `redis` or `hybrid`.")
+    redis: Circuit | None = Field(description="`open`: Redis is away, and the database is asked; null without Redis.")
+    redis_seconds: float | None = Field(description="How long it has been so.")
+    redis_opened: int | None = Field(description="How often it has gone away since the server started.")
+    reconciled_ago: float | None = Field(description="Seconds since Redis was last compared with the database.")
+
+
 class House(BaseModel):
     """What people who keep the house ask first."""
 
@@ -62,6 +74,7 @@ class House(BaseModel):
     running_tasks: int
     ready_tasks: int
     storage: Capacity | None = Field(description="Null for a bucket.")
+    dispatch: Dispatch
     keeper: str | None = Field(description="The keeper that leads, if there is one.")
     keeper_seen_at: datetime | None
 
@@ -80,7 +93,7 @@ async def livez() -> Alive:
 
 @router.get("/readyz", responses={AWAY: {"model": Ready, "description": "Something is away"}})
 async def readyz(context: InContext, response: Response) -> Ready:
-    """Everything that requests need is there: the database at the right schema, the storage."""
+    """Everything that requests need is there: the database at the right schema, the storage, Redis in mode `redis`."""
     found = await checked(context.checks)
     if all(word == "ok" for word in found.values()):
         return Ready(status="ok", checks=found)
@@ -108,8 +121,20 @@ async def _house(context: Context) -> House:
         running_tasks=sum(waiting.running for waiting in queue.pipelines),
         ready_tasks=sum(waiting.ready for waiting in queue.pipelines),
         storage=await asyncio.to_thread(_capacity, context.settings.storage_url),
+        dispatch=_dispatch(engine.dispatch.health()),
         keeper=keepers.leader,
         keeper_seen_at=keepers.seen_at,
+    )
+
+
+def _dispatch(health: DispatchHealth) -> Dispatch:
+    circuit = health.circuit
+    return Dispatch(
+        kind=health.kind,
+        redis=circuit.state if circuit else None,
+        redis_seconds=circuit.seconds if circuit else None,
+        redis_opened=circuit.opened if circuit else None,
+        reconciled_ago=health.reconciled_ago,
     )
 
 
