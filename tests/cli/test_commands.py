@@ -26,6 +26,7 @@ COMMANDS = (
     *("machines", "migrate", "quarantine", "retry", "states", "steps", "submit", "up", "videos", "watch", "worker"),
     *("keys", "serve", "workers"),
     *("videos list", "videos show", "videos retranscode", "videos rollback", "videos unpin", "videos delete"),
+    *("videos play", "workers register", "workers revoke"),
     *("keys list", "keys create", "keys rotate", "keys revoke"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )
@@ -127,7 +128,7 @@ def test_machines_come_as_a_table_as_data_and_as_pictures(reel: Reel) -> None:
 
 
 def test_config_lists_every_setting_and_where_it_comes_from(reel: Reel) -> None:
-    given = {"REEL_DATABASE_URL": "postgresql://u:secret@host/x?password=hush", "REEL_HEARTBEAT": "5"}
+    given = {"REEL_DATABASE_URL": "postgresql://u:sesame@host/x?password=hush", "REEL_HEARTBEAT": "5"}
     listed = {setting["name"]: setting for setting in reel("config", "--json", **given).json}
     assert listed["heartbeat"] == {
         "name": "heartbeat",
@@ -142,7 +143,7 @@ def test_config_lists_every_setting_and_where_it_comes_from(reel: Reel) -> None:
     page = reel("config", **given, COLUMNS="80").words
     assert "REEL_HEARTBEAT 5.0" in page
     assert "(default: 10.0)" in page
-    assert "secret" not in page
+    assert "sesame" not in page
 
 
 def test_config_points_at_variables_that_mean_nothing(reel: Reel) -> None:

@@ -134,6 +134,11 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
                         if message.item.version == 40:
                             return
 
+        async def until(*, stale: bool) -> None:
+            while (kinds.count(Kind.STALE) > kinds.count(Kind.FRESH)) is not stale:
+                told.clear()
+                await told.wait()
+
         async def write(number: int) -> None:
             while True:
                 with contextlib.suppress(StoreUnavailable):
@@ -144,10 +149,9 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
             following = asyncio.create_task(follow())
             for number in range(1, 41):
                 if number in {10, 25}:
+                    await until(stale=False)
                     server.kill()
-                    while kinds.count(Kind.STALE) == kinds.count(Kind.FRESH):
-                        told.clear()
-                        await told.wait()
+                    await until(stale=True)
                     await asyncio.to_thread(server.start)
                 await write(number)
             await following

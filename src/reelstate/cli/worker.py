@@ -59,11 +59,10 @@ def worker(
 ) -> None:
     """Claim tasks and run them until stopped. Ctrl-C or SIGTERM: finish within the grace; twice: give them back.
 
-    It runs the pipeline `transcode`, and yours if you name them.
+    It runs the pipeline `transcode`, and yours if you name them. With --server and --key-file it works for a server far
+    away, and needs neither a database nor a shared folder.
 
     Example: `reel worker --app pipelines:thumbs --concurrency 8`
-
-    Far away: `reel worker --server https://reel.example.org --key-file worker.key`
     """
     settings = from_environment(
         os.environ,
