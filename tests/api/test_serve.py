@@ -110,6 +110,13 @@ def test_other_machines_are_not_served_without_tls(reel: Reel, host: str) -> Non
     assert list(reel.folder.iterdir()) == []
 
 
+def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_first_half() -> None:
+    with closing(listening(SETTINGS)) as made, closing(socket.create_connection(made.getsockname())):
+        accepted, _ = made.accept()
+        with closing(accepted):
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> None:
     with closing(listening(SETTINGS)) as taken:
         port = taken.getsockname()[1]

@@ -172,6 +172,8 @@ def _bound(host: str, port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: the second half of an answer must not wait until the first is acknowledged.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.bind((host, port))
         made.listen(BACKLOG)  # whoever comes before the first request is taken waits, and is not refused
     except BaseException:
