@@ -373,7 +373,7 @@ class Engine:
 
     async def wait(self, job_id: int, timeout: float | None = None) -> JobDetail:  # noqa: ASYNC109 - ours to raise
         """The job when it rests; raises `WaitTimeout` when that takes longer than so many seconds."""
-        return await wait(self.feed, self.store, self.catalogue, job_id, timeout)
+        return await wait(self.store, self.catalogue, self.dispatch, job_id, timeout)
 
     async def worker_history(self, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
         """What happened to one worker instance after a version."""

@@ -1,4 +1,4 @@
-"""watch: what happens to a job, or to everything, as events alone. wait: until a job rests. Both are views of the feed.
+"""watch: what happens to a job, or to everything, as events alone: a view of the feed. wait: until a job rests.
 
 The feed is in the order of transactions, the only one in which nothing can appear behind a reader. But of two
 transactions that overlap, the one that began first may see what the other did: a claim may take what a younger submit
@@ -16,8 +16,9 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from reelstate.core.errors import InvalidRequest, WaitTimeout
 from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
 from reelstate.core.model import Event, JobDetail
+from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.feed.feed import Feed
-from reelstate.feed.subscriber import SETTLED, Kind, Terms
+from reelstate.feed.subscriber import SETTLED, Kind
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.feed import Told
 from reelstate.services.observe import observe_history, observe_job
@@ -28,8 +29,8 @@ AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
 PAGE = 500
 OVERLAP = 500
 """Events that are held back while more can be read at once: among them there may be some that came before others."""
-LOOK_ANYWAY = 2.0
-"""Seconds after which a job is looked at though nothing was told of it: a transaction may hold up the whole feed."""
+LOOK_ANYWAY = 0.5
+"""Seconds after which a job is looked at though no bell has rung."""
 
 
 async def watch(
@@ -60,30 +61,27 @@ async def watch(
 
 
 async def wait(
-    feed: Feed[Told], store: Store, catalogue: Catalogue, job_id: int, seconds: float | None = None
+    store: Store, catalogue: Catalogue, dispatch: Dispatch, job_id: int, seconds: float | None = None
 ) -> JobDetail:
-    """The job as soon as it rests. It looks at least once, however short the time."""
+    """The job as soon as it rests. It looks at least once, however short the time.
+
+    Not by the feed: whoever waits for the end of many tasks need not read of each of them.
+    """
     limit = asyncio.timeout(seconds)
+    listener = dispatch.listen((Bell.REST,))
     detail = await observe_job(store, catalogue, job_id)
-    if detail.job.status in AT_REST:
-        return detail
     try:
-        async with limit, feed.joined(await feed.log.head(), Terms(topic=job_id, wanted=_is_rest)) as subscriber:
-            while True:
+        async with limit:
+            while detail.job.status not in AT_REST:
+                await listener.wait(LOOK_ANYWAY)
                 detail = await observe_job(store, catalogue, job_id)
-                if detail.job.status in AT_REST:
-                    return detail
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_ANYWAY):
-                        await subscriber.next()
     except TimeoutError:
         if seconds is None or not limit.expired():
             raise
         raise WaitTimeout(job_id, detail.job.status, seconds) from None
-
-
-def _is_rest(item: Told) -> bool:
-    return isinstance(item, Event) and change_of(item)[1] in AT_REST
+    finally:
+        listener.close()
+    return detail
 
 
 class _Reading:
