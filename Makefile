@@ -10,6 +10,8 @@ CHECKED := $(wildcard src tests bench docs examples)
 export UV_SYSTEM_CERTS := 1
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 unexport VIRTUAL_ENV
+# The tests start hundreds of processes: without compiled files each would compile everything anew, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test prove lint bench lock clean
