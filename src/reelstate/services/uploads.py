@@ -46,16 +46,14 @@ class Uploads:
         self._most = most
 
     async def create(self, *, user_id: str, name: str = "", length: int | None, digest: str | None = None) -> Upload:
-        found = await self._write(
-            "uploads_create",
-            id=secrets.token_hex(16),
-            user_id=user_id,
-            name=plain_text("name", name, NAME_LIMIT),
-            length=length,
-            digest=digest,
-            lifetime=self._lifetime,
-            most=self._most,
-        )
+        given = {"name": plain_text("name", name, NAME_LIMIT), "length": length, "digest": digest}
+        terms = {"id": secrets.token_hex(16), "lifetime": self._lifetime, "most": self._most}
+
+        async def flow(transaction: Transaction) -> list[Row]:
+            await transaction.run("uploads_lock", user_id=user_id)
+            return await transaction.run("uploads_create", user_id=user_id, **given, **terms)
+
+        found = await self._store.write(flow)
         if not found:
             raise TooManyRequests(f"{self._most} uploads of this user are under way", retry_after=FULL_WAIT)
         return _upload(found[0])

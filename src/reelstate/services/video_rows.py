@@ -84,6 +84,10 @@ def current_version(versions: Sequence[VersionRow], pinned: int | None) -> int |
 
 async def place(transaction: Transaction, placings: Sequence[Placing]) -> list[Placed]:
     """Make the videos that are new, and give each job's spec what it leaves to its video."""
+    # All of them in the order of their ids: two who add to the same videos must not wait for each other.
+    added = sorted({placing.video for placing in placings if not isinstance(placing.video, NewVideo)})
+    if added[1:]:
+        await transaction.run("videos_lock", video_ids=added, owner=None)
     fresh = sum(isinstance(placing.video, NewVideo) for placing in placings)
     video_ids = iter(await transaction.run("submit_ids", count=fresh) if fresh else ())
     made: list[Row] = []

@@ -248,11 +248,14 @@ async def _pin(transaction: Transaction, change: Change, job_id: int | None) -> 
 
 async def _cancel_unfinished(transaction: Transaction, catalogue: Catalogue, change: Change) -> None:
     job_ids = [row[0] for row in await transaction.run("videos_unfinished", video_id=change.video_id)]
+    if not job_ids:
+        return
     reason = f"the video was deleted: {change.reason}" if change.reason else "the video was deleted"
     operation = Operation(job_ids=job_ids, actor=change.actor, reason=reason[:REASON_LIMIT])
-    for outcome in await cancel_in(transaction, catalogue, operation) if job_ids else ():
-        if outcome.error is not None:
-            raise outcome.error
+    errors = [each.error for each in await cancel_in(transaction, catalogue, operation) if each.error is not None]
+    # One that has completed before its row was ours needs no end any more.
+    if errors and await transaction.run("videos_unfinished", video_id=change.video_id):
+        raise errors[0]
 
 
 async def _found(transaction: Transaction, wanted: VideoFilter, first: int, last: int, limit: int) -> list[Video]:

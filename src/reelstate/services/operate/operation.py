@@ -112,6 +112,7 @@ async def operate_in(
     """The same as part of a larger transaction."""
     job_ids = await _chosen(transaction, operation)
     jobs = await _lock(transaction, catalogue, await _owned(transaction, job_ids, operation.owner))
+    _require_still(operation.selection, jobs.values())
     enough = (target,) if already is None else already
     outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in job_ids]
     outcomes = _once_each(outcomes)
@@ -189,6 +190,15 @@ async def _chosen(transaction: Transaction, operation: Operation) -> Sequence[in
     if len(job_ids) != operation.selection.expected:
         raise SelectionChanged(operation.selection.expected, len(job_ids))
     return job_ids
+
+
+def _require_still(selection: Selection | None, jobs: Collection[LockedJob]) -> None:
+    """Refuse what is no longer as it was chosen: a job may have moved on before its row was ours."""
+    if selection is None:
+        return
+    found = sum(job.status in selection.statuses for job in jobs)
+    if found != selection.expected:
+        raise SelectionChanged(selection.expected, found)
 
 
 async def _owned(transaction: Transaction, job_ids: Sequence[int], owner: str | None) -> Sequence[int]:

@@ -1,0 +1,137 @@
+"""Verbs on videos, uploads and selections of jobs, each met by another between two of its statements."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from reelstate.core.errors import SelectionChanged, TooManyRequests
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import Submission, Verdict
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.services.engine import Engine
+from reelstate.services.operate.operation import Operation, Selection
+from reelstate.services.uploads import Uploads
+from reelstate.stores.store import Row
+from tests.engines import FakeClock, a_worker, done, engine_at, failed
+from tests.faults.wrapped import WrappedStore, wrapped
+
+TRANSCODE = Graph.of("transcode", [StageSpec(name="only", attempts=1)])
+
+
+class Meeting:
+    """Does something once, right after the first run of a statement."""
+
+    def __init__(self, after: str, do: Callable[[], Awaitable[object]]) -> None:
+        self._after, self._do = after, do
+        self.met = False
+        self.runs: Counter[str] = Counter()
+
+    async def __call__(self, statement: str, run: Callable[[], Awaitable[list[Row]]]) -> list[Row]:
+        self.runs[statement] += 1
+        rows = await run()
+        if statement == self._after and not self.met:
+            self.met = True
+            await self._do()
+        return rows
+
+
+@pytest.fixture
+async def engine(url: str, clock: FakeClock) -> AsyncIterator[Engine]:
+    async with engine_at(f"{url}?options=-cdeadlock_timeout%3D200ms", clock, graphs=[TRANSCODE]) as engine:
+        yield engine
+
+
+async def fail_all(engine: Engine, count: int) -> None:
+    tasks = (await engine.claim(await a_worker(engine), count)).tasks
+    await engine.fail([failed(task, retryable=False) for task in tasks])
+
+
+async def test_a_job_that_is_tried_again_meanwhile_is_not_among_the_failed(engine: Engine) -> None:
+    jobs = [(await engine.submit("transcode")).job_id for _ in range(3)]
+    await fail_all(engine, 3)
+    meeting = Meeting("operate_matching", lambda: engine.retry(jobs[1]))
+    selection = Selection(statuses=[JobStatus.FAILED], expected=3)
+    with pytest.raises(SelectionChanged, match="2 jobs match, not 3"):
+        await wrapped(engine, meeting).cancel_many(Operation(actor="operator", selection=selection))
+    assert meeting.met
+    statuses = [(await engine.job(job_id)).job.status for job_id in jobs]
+    assert statuses == [JobStatus.FAILED, JobStatus.PENDING, JobStatus.FAILED]
+
+
+async def test_a_video_whose_job_completes_meanwhile_is_deleted(engine: Engine) -> None:
+    answer = await engine.submit_video("/films/a.mp4")
+    (task,) = (await engine.claim(await a_worker(engine))).tasks
+    meeting = Meeting("videos_unfinished", lambda: engine.complete([done(task)]))
+    assert await wrapped(engine, meeting).delete_video(answer.video_id or 0) is Verdict.OK
+    assert meeting.met
+    video = (await engine.video(answer.video_id or 0)).video
+    assert video.deleted_at is not None
+    assert (await engine.job(answer.job_id)).job.status is JobStatus.COMPLETED
+
+
+async def test_versions_of_several_videos_are_added_in_any_order_without_a_circle(engine: Engine, url: str) -> None:
+    videos = [(await engine.submit_video(f"/films/{name}.mp4")).video_id or 0 for name in "ab"]
+
+    def versions(of: list[int]) -> list[Submission]:
+        return [Submission(pipeline="transcode", spec={}, video=video) for video in of]
+
+    second: list[asyncio.Task[object]] = []
+    other = Meeting("", asyncio.Event().wait)
+
+    async def meet() -> None:
+        second.append(asyncio.create_task(wrapped(engine, other).submit_many(versions(videos[::-1]))))
+        await done_or_waiting(url, second[0])
+
+    meeting = Meeting("videos_lock", meet)
+    await wrapped(engine, meeting).submit_many(versions(videos))
+    await asyncio.gather(*second)
+    assert (meeting.runs["submit_ids"], other.runs["submit_ids"]) == (1, 1), "one of them was begun anew"
+    for video in videos:
+        assert len((await engine.video(video)).versions) == 3
+
+
+async def test_nobody_begins_more_uploads_at_once_than_they_may(engine: Engine, url: str) -> None:
+    uploads = Uploads(engine.store, lifetime=60.0, most=2)
+    second: list[asyncio.Task[object]] = []
+
+    async def meet() -> None:
+        second.append(asyncio.create_task(uploads.create(user_id="ada", length=1)))
+        await done_or_waiting(url, second[0])
+        await uploads.create(user_id="bob", length=1)  # who is somebody else, and need not wait
+
+    await uploads.create(user_id="ada", length=1)
+    met = Uploads(WrappedStore(engine.store, Meeting("uploads_create", meet)), lifetime=60.0, most=2)
+    await met.create(user_id="ada", length=1)
+    with pytest.raises(TooManyRequests):
+        await second[0]
+
+
+async def test_an_upload_that_goes_on_as_its_time_ends_is_not_given_up(
+    engine: Engine, url: str, clock: FakeClock
+) -> None:
+    uploads = Uploads(engine.store, lifetime=60.0, most=2)
+    upload = await uploads.create(user_id="ada", length=2)
+    over: list[asyncio.Task[list[str]]] = []
+
+    async def meet() -> None:
+        clock.advance(2)
+        over.append(asyncio.create_task(uploads.expire()))
+        await done_or_waiting(url, over[0])
+
+    receiving = Uploads(WrappedStore(engine.store, Meeting("uploads_receive", meet)), lifetime=60.0, most=2)
+    clock.advance(59)
+    await receiving.receive(upload, 1)
+    assert await over[0] == []
+    assert (await uploads.known([upload.id])) == {upload.id}
+
+
+async def done_or_waiting(url: str, other: asyncio.Task[Any]) -> None:
+    """Until the other has ended, or waits for a lock."""
+    waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as onlooker:
+        while not other.done() and not await (await onlooker.execute(waiting)).fetchall():
+            await asyncio.wait({other}, timeout=0.01)
