@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,7 @@ import pytest
 from reelstate.app import store_at
 from reelstate.redis_link import RedisTerms
 from reelstate.services.engine import Engine
+from reelstate.stores.store import Store
 from tests.engines import DIALECTS, FakeClock, engine_at
 from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
 from tests.redis_server import RedisServer, RedisUnavailableHere
@@ -108,6 +110,19 @@ def migrated_template(postgres_server: PostgresServer) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty SQLite file that others are copied from."""
+    path = tmp_path_factory.mktemp("template") / "reelstate.db"
+    asyncio.run(_migrate(store_at(f"sqlite:///{path}")))
+    return path
+
+
+async def _migrate(store: Store) -> None:
+    await store.migrate()
+    await store.close()
+
+
 @pytest.fixture(params=DIALECTS)
 def dialect(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -117,7 +132,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A migrated, empty database of the test's own, in each dialect in turn."""
     if dialect == "sqlite":
-        yield f"sqlite:///{tmp_path / 'reelstate.db'}"
+        yield f"sqlite:///{shutil.copy(request.getfixturevalue('migrated_file'), tmp_path)}"
         return
     server = request.getfixturevalue("postgres_server")
     url = server.new_database(request.getfixturevalue("migrated_template"))

@@ -111,6 +111,8 @@ class PostgresServer:
         self._guard: subprocess.Popen[bytes] | None = None
         self._port = 0
         self._numbers = itertools.count(1)
+        self._desk: psycopg.Connection | None = None
+        """For what is done in the maintenance database; a connection costs more than most of it."""
 
     def __enter__(self) -> Self:
         try:
@@ -160,6 +162,7 @@ class PostgresServer:
 
     def stop(self, mode: StopMode = "fast") -> None:
         """`fast` ends sessions and writes a checkpoint; `immediate` is a crash, mended by the next start."""
+        self._leave_desk()
         guard, self._guard = self._guard, None
         if guard is None or guard.stdin is None:
             return
@@ -199,8 +202,14 @@ class PostgresServer:
         return f"postgresql://postgres@127.0.0.1:{self._port}/{database}"
 
     def _administer(self, statement: sql.Composed) -> None:
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(statement)
+        if self._desk is None or self._desk.closed:
+            self._desk = psycopg.connect(self.url, autocommit=True)
+        self._desk.execute(statement)
+
+    def _leave_desk(self) -> None:
+        if self._desk is not None:
+            self._desk.close()
+            self._desk = None
 
     def _create_data(self) -> None:
         if self._account is not None:

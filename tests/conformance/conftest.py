@@ -5,7 +5,6 @@ emptied, on connections that are warm already: a third of the time that a new da
 the schema (it asks for `vandal`) gets a database of its own there too.
 """
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
@@ -14,10 +13,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from reelstate.app import open_engine, store_at
+from reelstate.app import open_engine
 from reelstate.services.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
-from reelstate.stores.store import Store
 from tests.engines import FAN, PARTS, SIMPLE, FakeClock
 from tests.postgres import PostgresServer
 from tests.vandal import Vandal
@@ -34,19 +32,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == HERE and pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-
-
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated, empty SQLite file that others are copied from."""
-    path = tmp_path_factory.mktemp("template") / "reelstate.db"
-    asyncio.run(_migrate(store_at(f"sqlite:///{path}")))
-    return path
-
-
-async def _migrate(store: Store) -> None:
-    await store.migrate()
-    await store.close()
 
 
 @pytest.fixture(scope="session")

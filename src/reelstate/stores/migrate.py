@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from reelstate.core.errors import SchemaMismatch
@@ -15,17 +17,19 @@ class Migration:
     script: str
 
 
-def migrations(package: str) -> list[Migration]:
+@cache
+def migrations(package: str) -> Sequence[Migration]:
     """The migrations a store ships, in order."""
     found = []
     for entry in (files(package) / "migrations").iterdir():
         if entry.name.endswith(".sql"):
             number, _, name = entry.name.removesuffix(".sql").partition("_")
             found.append(Migration(int(number), name, entry.read_text()))
-    return sorted(found, key=lambda migration: migration.number)
+    return tuple(sorted(found, key=lambda migration: migration.number))
 
 
-def statements(package: str) -> dict[str, str]:
+@cache
+def statements(package: str) -> Mapping[str, str]:
     """The statements a store ships, by name."""
     return {
         entry.name.removesuffix(".sql"): entry.read_text()
@@ -34,7 +38,7 @@ def statements(package: str) -> dict[str, str]:
     }
 
 
-def pending(shipped: list[Migration], applied: int) -> list[Migration]:
+def pending(shipped: Sequence[Migration], applied: int) -> list[Migration]:
     """What is still to be applied to a schema at this number; a newer schema is refused."""
     newest = shipped[-1].number
     if applied > newest:
@@ -45,7 +49,7 @@ def pending(shipped: list[Migration], applied: int) -> list[Migration]:
     return [migration for migration in shipped if migration.number > applied]
 
 
-def require_current(shipped: list[Migration], applied: int) -> None:
+def require_current(shipped: Sequence[Migration], applied: int) -> None:
     """Refuse to work on a schema that is not exactly the one the statements were written for."""
     if pending(shipped, applied):
         raise SchemaMismatch(

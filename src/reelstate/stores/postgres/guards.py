@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from reelstate.core.machine import SQL_ACTOR, Machine
 from reelstate.stores.guard import KEYS, TABLES, pairs, quoted, triples
@@ -118,6 +119,7 @@ CREATE OR REPLACE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stage
 """
 
 
+@cache
 def script() -> str:
     """Everything that guards the tables, fit to be run again at any time."""
     return (

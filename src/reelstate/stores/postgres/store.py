@@ -125,7 +125,7 @@ class PostgresStore:
         self._arrival = min(patience, FIRST_PATIENCE) if arrival is None else arrival
         self._clock = clock
         self._prepare = prepare
-        self._statements = migrate.statements(PACKAGE)
+        self._statements = dict(migrate.statements(PACKAGE))
         self._migrations = migrate.migrations(PACKAGE)
         self._constraints = guards.constraints("".join(migration.script for migration in self._migrations))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(

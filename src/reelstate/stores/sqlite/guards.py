@@ -13,8 +13,9 @@ and the actor `sql`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from reelstate.core.machine import SQL_ACTOR, Machine
 from reelstate.stores.guard import KEYS, TABLES
@@ -118,6 +119,7 @@ END;
 """
 
 
+@cache
 def script() -> str:
     """Everything that guards the tables, to be run where none of our triggers is left."""
     tables = "".join(
@@ -126,7 +128,8 @@ def script() -> str:
     return EVENTS + DELETES + STAGES + tables
 
 
-def triggers() -> dict[str, str]:
+@cache
+def triggers() -> Mapping[str, str]:
     """The triggers that the script makes, by name, with the text that SQLite keeps of them."""
     return {part.split(maxsplit=3)[2]: part.removesuffix(";") for part in split(script())}
 

@@ -12,8 +12,9 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -96,7 +97,7 @@ class SQLiteStore:
         self._clock = clock
         self._patience = patience
         self._settings = {**SETTINGS, "synchronous": synchronous, **(pragmas or {})}
-        self._statements = {name: Statement.of(text) for name, text in migrate.statements(PACKAGE).items()}
+        self._statements = dict(_statements())
         self._shapes: dict[str, Shape] = {}
         self._migrations = migrate.migrations(PACKAGE)
         self._connection: sqlite3.Connection | None = None
@@ -201,6 +202,11 @@ class SQLiteStore:
             self._connection = None
 
 
+@cache
+def _statements() -> Mapping[str, Statement]:
+    return {name: Statement.of(text) for name, text in migrate.statements(PACKAGE).items()}
+
+
 def _translated(work: Callable[[], Result]) -> Result:
     with translated():
         return work()
@@ -273,7 +279,7 @@ def _use_log(connection: sqlite3.Connection, until: float) -> None:
         )
 
 
-def _brought_up_to_date(connection: sqlite3.Connection, shipped: list[migrate.Migration]) -> list[str]:
+def _brought_up_to_date(connection: sqlite3.Connection, shipped: Sequence[migrate.Migration]) -> list[str]:
     connection.execute(
         "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
         f" applied_at REAL NOT NULL DEFAULT ({guards.NOW}))"
@@ -311,7 +317,7 @@ def _drop_guards(connection: sqlite3.Connection) -> None:
             connection.execute(f"DROP TRIGGER {name}")
 
 
-def _missing_guards(connection: sqlite3.Connection, shipped: list[migrate.Migration]) -> list[str]:
+def _missing_guards(connection: sqlite3.Connection, shipped: Sequence[migrate.Migration]) -> list[str]:
     """Triggers that are gone or were changed, and constraints and indexes that are gone."""
     installed = _triggers(connection)
     changed = {name for name, text in guards.triggers().items() if installed.get(name) != text}
@@ -322,7 +328,7 @@ def _missing_guards(connection: sqlite3.Connection, shipped: list[migrate.Migrat
     return sorted(changed | wanted - kept)
 
 
-def _all(shipped: list[migrate.Migration]) -> str:
+def _all(shipped: Sequence[migrate.Migration]) -> str:
     return "".join(migration.script for migration in shipped)
 
 
