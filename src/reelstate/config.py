@@ -157,7 +157,9 @@ class Settings:
     stream_patience: float = setting(
         30.0, "How long a live stream waits for a client that takes nothing before it is cut.", least=0.1
     )
-    streams_per_key: int = setting(10, "Live streams that a key, or a session, may have open at a server.", least=1)
+    streams_per_key: int = setting(
+        10, "Live streams that a key, with its sessions, may have open at a server.", least=1
+    )
     streams_per_server: int = setting(2_000, "Live streams that a server may have open.", least=1)
 
     log_level: str = setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))

@@ -13,8 +13,8 @@ from reelstate.core.errors import InvalidRequest, ReelstateError, ScopeMissing
 from reelstate.services.keys import Scope
 from tests.api.films import VIDEOS, Films
 
-ADA = Principal("id", "ada", "ada", frozenset({Scope.READ, Scope.WRITE}))
-ADMIN = Principal("id", "admin", "", frozenset({Scope.ADMIN}))
+ADA = Principal("id", "ada", "ada", frozenset({Scope.READ, Scope.WRITE}), "id")
+ADMIN = Principal("id", "admin", "", frozenset({Scope.ADMIN}), "id")
 INNER = [
     *("127.0.0.1", "127.1", "127.000.000.001", "0x7f.0.0.1", "0x7f000001", "2130706433", "017700000001", "0"),
     *("0.0.0.0", "255.255.255.255", "localhost", "LOCALHOST.", "app.localhost", "10.0.0.1", "10.1", "172.16.3.4"),  # noqa: S104

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from reelstate.api import events
 from reelstate.core.model import Progress, TaskState
+from reelstate.services import feed as log
 from reelstate.services.engine import Engine
 from tests.api.following import EVENT_STREAM, Heard, following
 from tests.api.served import Served, served
@@ -96,6 +98,29 @@ async def test_the_pages_say_what_the_stream_says(api: Served) -> None:
     assert [(each["id"], each["to"]) for each in mine["items"]] == [(f"{first}/main/0", "done")]
     again = await api.ask("ada", "GET", f"{EVENTS}?after={mine['after']}")
     assert (again.json()["items"], again.json()["more"]) == ([], False)
+
+
+async def test_a_page_of_little_in_a_long_record_is_found_in_windows(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "WINDOW", 3)
+    monkeypatch.setattr(events, "STRETCHES", 2)
+    mine = [await api.submit("ada")]
+    for _ in range(20):
+        await api.submit("bob")
+    mine.append(await api.submit("ada"))
+    found: list[Any] = []
+    pages = [{"after": "0", "more": True, "items": []}]
+    while pages[-1]["more"]:
+        pages.append((await api.ask("ada", "GET", f"{EVENTS}?only=job&after={pages[-1]['after']}")).json())
+        found += pages[-1]["items"]
+    assert [each["job"] for each in found] == mine
+    assert [] in [page["items"] for page in pages[1:-1]], "the window is too wide to show anything"
+    head = api.engine.feed.log.order(await api.engine.head())
+    assert api.engine.feed.log.order(str(pages[-1]["after"])) <= head
+    async with following(api, "ada", f"{EVENTS}?only=job&after=0") as stream:
+        replayed = await stream.until("replay_complete")
+    assert [each.data["job"] for each in replayed if each.kind == "event"] == mine
 
 
 async def test_states_are_told_with_an_id_and_progress_without(api: Served) -> None:

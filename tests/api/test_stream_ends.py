@@ -5,18 +5,20 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
+from reelstate.api.auth import COOKIE
 from reelstate.api.streams import Streams
 from reelstate.core.model import Submission
 from reelstate.feed.subscriber import BUFFER
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from tests.api.following import EVENT_STREAM, TOLD, following
-from tests.api.served import Served, served
+from tests.api.served import NOBODY, Served, served
 from tests.worker.crew import until
 
 EVENTS = "/api/v1/events"
@@ -72,6 +74,25 @@ async def test_a_key_and_a_server_have_so_many_streams_and_who_leaves_makes_room
         await first.aclose()
         await until(lambda: len(streams_of(api)) == 2)
         await stack.enter_async_context(following(api, "bob"))
+
+
+async def test_the_sessions_of_a_key_have_no_more_streams_than_it(engine: Engine, database_url: str) -> None:
+    async with served(engine, database_url, streams_per_key=3) as api, AsyncExitStack() as stack:
+        for _ in range(2):
+            browser = await a_session(api)
+            answer = await stack.enter_async_context(browser)
+            assert answer.status_code == 200
+        await stack.enter_async_context(following(api, "ada"))
+        async with await a_session(api) as answer:
+            assert answer.status_code == 429
+        await stack.enter_async_context(following(api, "bob"))
+
+
+async def a_session(api: Served) -> AbstractAsyncContextManager[httpx.Response]:
+    """A stream in a browser that was signed in with the key of `ada`."""
+    session = await api.context.keys.open_session(api.keys["ada"].key)
+    headers = {**EVENT_STREAM, "Cookie": f"{COOKIE}={session.text}"}
+    return (await api.client(NOBODY)).stream("GET", EVENTS, headers=headers)
 
 
 async def test_a_client_that_leaves_leaves_nothing_behind(api: Served) -> None:

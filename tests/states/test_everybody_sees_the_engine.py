@@ -15,6 +15,7 @@ from reelstate.core.model import Event, TaskProgress
 from reelstate.core.state import State
 from reelstate.feed import feed
 from reelstate.feed.subscriber import Kind, Message
+from reelstate.services import feed as log
 from reelstate.services.engine import Engine
 from reelstate.services.feed import Told
 from reelstate.services.subscribe import EVENTS
@@ -159,6 +160,12 @@ async def worked(url: str, versions: int, processes: int) -> None:
         for n in range(processes)
     ]
     assert [await worker.wait() for worker in workers] == [0] * processes
+
+
+@pytest.fixture(autouse=True)
+def narrow_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that who wants little looks for it in many stretches."""
+    monkeypatch.setattr(log, "WINDOW", 40)
 
 
 @pytest.fixture(autouse=True)

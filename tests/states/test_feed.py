@@ -11,7 +11,7 @@ import pytest
 from reelstate.core.errors import StoreUnavailable
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
-from reelstate.feed.subscriber import Kind, Terms
+from reelstate.feed.subscriber import Kind, Message, Terms
 
 Wanted = Callable[[int], bool]
 
@@ -58,6 +58,14 @@ class Numbers:
 
     def rest(self) -> None:
         """Nothing to put away."""
+
+
+class Rare(Numbers):
+    """A log in which few are wanted: a read looks at ten numbers, and gives those that end with 97."""
+
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[int]:
+        found = await super().read(after, min(limit, 10), topics)
+        return found._replace(entries=[entry for entry in found.entries if entry.item % 100 == 97])
 
 
 @asynccontextmanager
@@ -131,6 +139,30 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
     assert any(Kind.STALE in kinds for _, kinds in answers)
     assert feed.figures.overflows
     assert feed.figures.reconnects
+
+
+async def test_stretches_in_which_nothing_is_found_lead_on() -> None:
+    log = Rare()
+    feed = Feed(log, pause=0.01)
+    for number in range(1, 1_001):
+        log.add(number)
+    wanted = list(range(97, 1_001, 100))
+    async with asyncio.timeout(10), contextlib.aclosing(feed.follow("990", until="990")) as ahead:
+        assert (await anext(ahead)).kind is Kind.REPLAY_COMPLETE
+        assert (await anext(ahead)).item == 997, "the reader is at the end"
+        early = await collected(feed, log, 997)  # by a replay
+        async with contextlib.aclosing(feed.follow("0")) as messages:  # by catching up with the reader
+            late = [message async for message in _up_to(messages, 997)]
+    assert early[0] == [message.item for message in late if message.kind is Kind.ITEM] == wanted
+    assert early[1].count(Kind.BOOKMARK) == [message.kind for message in late].count(Kind.BOOKMARK) == 90
+    await feed.close()
+
+
+async def _up_to(messages: AsyncIterator[Message[int]], last: int) -> AsyncIterator[Message[int]]:
+    async for message in messages:
+        yield message
+        if message.item == last:
+            return
 
 
 async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() -> None:

@@ -32,6 +32,7 @@ from reelstate.stores.store import Batch, Transaction
 KEYS = ("job_id", "stage", "part")
 HELD = (*KEYS, "token")
 SHIPPED = [*(f"{each.number:04d}_{each.name}" for each in migrate.migrations(sqlite_store.PACKAGE)), "guards"]
+EVERYTHING = {"after_xid": "0", "after_id": 0, "until_xid": "0", "until_id": 2**62, "jobs": None, "user_id": None}
 CLAIM = {
     "pipelines": ["p"],
     "capabilities": ["a", "b"],
@@ -315,7 +316,7 @@ async def test_a_full_disk_changes_nothing_and_says_so(path: Path) -> None:
     await store.open()
     with pytest.raises(StoreFull, match="disk is full"):
         await seed(store, 2000)
-    assert await run(store, "observe_feed", after_id=0, after_xid="0", jobs=None, user_id=None, limit=10) == []
+    assert await run(store, "observe_feed", **EVERYTHING, limit=10) == []
     await seed(store, 1)
     await store.close()
 
@@ -366,7 +367,7 @@ async def test_instants_and_documents_come_back_as_they_went_in(path: Path) -> N
     moment = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=UTC)
     store = await open_store(path, clock=lambda: moment)
     await seed(store, 1)
-    (event, *_) = await run(store, "observe_feed", after_id=0, after_xid="0", jobs=None, user_id=None, limit=1)
+    (event, *_) = await run(store, "observe_feed", **EVERYTHING, limit=1)
     assert event[0] == "0"
     assert event[-2] == moment
     (worker,) = await run(store, "observe_workers")
@@ -525,7 +526,7 @@ async def test_the_guards_hold_in_the_sqlite3_shell(store: SQLiteStore, path: Pa
         subprocess.run, ["sqlite3", str(path), change], capture_output=True, text=True, check=False
     )
     assert "reelstate: job: processing -> planning is open to nobody" in done.stderr
-    feed = await run(store, "observe_feed", after_id=0, after_xid="0", jobs=None, user_id=None, limit=100)
+    feed = await run(store, "observe_feed", **EVERYTHING, limit=100)
     assert [event[8:11] for event in feed][-1] == ("pending", "processing", "sql")
 
 

@@ -32,6 +32,8 @@ class Principal:
     name: str
     user_id: str
     scopes: frozenset[Scope]
+    account: str
+    """What limits count by: the key, and for a session the one that it was opened with."""
 
     @property
     def admin(self) -> bool:
@@ -101,10 +103,10 @@ async def _principal(
     request: Request, context: Context, sent: HTTPAuthorizationCredentials | None, session: str | None
 ) -> Principal:
     key = await _authenticated(request, context, sent, session)
-    wait = context.per_key.take(key.parent or key.id)
-    if wait:
+    account = key.parent or key.id
+    if wait := context.per_key.take(account):
         raise TooManyRequests("this key asks too often", retry_after=wait)
-    return Principal(key.id, key.name, key.user_id, key.scopes)
+    return Principal(key.id, key.name, key.user_id, key.scopes, account)
 
 
 async def _authenticated(

@@ -17,12 +17,14 @@ from reelstate.api.streams import InStreams, Streams
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import MACHINES
 from reelstate.documents import Document, event_document, told_document
-from reelstate.feed.log import CursorGone, Entry
+from reelstate.feed.log import CursorGone, Entry, Stretch
 from reelstate.services.feed import Told
 from reelstate.services.subscribe import BEGINNING, Subscription
 
 router = APIRouter(prefix="/api/v1", tags=["events"], route_class=JsonRoute)
 STATUSES: Final = sorted({state for machine in MACHINES.values() for state in machine.states})
+STRETCHES: Final = 20
+"""Looks at the record for one page."""
 EXAMPLE: Final = (
     "retry: 2000\n\n"
     "id: 5f0c2a91d7e3.0.41\nevent: event\n"
@@ -59,7 +61,7 @@ class EventsDocument(BaseModel):
 
     items: list[Annotated[ToldEvent | ToldState, Field(discriminator="kind")]]
     after: str = Field(description="Go on after this: always given, because more may come.")
-    more: bool = Field(description="Whether there is more at once.")
+    more: bool = Field(description="Whether there is more at once; a page may be empty though there is.")
 
 
 async def wish_of(
@@ -103,7 +105,7 @@ async def events(
     Users get what is of their jobs, admins everything. `after=0` is the beginning of what is kept.
     """
     if wants_stream(request):
-        return Stream(streams, principal.key_id, wish)
+        return Stream(streams, principal, wish)
     if wish.job_id is not None:
         await engine.graph(wish.job_id, owner=wish.user_id)
     return await _page(streams, wish, limit)
@@ -142,7 +144,7 @@ async def job_events(
             after=last_event_id or after,
             follow=follow,
         )
-        return Stream(streams, principal.key_id, wish)
+        return Stream(streams, principal, wish)
     names = await engine.stage_names(job_id, owner=principal.owner)
     page = await engine.history(job_id, limit=limit, after=after, owner=principal.owner)
     return paged(page, [event_document(event, names) for event in page.items], request, response)
@@ -153,20 +155,29 @@ def wants_stream(request: Request) -> bool:
 
 
 async def _page(streams: Streams, wish: Wish, limit: int) -> Document:
-    """The next of what is wanted; a page may be empty though there is more."""
-    log = streams.engine.feed.log
+    """The next of what is wanted. What is rare is looked for in so many stretches: then a page is empty, with more."""
+    given = wish.after or BEGINNING
+    after = streams.engine.feed.log.first() if given == BEGINNING else given
+    items: list[Document] = []
+    more, left = True, STRETCHES
+    while more and left and not items:
+        entries, after, more = await _stretch(streams, wish, after, limit)
+        found = [await _document(streams, wish, entry) for entry in entries]
+        items, left = [document for document in found if document is not None], left - 1
+    return {"items": items, "after": after, "more": more}
+
+
+async def _stretch(streams: Streams, wish: Wish, after: str, limit: int) -> Stretch[Told]:
+    """A piece of the record, with what is wanted of it."""
     terms = Subscription(job_id=wish.job_id, user_id=wish.user_id, only=wish.only).terms()
-    after = log.first() if wish.after in {None, BEGINNING} else wish.after
-    topics = None if terms.topic is None else (terms.topic,)
     try:
-        entries, reached, more = await log.read(after or log.first(), limit, topics)
+        read = await streams.engine.feed.log.read(after, limit, None if terms.topic is None else (terms.topic,))
     except CursorGone:
         raise InvalidRequest(
             "after", "what followed this cursor is not kept, or the database is another", hint="start again without it"
         ) from None
-    wanted = [entry for entry in entries if terms.topic in (None, *entry.topics) and terms.wanted(entry.item)]
-    found = [await _document(streams, wish, entry) for entry in wanted]
-    return {"items": [document for document in found if document is not None], "after": reached, "more": more}
+    wanted = [entry for entry in read.entries if terms.topic in (None, *entry.topics) and terms.wanted(entry.item)]
+    return read._replace(entries=wanted)
 
 
 async def _document(streams: Streams, wish: Wish, entry: Entry[Told]) -> Document | None:

@@ -23,8 +23,9 @@ from pydantic_core import to_json
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from reelstate.api.auth import Principal
 from reelstate.api.server import ABORT
-from reelstate.core.errors import StoreError
+from reelstate.core.errors import AccessRefused, StoreError
 from reelstate.core.model import Event, TaskProgress
 from reelstate.core.pipeline import Graph
 from reelstate.core.state import State
@@ -75,10 +76,10 @@ class Wish:
 class Stream(Response):
     """An answer that tells what happens."""
 
-    def __init__(self, streams: Streams, key_id: str, wish: Wish) -> None:
+    def __init__(self, streams: Streams, principal: Principal, wish: Wish) -> None:
         super().__init__(headers=HEADERS, media_type=MEDIA_TYPE)
         del self.headers["content-length"]
-        self.key_id = key_id
+        self.key_id, self.account = principal.key_id, principal.account
         self._streams = streams
         self._wish = wish
         self._turn = asyncio.Lock()
@@ -89,6 +90,7 @@ class Stream(Response):
         self._told = self._reached = ""
         self._last: Change = NOTHING
         self._started = self._left = False
+        self._refused: AccessRefused | None = None
         self._sent = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,10 +110,13 @@ class Stream(Response):
             finally:
                 for task in filter(None, (listening, self._beating)):
                     task.cancel()
+            if self._refused is not None and not self._started and not self._left:
+                raise self._refused
             await self._finish()
 
-    def end(self) -> None:
-        """Tell nothing more: the client may come again, if it may."""
+    def end(self, refused: AccessRefused | None = None) -> None:
+        """Tell nothing more: the client may come again, unless it is refused."""
+        self._refused = refused
         with contextlib.suppress(RuntimeError):  # it is at its end already
             self._limit.reschedule(0)
 
@@ -211,11 +216,14 @@ class Stream(Response):
             await asyncio.sleep(0)
 
     async def _finish(self) -> None:
-        if self._left or not self._started:
+        """Also of a stream that has said nothing yet: an empty one has the client come again."""
+        if self._left:
             return
-        self._started = False
         try:
             async with asyncio.timeout(LAST_WORD):
+                if not self._started:
+                    await self._start()
+                self._started = False
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
             self._cut()

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 
 from reelstate.api.context import Context
 from reelstate.api.stream import NAME, Stream
-from reelstate.core.errors import NotFound, StoreError, TooManyRequests
+from reelstate.core.errors import KeyRefused, NotFound, StoreError, TooManyRequests
 from reelstate.core.pipeline import Graph
 from reelstate.services.engine import Engine
 
@@ -38,7 +38,7 @@ class Streams:
         self.patience = settings.stream_patience
         self._context = context
         self._open: set[Stream] = set()
-        self._per_key: Counter[str] = Counter()
+        self._per_account: Counter[str] = Counter()
         self._rounds: list[asyncio.Task[None]] = []
         self._graphs: OrderedDict[int, Graph | None] = OrderedDict()
 
@@ -51,18 +51,18 @@ class Streams:
     @contextlib.contextmanager
     def room(self, stream: Stream) -> Iterator[None]:
         """A place for a stream while it is open."""
-        self._require_room(stream.key_id)
+        self._require_room(stream.account)
         self._open.add(stream)
-        self._per_key[stream.key_id] += 1
+        self._per_account[stream.account] += 1
         if not self._rounds:
             self._rounds = [asyncio.create_task(each, name=NAME) for each in (self._beat(), self._look_at_keys())]
         try:
             yield
         finally:
             self._open.discard(stream)
-            self._per_key[stream.key_id] -= 1
-            if not self._per_key[stream.key_id]:
-                del self._per_key[stream.key_id]
+            self._per_account[stream.account] -= 1
+            if not self._per_account[stream.account]:
+                del self._per_account[stream.account]
             if not self._open:
                 for task in self._rounds:
                     task.cancel()
@@ -81,9 +81,9 @@ class Streams:
                 self._graphs.popitem(last=False)
         return self._graphs[job_id]
 
-    def _require_room(self, key_id: str) -> None:
+    def _require_room(self, account: str) -> None:
         settings = self._context.settings
-        if self._per_key[key_id] >= settings.streams_per_key:
+        if self._per_account[account] >= settings.streams_per_key:
             raise TooManyRequests(
                 f"this key has {settings.streams_per_key} streams open, and may have no more", retry_after=TRY_AGAIN
             )
@@ -108,7 +108,7 @@ class Streams:
         """End the streams of keys that are revoked or over."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            await asyncio.gather(*(self._look_at(key_id) for key_id in tuple(self._per_key)))
+            await asyncio.gather(*(self._look_at(key_id) for key_id in {stream.key_id for stream in self}))
 
     async def _look_at(self, key_id: str) -> None:
         try:
@@ -119,7 +119,7 @@ class Streams:
             return
         for stream in self:
             if stream.key_id == key_id:
-                stream.end()
+                stream.end(KeyRefused("the key is not in force any more", hint="ask an admin for another"))
 
 
 async def streams_of(connection: HTTPConnection) -> Streams:

@@ -164,6 +164,8 @@ class Feed(Generic[Item]):
                 if terms.wanted(entry.item):
                     yield Message(Kind.ITEM, entry.cursor, entry.item, replay=True)
             after = min(reached, until, key=self.log.order)
+            if _is_on_the_way(entries, terms, more=more):
+                yield Message(Kind.BOOKMARK, after, replay=True)
         yield Message(Kind.REPLAY_COMPLETE, after)
 
     async def _page(self, after: str, terms: Terms[Item]) -> Stretch[Item]:
@@ -195,7 +197,7 @@ class Feed(Generic[Item]):
         """Read pages of one's own until the reader is not ahead any more; nothing is awaited after the last look."""
         while (position := self._position) is not None and self.log.order(after) < self.log.order(position):
             try:
-                entries, reached, _ = await self._page(after, terms)
+                entries, reached, more = await self._page(after, terms)
             except CursorGone:
                 after = await self.log.head()
                 yield Message(Kind.RESET, after)
@@ -206,8 +208,8 @@ class Feed(Generic[Item]):
                     self._count(entry.item)
                     yield Message(Kind.ITEM, after, entry.item)
             # The reader has come so far, and if nothing is left there is nothing on the way.
-            after = reached if entries else max(reached, position, key=self.log.order)
-            if entries and terms.settle:
+            after = reached if entries or more else max(reached, position, key=self.log.order)
+            if (entries and terms.settle) or _is_on_the_way(entries, terms, more=more):
                 yield Message(Kind.BOOKMARK, after)
         yield Message(Kind.REPLAY_COMPLETE, after)
 
@@ -354,6 +356,11 @@ class Feed(Generic[Item]):
             self.figures.reconnects += 1
             for subscriber in self._subscribers():
                 subscriber.tell(Kind.FRESH)
+
+
+def _is_on_the_way(entries: Sequence[Entry[Item]], terms: Terms[Item], *, more: bool) -> bool:
+    """Whether to say how far a look has come that goes on, and has found nothing yet."""
+    return more and not entries and not terms.settle
 
 
 class Looks:

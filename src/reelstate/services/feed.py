@@ -27,6 +27,8 @@ FAR: Final = 100
 """Transactions, or rows, behind which the record of a single job is looked up by the job."""
 MOST_JOBS: Final = 100
 """More jobs than these are not picked out by the store: everything is read, and the feed sorts it."""
+WINDOW: Final = 5_000
+"""Rows of the record among which a read looks for what is wanted: few may be, and the store must not read all of it."""
 OVERLAP: Final = timedelta(seconds=5)
 """What is said at one time may become readable this much later."""
 
@@ -129,10 +131,16 @@ async def _read(transaction: Transaction, after: str, limit: int, topics: Topics
     """Up to where the record stood before it was read: whatever is older than that, these statements see."""
     head = await head_of(transaction)
     start, end = head.find(after), head.order
-    place = {"after_xid": str(start[0]), "after_id": start[1], "limit": limit}
+    place: dict[str, Json] = {"after_xid": str(start[0]), "after_id": start[1]}
     job_id = _one_job(topics) if _far(start, end) else None
-    read = _history(transaction, job_id, place) if job_id is not None else _everything(transaction, topics, place)
-    sources = await read
+    if job_id is not None:
+        sources = await _history(transaction, job_id, {**place, "limit": limit})
+    else:
+        scope: dict[str, Json] = {"jobs": _jobs(topics), "user_id": _one_user(topics)}
+        if any(wanted is not None for wanted in scope.values()):
+            end = await _edge(transaction, place, end)
+        until: dict[str, Json] = {"until_xid": str(end[0]), "until_id": end[1]}
+        sources = await _everything(transaction, {**scope, **place, **until, "limit": limit})
     for source in sources:
         if len(source) == limit:
             end = min(end, source[-1].order)
@@ -166,10 +174,15 @@ async def _history(transaction: Transaction, job_id: int, place: dict[str, Json]
     ]
 
 
-async def _everything(transaction: Transaction, topics: Topics, place: dict[str, Json]) -> list[list[_Found]]:
-    scope = {"jobs": _jobs(topics), "user_id": _one_user(topics)}
-    events = await transaction.run("observe_feed", **scope, **place)
-    states = await transaction.run("states_log", **scope, **place)
+async def _edge(transaction: Transaction, place: dict[str, Json], end: Order) -> Order:
+    """How far to look for what may be rare."""
+    edge = await transaction.run("observe_window", **place, window=WINDOW)
+    return min([end, *map(_order, edge)])
+
+
+async def _everything(transaction: Transaction, wanted: dict[str, Json]) -> list[list[_Found]]:
+    events = await transaction.run("observe_feed", **wanted)
+    states = await transaction.run("states_log", **wanted)
     return [
         [_Found(_order(row), row[2:-1], row[3], row[-1]) for row in events],
         [_Found(_order(row), row[4:], row[2], row[3], is_state=True) for row in states],

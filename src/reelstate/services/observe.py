@@ -133,8 +133,8 @@ async def observe_events(store: Store, *, limit: int = 500, after: str | None = 
     async def flow(transaction: Transaction) -> Page[Event]:
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
-        parameters = {"after_xid": xid, "after_id": number, "jobs": None, "user_id": None}
-        rows = await transaction.run("observe_feed", limit=page_size(limit), **parameters)
+        place = {"after_xid": xid, "after_id": number, "until_xid": str(MOST_XIDS - 1), "until_id": MOST_NUMBERS - 1}
+        rows = await transaction.run("observe_feed", limit=page_size(limit), jobs=None, user_id=None, **place)
         events = [event_of(row[:-1], epoch) for row in rows]
         return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
 

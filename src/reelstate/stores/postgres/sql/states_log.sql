@@ -6,6 +6,7 @@ FROM (
     SELECT l.*, substring(l.job_id FROM '^([0-9]{1,18})\.[a-z][a-z0-9_-]*$')::bigint AS job
     FROM reelstate.state_log l
     WHERE (l.xid, l.id) > (%(after_xid)s::text::xid8, %(after_id)s)
+      AND (l.xid, l.id) <= (%(until_xid)s::text::xid8, %(until_id)s)
       AND l.xid < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY l.xid, l.id OFFSET 0
 ) AS said

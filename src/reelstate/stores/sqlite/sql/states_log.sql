@@ -1,7 +1,7 @@
 -- What tasks said, whichever job it is of, in the order of commit; with it the job of the engine, and whose that is.
 WITH said AS (
     SELECT l.*, substr(job_id, 1, instr(job_id, '.') - 1) AS number, substr(job_id, instr(job_id, '.') + 1) AS stage
-    FROM state_log AS l WHERE l.id > :after_id
+    FROM state_log AS l WHERE l.id > :after_id AND l.id <= :until_id
 ), owned AS (
     SELECT said.*, CASE WHEN number <> '' AND number NOT GLOB '*[^0-9]*' AND length(number) < 19
                          AND stage GLOB '[a-z]*' AND stage NOT GLOB '*[^a-z0-9_-]*'

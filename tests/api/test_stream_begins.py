@@ -1,0 +1,54 @@
+"""Streams that end before anything was told: while the store does not answer, the server stops, or the key ends."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import psycopg
+import pytest
+
+from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys
+from tests.api.following import EVENT_STREAM
+from tests.api.served import Served, served
+from tests.worker.crew import until
+
+EVENTS = "/api/v1/events"
+pytestmark = pytest.mark.parametrize("dialect", ["postgres"])
+
+
+@asynccontextmanager
+async def waiting(api: Served, database_url: str) -> AsyncIterator[asyncio.Task[httpx.Response]]:
+    """The request of a stream whose first look at the record waits for a lock; keys are looked at as ever."""
+    async with await psycopg.AsyncConnection.connect(database_url) as holder:
+        await holder.execute("LOCK TABLE reelstate.facts IN ACCESS EXCLUSIVE MODE")
+        asking = asyncio.create_task(api.ask("ada", "GET", EVENTS, headers=EVENT_STREAM))
+        streams = api.server.config.app.state.streams  # type: ignore[union-attr]
+        await until(lambda: len(streams) == 1)
+        yield asking
+        await holder.rollback()
+
+
+async def test_a_stream_that_says_nothing_before_the_server_stops_ends_like_any_other(
+    engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(engine, database_url, serve_grace=5.0) as api:
+        await api.ask("ada", "GET", EVENTS)
+        async with waiting(api, database_url) as asking:
+            api.server.stop()
+            answer = await asking
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert answer.text == "retry: 2000\n\n"
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_a_stream_whose_key_ends_before_it_says_anything_is_refused(
+    engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(engine, database_url) as api, waiting(api, database_url) as asking:
+        await Keys(engine.store).revoke(api.keys["ada"].key.id, actor="operator:test")
+        answer = await asking
+    assert (answer.status_code, answer.json()["type"]) == (401, "urn:reelstate:error:key-refused")
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []

@@ -1,0 +1,197 @@
+"""Who wants little of a long record: a statement reads at most a window of it; nothing is missed, nothing comes twice."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from reelstate.core.model import Event, TaskState
+from reelstate.core.state import State
+from reelstate.feed.feed import Feed
+from reelstate.feed.subscriber import Kind, Message
+from reelstate.services import feed as log
+from reelstate.services.engine import Engine
+from reelstate.services.feed import Told, engine_feed
+from reelstate.services.subscribe import Subscription, subscribe
+from reelstate.stores.store import Batch, Flow, Row, Store
+from tests.conformance.scenes import progress, submitted, take_one
+from tests.engines import a_worker, done, engine_at
+from tests.vandal import Vandal
+
+LONG = 20_000
+WINDOW = 500
+STEPS_A_ROW = 100
+"""Instructions of SQLite for each row that is looked at, and the states beside it."""
+READS_A_ROW = 4
+"""Rows of PostgreSQL's indexes and tables for each: the edge is found, and what is before it is read."""
+
+CROWD = """
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})
+    INSERT INTO events (entity, job_id, stage, part, version, target, actor)
+    SELECT 'task', {job_id}, 0, n, 1, 'ready', 'orchestrator' FROM numbers
+"""
+SAID = """
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})
+    INSERT INTO state_log (id, job_id, generation, task, tag, status, severity, message, schema_version, version,
+                           event_id, at)
+    SELECT (SELECT max(id) FROM events) + n, '{job_id}.main', 1, 0, 'a', 1, 'info', '', 1, n, n, 0 FROM numbers
+"""
+SAID_IN_POSTGRES = """
+    INSERT INTO state_log (job_id, generation, task, tag, status, severity, message, schema_version, version,
+                           event_id, at)
+    SELECT '{job_id}.main', 1, 0, 'a', 1, 'info', '', 1, n, n, now() FROM generate_series(1, {count}) AS n
+"""
+CROWDS = 4
+EVENTS = 3
+"""Of each job there are more."""
+
+
+@dataclass
+class Meter:
+    """A store that measures what each statement of its reads costs, in windows."""
+
+    inner: Store
+    costs: dict[str, list[float]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def read(self, flow: Flow[Any]) -> Any:
+        return await self.inner.read(lambda transaction: flow(_Metered(transaction, self.costs)))
+
+
+@dataclass
+class _Metered:
+    inner: Any
+    costs: dict[str, list[float]]
+
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+        measured = self._steps if hasattr(self.inner, "_shapes") else self._rows
+        rows, cost = await measured(statement, parameters)
+        assert batch is None
+        self.costs.setdefault(statement, []).append(cost / log.WINDOW)
+        return rows
+
+    async def _steps(self, statement: str, parameters: dict[str, Any]) -> tuple[list[Row], float]:
+        steps = 0
+
+        def count() -> None:
+            nonlocal steps
+            steps += 100
+
+        connection = self.inner._connection
+        connection.set_progress_handler(count, 100)
+        rows = await self.inner.run(statement, **parameters)
+        connection.set_progress_handler(None, 100)
+        return rows, steps / STEPS_A_ROW
+
+    async def _rows(self, statement: str, parameters: dict[str, Any]) -> tuple[list[Row], float]:
+        statements = self.inner._statements
+        statements["explain"] = f"EXPLAIN (ANALYZE, FORMAT JSON) {statements[statement]}"
+        (((plan,),),) = await self.inner.run("explain", **parameters)
+        return await self.inner.run(statement, **parameters), _read(plan["Plan"]) / READS_A_ROW
+
+
+def _read(node: dict[str, Any]) -> float:
+    """Rows of the record that a plan takes from a table or an index, also those that it does not want."""
+    found = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+    own = found * node["Actual Loops"] if node.get("Relation Name") in {"events", "state_log"} else 0
+    return float(own + sum(map(_read, node.get("Plans", []))))
+
+
+@dataclass
+class Scene:
+    engine: Engine
+    meter: Meter
+    feed: Feed[Told]
+    jobs: list[int]
+    """Of `ann`, before, within and after what is not hers."""
+    crowd: int
+    """A job with many rows, the last of them."""
+
+
+@asynccontextmanager
+async def long_record(url: str, rows: int) -> AsyncIterator[Scene]:
+    async with engine_at(url) as engine:
+        vandal = Vandal(url)
+        worker = await a_worker(engine)
+        other = await submitted(engine, user_id="bob")
+        await take_one(engine, worker)
+        jobs = [await _told(engine, worker)]
+        for crowd in range(other - CROWDS, other):
+            vandal.run(CROWD.format(count=rows // CROWDS, job_id=crowd))
+            vandal.run((SAID_IN_POSTGRES if vandal.postgres else SAID).format(count=rows // CROWDS // 2, job_id=crowd))
+            if not vandal.postgres:
+                vandal.run("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM state_log) WHERE name = 'events'")
+            jobs.append(await _told(engine, worker))
+        vandal.run("ANALYZE")
+        meter = Meter(engine.store)
+        feed = engine_feed(meter, engine.dispatch)
+        yield Scene(engine, meter, feed, jobs, crowd)
+        await feed.close()
+
+
+async def _told(engine: Engine, worker: int) -> int:
+    """A job with events and states."""
+    job_id = await submitted(engine, user_id="ann")
+    task = await take_one(engine, worker)
+    await engine.report(worker, [progress(task, states=[TaskState(tag="a", number=1, status=1)])])
+    await engine.complete([done(task)])
+    return job_id
+
+
+def place(item: Event | State) -> tuple[object, ...]:
+    if isinstance(item, State):
+        return item.job_id, item.version
+    return item.entity, item.job_id, item.stage, item.part, item.version
+
+
+async def replayed(scene: Scene, **wanted: Any) -> list[Message[Told]]:
+    found = []
+    messages = subscribe(scene.feed, scene.meter, Subscription(**wanted), "0")
+    async with aclosing(messages):
+        async for message in messages:
+            found.append(message)
+            if message.kind is Kind.REPLAY_COMPLETE:
+                break
+    return found
+
+
+async def nothing_is_read_whole(url: str, rows: int) -> None:
+    async with long_record(url, rows) as scene:
+        head = await scene.engine.head()
+        expected = {job_id: (await scene.engine.history(job_id)).items for job_id in scene.jobs}
+        assert all(len(events) > EVENTS for events in expected.values())
+        every = await replayed(scene, user_id="ann")
+        items = [message.item for message in every if isinstance(message.item, Event | State)]
+        assert [place(item) for item in items if isinstance(item, Event)] == [
+            place(event) for job_id in scene.jobs for event in expected[job_id]
+        ]
+        assert [place(item) for item in items if isinstance(item, State)] == [
+            (f"{job_id}.main", 1) for job_id in scene.jobs
+        ]
+        assert [message.kind for message in every].count(Kind.BOOKMARK) >= rows // log.WINDOW - CROWDS
+        order = scene.feed.log.order
+        assert order(every[-1].cursor) >= order(head)
+        for job_id in scene.jobs:
+            one = await replayed(scene, job_id=job_id)
+            assert [place(m.item) for m in one if isinstance(m.item, Event)] == [place(e) for e in expected[job_id]]
+        dearest = {statement: max(costs) for statement, costs in scene.meter.costs.items()}
+        assert {"observe_feed", "states_log", "observe_history", "observe_window"} <= dearest.keys()
+        assert {statement for statement, cost in dearest.items() if cost > 1} == set(), dearest
+        await scene.feed.log.read("0.0.0", 500, (scene.crowd,))
+        assert scene.meter.costs["observe_history"][-1] * log.WINDOW <= rows // CROWDS, "of one job, no other's"
+
+
+async def test_who_wants_little_of_a_long_record_reads_it_in_windows(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "WINDOW", WINDOW)
+    await nothing_is_read_whole(database_url, LONG)
+
+
+@pytest.mark.prove
+async def test_who_wants_little_of_a_million_rows_reads_them_in_windows(database_url: str) -> None:
+    await nothing_is_read_whole(database_url, 1_000_000)
