@@ -16,8 +16,10 @@ from reelstate.services.keys import Key
 from reelstate.services.states import States
 
 Document = dict[str, Any]
-LEFT_OUT = {"checkpoint", "result", "input"}
-"""Of a running task: what may be large and is not what a person asks for."""
+NOT_OF_A_TASK = frozenset({"checkpoint", "result", "input"})
+"""What may be large and is not what a person asks for."""
+NOT_OF_A_STAGE = frozenset({"job_id", "stage"})
+"""Where it stands is told by the job around it."""
 
 
 def job_document(job: Job) -> Document:
@@ -39,11 +41,11 @@ def detail_document(
 
 
 def stage_document(stage: Stage) -> Document:
-    return {name: value for name, value in _fields(stage).items() if name not in {"job_id", "stage"}}
+    return {name: value for name, value in _fields(stage).items() if name not in NOT_OF_A_STAGE}
 
 
 def task_document(task: Task, workers: Mapping[int, str]) -> Document:
-    kept = {name: value for name, value in _fields(task).items() if name not in LEFT_OUT}
+    kept = {name: value for name, value in _fields(task).items() if name not in NOT_OF_A_TASK}
     place = {"id": f"{task.job_id}/{task.stage_name}/{task.part}", "stage": task.stage_name}
     return {**kept, **place, "worker": workers.get(task.worker_id or 0)}
 

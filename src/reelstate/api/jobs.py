@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import AwareDatetime, ConfigDict, Field
 
 from reelstate.api.auth import Principal, Reader, Writer
@@ -42,9 +42,11 @@ from reelstate.documents import (
 )
 from reelstate.services.engine import Engine
 
+T = TypeVar("T")
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 LARGEST_BATCH: Final = 1000
 MOST_CURRENT: Final = 100
+Lines = Callable[..., Awaitable[Document]]
 JobId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The job's id.")]
 StageName = Annotated[str | None, Query(max_length=255, description="Only this stage, by name.")]
 Part = Annotated[int | None, Query(ge=0, le=LARGEST_PART, description="Only this part of the stage.")]
@@ -171,8 +173,7 @@ async def tasks(
     return paged(page, [task_document(task, names) for task in page.items], request, response)
 
 
-@router.get("/{job_id}/logs", response_model=PageDocument[LogDocument])
-async def logs(
+async def lines_of_runs(
     engine: OnEngine,
     principal: Reader,
     job_id: JobId,
@@ -182,31 +183,30 @@ async def logs(
     part: Part = None,
     limit: Limit = 100,
     after: After = None,
-) -> Document:
-    """What the runs of a job have logged, the oldest first; `stage` and `part` together name one task."""
+) -> Lines:
+    """A way to answer with what runs of a job have told, whatever it is: logs, steps."""
     names = await engine.stage_names(job_id, owner=principal.owner)
     key = _key(job_id, names, stage, part)
-    page = await engine.logs(job_id, key=key, limit=limit, after=after, owner=principal.owner)
-    return paged(page, [log_document(entry, names) for entry in page.items], request, response)
+
+    async def answer(
+        read: Callable[..., Awaitable[Page[T]]], document: Callable[[T, Sequence[str]], Document]
+    ) -> Document:
+        page = await read(job_id, key=key, limit=limit, after=after, owner=principal.owner)
+        return paged(page, [document(entry, names) for entry in page.items], request, response)
+
+    return answer
+
+
+@router.get("/{job_id}/logs", response_model=PageDocument[LogDocument])
+async def logs(engine: OnEngine, lines: Annotated[Lines, Depends(lines_of_runs)]) -> Document:
+    """What the runs of a job have logged, the oldest first; `stage` and `part` together name one task."""
+    return await lines(engine.logs, log_document)
 
 
 @router.get("/{job_id}/steps", response_model=PageDocument[StepDocument])
-async def steps(
-    engine: OnEngine,
-    principal: Reader,
-    job_id: JobId,
-    request: Request,
-    response: Response,
-    stage: StageName = None,
-    part: Part = None,
-    limit: Limit = 100,
-    after: After = None,
-) -> Document:
+async def steps(engine: OnEngine, lines: Annotated[Lines, Depends(lines_of_runs)]) -> Document:
     """The commands that the runs of a job have started; `stage` and `part` together name one task."""
-    names = await engine.stage_names(job_id, owner=principal.owner)
-    key = _key(job_id, names, stage, part)
-    page = await engine.steps(job_id, key=key, limit=limit, after=after, owner=principal.owner)
-    return paged(page, [step_document(entry, names) for entry in page.items], request, response)
+    return await lines(engine.steps, step_document)
 
 
 def user_of(principal: Principal, wanted: str | None) -> str | None:

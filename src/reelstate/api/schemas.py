@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar, get_type_hints
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from reelstate.core.machine import JobStatus, TaskStatus
-from reelstate.core.model import Verdict
-from reelstate.core.state import Severity
+from reelstate.core.model import Job, LogEntry, Stage, StepEntry, Task, Verdict, Worker
+from reelstate.core.state import State
+from reelstate.documents import NOT_OF_A_STAGE, NOT_OF_A_TASK
 
 T = TypeVar("T")
+Model = TypeVar("Model", bound=BaseModel)
 LARGEST_PAGE: Final = 500
 LARGEST_ID: Final = 2**53 - 1
 LARGEST_PART: Final = 2**31 - 1
@@ -53,77 +56,47 @@ class Input(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def like(record: type, *, without: Collection[str] = ()) -> Callable[[type[Model]], type[Model]]:
+    """A document with the fields of a record, in their order. Those that it names itself are as it says."""
+
+    def filled(document: type[Model]) -> type[Model]:
+        own: dict[str, Any] = {name: (field.annotation, field) for name, field in document.model_fields.items()}
+        types = get_type_hints(record)
+        names = [field.name for field in fields(record) if field.name not in without]
+        shared = {name: own.pop(name, (types[name], ...)) for name in names}
+        made: Any = create_model(
+            document.__name__,
+            __base__=BaseModel,
+            __doc__=document.__doc__,
+            __module__=document.__module__,
+            __cls_kwargs__=dict(document.model_config),
+            **own,
+            **shared,
+        )
+        return made  # type: ignore[no-any-return]  # it stands for the class that it is made of
+
+    return filled
+
+
+@like(Job)
 class JobDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": JOB})
 
-    id: int
-    pipeline: str
     digest: str = Field(description="Of the pipeline's graph that it runs.")
-    user_id: str
-    status: JobStatus
-    phase: JobStatus
     priority: int = Field(description="0 to 10, which is most urgent.")
-    spec: Json
-    run_after: datetime | None
-    error: Json
-    degraded: Json
-    suspect: str | None
     version: int = Field(description="+1 with every transition; the ETag of the job.")
-    actor: str
-    reason: str | None
-    created_at: datetime
-    started_at: datetime | None
-    changed_at: datetime
-    finished_at: datetime | None
-    video_id: int | None
 
 
+@like(Stage, without=NOT_OF_A_STAGE)
 class StageDocument(BaseModel):
-    name: str
-    phase: JobStatus
-    status: TaskStatus
-    required: bool
-    weight: float
-    needs: list[str]
-    total: int
-    done: int
-    skipped: int
-    failed: int
-    running: int
-    running_percent: float
-    opened_at: datetime | None
+    pass
 
 
+@like(Task, without=NOT_OF_A_TASK)
 class TaskDocument(BaseModel):
     id: str = Field(description="JOB/STAGE/PART")
-    job_id: int
     stage: str
-    part: int
-    stage_name: str
-    status: TaskStatus
-    priority: int
-    run_after: datetime | None
-    ready_at: datetime | None
-    claimed_at: datetime | None
-    started_at: datetime | None
-    progress_at: datetime | None
-    finished_at: datetime | None
-    worker_id: int | None
     worker: str | None
-    lease_expires_at: datetime | None
-    token: int
-    attempt: int
-    max_attempts: int
-    lost: int
-    last_worker: int | None
-    step: str | None
-    message: str | None
-    percent: float
-    error: Json
-    version: int
-    actor: str
-    reason: str | None
-    changed_at: datetime
 
 
 class JobDetailDocument(JobDocument):
@@ -170,48 +143,21 @@ class EventDocument(BaseModel):
     cursor: str
 
 
+@like(LogEntry)
 class LogDocument(BaseModel):
-    job_id: int
-    id: int
     stage: str
-    part: int
-    token: int
-    at: datetime
-    level: str
-    message: str
-    metadata: Json
 
 
+@like(StepEntry)
 class StepDocument(BaseModel):
     """A command that a run has started."""
 
-    job_id: int
-    id: int
     stage: str
-    part: int
-    token: int
-    number: int
-    at: datetime
-    argv: list[str]
-    exit_code: int | None
-    seconds: float
-    output: str
 
 
+@like(State)
 class StateDocument(BaseModel):
     """What a task said under a tag."""
-
-    job_id: str
-    task: int
-    tag: str
-    status: int
-    severity: Severity
-    message: str
-    payload: Json
-    schema_version: int
-    timestamp: datetime
-    version: int
-    event_id: str
 
 
 class GridDocument(BaseModel):
@@ -230,23 +176,12 @@ class StatesDocument(BaseModel):
     stages: list[GridDocument]
 
 
+@like(Worker)
 class WorkerDocument(BaseModel):
-    id: int
-    name: str
-    hostname: str
-    software: str
-    kind: str
-    slots: int
     capabilities: list[str]
     pipelines: list[str]
-    metadata: Json
     status: str = Field(description="idle, busy, draining, offline or disabled.")
     lifecycle: str
-    enabled: bool
-    running: int
-    version: int
-    registered_at: datetime
-    last_heartbeat_at: datetime | None
 
 
 class TransitionDocument(BaseModel):

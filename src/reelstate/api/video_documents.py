@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reelstate.api.schemas import LARGEST_ID, Input, Json
+from reelstate.api.schemas import LARGEST_ID, Input, Json, like
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Verdict, VideoStatus
-from reelstate.media.quality import QualityStatus
+from reelstate.core.model import Verdict, Video
+from reelstate.media.quality import Quality
 
 VIDEO: Final[dict[str, Any]] = {
     "id": 244813922304,
@@ -91,38 +91,21 @@ class Rollback(Reason):
     )
 
 
+@like(Video)
 class VideoDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": VIDEO})
 
-    id: int
-    title: str
     source: str = Field(description="Where it came from, without what may be a secret in it.")
-    user_id: str
-    status: VideoStatus
     pinned: int | None = Field(description="The version that was gone back to.")
     current: int | None = Field(description="The version that plays: a job.")
     published: int | None = Field(description="The version that its public place shows.")
     latest: int | None = Field(description="The version that was submitted last.")
     version: int = Field(description="+1 with every change of the video; its ETag.")
-    actor: str
-    reason: str | None
-    created_at: datetime
-    changed_at: datetime
-    deleted_at: datetime | None
 
 
+@like(Quality)
 class QualityDocument(BaseModel):
     """How far one rung of the ladder is."""
-
-    quality: str
-    required: bool
-    status: QualityStatus
-    segments_total: int
-    segments_completed: int
-    progress_percent: float
-    error_message: str | None
-    started_at: datetime | None
-    completed_at: datetime | None
 
 
 class VersionDocument(BaseModel):
