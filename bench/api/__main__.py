@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 
 from rich.console import Console
-from rich.table import Table
 
 from bench import page
 from bench.api import listing, remote, stream, submit
 from bench.api.measured import Measured
+from bench.page import Table
 
 SCENARIOS: tuple[ModuleType, ...] = (submit, listing, remote, stream)
 """Each has `measure(folder, quick=…)`, which gives what it found."""
@@ -29,12 +29,10 @@ def main() -> int:
             for each in scenario.measure(Path(folder), quick=arguments.quick):
                 console.print(f"{each.subject}: {each.shown}")
                 found.append(each)
-    shown = Table(*HEADINGS)
-    for each in found:
-        shown.add_row(*row(each))
-    console.print(shown)
+    table = Table("The API under load", HEADINGS, [row(each) for each in found])
+    page.show(console, machine(), table)
     if arguments.markdown is not None:
-        page.write(arguments.markdown, "api", f"{machine()}\n\n{page.table(HEADINGS, map(row, found))}")
+        page.write(arguments.markdown, "api", machine(), table)
     if arguments.quick:
         console.print("[yellow]A quick run shows that everything works; its numbers mean nothing.[/]")
         return 0
@@ -45,9 +43,12 @@ def row(each: Measured) -> tuple[str, str, str, str]:
     return each.subject, each.shown, each.aim, "met" if each.met else "missed"
 
 
-def machine() -> str:
-    cores = len(os.sched_getaffinity(0))
-    return f"{cores} processors, {platform.system()} {platform.machine()}, Python {platform.python_version()}."
+def machine() -> dict[str, str]:
+    return {
+        "processors": str(len(os.sched_getaffinity(0))),
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+    }
 
 
 def parser() -> argparse.ArgumentParser:

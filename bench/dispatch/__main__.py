@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from bench import page
 from bench.dispatch import measures
 from bench.dispatch.measures import WAYS, Way
+from bench.page import Table
 from tests.postgres import PostgresServer, memory_folder
 from tests.redis_server import RedisServer
 
@@ -43,17 +43,17 @@ def main() -> int:
         PostgresServer(folder=memory_folder(), settings={"max_connections": "300"}) as postgres,
     ):
         figures = asyncio.run(measured(arguments, postgres, redis.url, console))
-    rows = list(map(list, told(figures)))
-    table = Table(*HEADINGS, title="dispatch")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    machine = {
+        "processors": str(os.cpu_count()),
+        "idle workers": str(arguments.workers),
+        "jobs": f"{arguments.jobs:,}",
+    }
+    table = Table("Dispatch", HEADINGS, told(figures))
+    page.show(console, machine, table)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
     if arguments.markdown is not None:
-        machine = f"{os.cpu_count()} cores, {arguments.workers} idle workers, {arguments.jobs:,} jobs."
-        text = f"{machine}\n\n{page.table(HEADINGS, (tuple(row) for row in rows))}"
-        page.write(arguments.markdown, "dispatch", text)
+        page.write(arguments.markdown, "dispatch", machine, table)
     met = all(ratio >= NO_WORSE for ratio in ratios(figures).values())
     if not met and not arguments.quick:
         console.print("[bold red]An aim is missed.[/]")

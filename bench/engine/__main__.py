@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.engine import interleave, markdown, report
+from bench import page
+from bench.engine import interleave, report
 from bench.engine.contestants import CONTESTANTS, Contestant
 
 
@@ -20,7 +21,8 @@ def main() -> int:
     if arguments.json is not None:
         results.write_json(arguments.json)
     if arguments.markdown is not None:
-        markdown.write(results, arguments.markdown)
+        left_out = {f"left out: {name}": reason for name, reason in results.left_out.items()}
+        page.write(arguments.markdown, "measured", results.machine | left_out, *report.tables(results))
     return 1 if results.failures else 0
 
 

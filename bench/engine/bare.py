@@ -5,15 +5,14 @@ each. Nothing is left out that a promise needs (checked transitions, events, lea
 counters); everything else is.
 """
 
-import json
 import time
-from importlib.metadata import version
 from pathlib import Path
 
-from psycopg import AsyncConnection, pq
+from psycopg import AsyncConnection
 
+from bench.engine.hand_written import HandWritten, payloads
 from bench.engine.stopwatch import batches
-from bench.engine.system import BATCH, EventLoop, PartitionedSystem, payload
+from bench.engine.system import BATCH, PartitionedSystem
 
 SCHEMA = Path(__file__).with_suffix(".sql")
 
@@ -89,34 +88,18 @@ PINNED_PLANS = " ".join(
 )
 """The tables grow and shrink faster than their statistics: every hot lookup goes by index."""
 
-Connection = AsyncConnection[tuple[int, int, str]]
 
-
-class Bare:
+class Bare(HandWritten):
     """One connection."""
 
-    event_loop: EventLoop = "uvloop"
     settings = "hand-written SQL, psycopg, uvloop, submit by unnest of 1,000, claim and complete by 500"
-
-    def versions(self) -> dict[str, str]:
-        return {"psycopg": f"{version('psycopg')} ({pq.__impl__})"}
+    submit = SUBMIT_SIMPLE
 
     async def prepare(self, url: str) -> None:
-        self._url = url
-        self._connection = await self._connect()
+        self._connection = await AsyncConnection.connect(
+            url, autocommit=True, prepare_threshold=0, options=PINNED_PLANS
+        )
         await self._connection.execute(SCHEMA.read_text(), prepare=False)
-
-    async def _connect(self) -> Connection:
-        return await AsyncConnection.connect(self._url, autocommit=True, prepare_threshold=0, options=PINNED_PLANS)
-
-    async def submit_simple(self, count: int) -> float:
-        started = time.perf_counter()
-        for numbers in batches(count, BATCH):
-            await self._connection.execute(SUBMIT_SIMPLE, [payloads(numbers)])
-        return count / (time.perf_counter() - started)
-
-    async def drain_simple(self, count: int) -> float:
-        return await self._drain(count)
 
     async def submit_partitioned(self, count: int) -> float:
         started = time.perf_counter()
@@ -127,35 +110,16 @@ class Bare:
                 await self._connection.execute(SUBMIT_PARTS, [job, stage, numbers.start, payloads(numbers)])
         return count / (time.perf_counter() - started)
 
-    async def drain_partitioned(self, count: int) -> float:
-        return await self._drain(count)
-
-    async def _drain(self, count: int) -> float:
-        started = time.perf_counter()
-        done = await _run_until_empty(self._connection)
-        rate = count / (time.perf_counter() - started)
-        if done != count:
-            raise RuntimeError(f"completed {done} tasks, expected {count}")
-        return rate
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-
-async def _run_until_empty(connection: Connection) -> int:
-    done = 0
-    cursor = connection.cursor(binary=True)
-    while True:
-        await cursor.execute(CLAIM)
-        claimed = await cursor.fetchall()
-        if not claimed:
-            return done
-        await cursor.execute(COMPLETE, [[task for task, _, _ in claimed], [token for _, token, _ in claimed]])
-        done += cursor.rowcount
-
-
-def payloads(numbers: range) -> list[str]:
-    return [json.dumps(payload(number)) for number in numbers]
+    async def run_until_empty(self) -> int:
+        done = 0
+        cursor = self._connection.cursor(binary=True)
+        while True:
+            await cursor.execute(CLAIM)
+            claimed = await cursor.fetchall()
+            if not claimed:
+                return done
+            await cursor.execute(COMPLETE, [[task for task, _, _ in claimed], [token for _, token, _ in claimed]])
+            done += cursor.rowcount
 
 
 system: type[PartitionedSystem] = Bare

@@ -7,17 +7,13 @@ by 500. What it lacks is all that is not SQL: no verdicts, no limits, no lanes, 
 
 import json
 import time
-from importlib.metadata import version
 
-from psycopg import AsyncConnection, pq
+from psycopg import AsyncConnection
 
-from bench.engine.bare import payloads
-from bench.engine.stopwatch import batches
-from bench.engine.system import BATCH, EventLoop, PartitionedSystem
+from bench.engine.hand_written import HandWritten
+from bench.engine.system import PartitionedSystem
 from reelstate.stores.postgres.address import session_address
 from reelstate.stores.postgres.store import PostgresStore
-
-CLAIM_BATCH = 500
 
 PREPARE = """
 INSERT INTO reelstate.pipelines (name, digest, graph) VALUES ('ceiling', '', '{}') ON CONFLICT DO NOTHING;
@@ -95,69 +91,36 @@ WITH finished AS (
 SELECT job_id FROM finished
 """
 
-Connection = AsyncConnection[tuple[int, int, int, str]]
 
-
-class Ceiling:
+class Ceiling(HandWritten):
     """One connection."""
 
-    event_loop: EventLoop = "uvloop"
     settings = "hand-written SQL over the engine's tables, psycopg, uvloop, submit by 1,000, claim and complete by 500"
-
-    def versions(self) -> dict[str, str]:
-        return {"psycopg": f"{version('psycopg')} ({pq.__impl__})"}
+    submit = SUBMIT_SIMPLE
 
     async def prepare(self, url: str) -> None:
-        self._url = url
         await PostgresStore(url).migrate()
-        self._connection = await self._connect()
+        self._connection = await AsyncConnection.connect(session_address(url), autocommit=True, prepare_threshold=0)
         await self._connection.execute(PREPARE, prepare=False)
-
-    async def _connect(self) -> Connection:
-        return await AsyncConnection.connect(session_address(self._url), autocommit=True, prepare_threshold=0)
-
-    async def submit_simple(self, count: int) -> float:
-        started = time.perf_counter()
-        for numbers in batches(count, BATCH):
-            await self._connection.execute(SUBMIT_SIMPLE, [payloads(numbers)])
-        return count / (time.perf_counter() - started)
-
-    async def drain_simple(self, count: int) -> float:
-        return await self._drain(count)
 
     async def submit_partitioned(self, count: int) -> float:
         started = time.perf_counter()
         await self._connection.execute(SUBMIT_PARTITIONED, [count, count])
         return count / (time.perf_counter() - started)
 
-    async def drain_partitioned(self, count: int) -> float:
-        return await self._drain(count)
-
-    async def _drain(self, count: int) -> float:
-        started = time.perf_counter()
-        done = await _run_until_empty(self._connection)
-        rate = count / (time.perf_counter() - started)
-        if done != count:
-            raise RuntimeError(f"completed {done} tasks, expected {count}")
-        return rate
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-
-async def _run_until_empty(connection: Connection) -> int:
-    done = 0
-    cursor = connection.cursor(binary=True)
-    while True:
-        await cursor.execute(CLAIM)
-        claimed = await cursor.fetchall()
-        if not claimed:
-            return done
-        jobs, parts, tokens, inputs = zip(*claimed, strict=True)
-        for text in inputs:
-            json.loads(text)
-        await cursor.execute(COMPLETE, [list(jobs), list(parts), list(tokens)])
-        done += cursor.rowcount
+    async def run_until_empty(self) -> int:
+        done = 0
+        cursor = self._connection.cursor(binary=True)
+        while True:
+            await cursor.execute(CLAIM)
+            claimed = await cursor.fetchall()
+            if not claimed:
+                return done
+            jobs, parts, tokens, inputs = zip(*claimed, strict=True)
+            for text in inputs:
+                json.loads(text)
+            await cursor.execute(COMPLETE, [list(jobs), list(parts), list(tokens)])
+            done += cursor.rowcount
 
 
 system: type[PartitionedSystem] = Ceiling

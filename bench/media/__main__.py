@@ -31,11 +31,11 @@ def main() -> int:
     console = Console()
     with TemporaryDirectory(prefix="reelstate-bench-", dir=arguments.folder) as folder:
         results = measured(arguments, Path(folder), console)
-    report.show(results, console)
+    page.show(console, results.machine, *report.tables(results))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(asdict(results), indent=2) + "\n")
     if arguments.markdown is not None:
-        page.write(arguments.markdown, "media", report.markdown(results))
+        page.write(arguments.markdown, "media", results.machine, *report.tables(results))
     if arguments.quick:
         console.print("[yellow]A quick run shows that everything works; its ratios mean nothing.[/]")
         return 0

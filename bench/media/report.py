@@ -1,16 +1,11 @@
-"""Results as tables, for the terminal and for a page of Markdown."""
+"""What was measured, as tables."""
 
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rich.console import Console
-from rich.table import Table
-
-from bench import page
 from bench.media.aims import Round, judge
-
-Cells = tuple[str, ...]
+from bench.page import Cells, Table
 
 
 @dataclass(frozen=True)
@@ -28,8 +23,11 @@ class Results:
         return all(verdict.met for verdict in judge(self.rounds))
 
 
-AIMS: Cells = ("ours", "median", "aim", "met", "runs")
-TIMES: Cells = ("seconds", "median", "runs")
+def tables(results: Results) -> tuple[Table, ...]:
+    return (
+        Table("Aims", ("ours", "median", "aim", "met", "runs"), list(aims(results))),
+        Table("Times", ("seconds", "median", "runs"), list(times(results))),
+    )
 
 
 def aims(results: Results) -> Iterator[Cells]:
@@ -55,18 +53,3 @@ def times(results: Results) -> Iterator[Cells]:
 
 def _times(subject: str, values: list[float]) -> Cells:
     return subject, f"{statistics.median(values):.2f}", " ".join(f"{value:.2f}" for value in values)
-
-
-def show(results: Results, console: Console) -> None:
-    for name, value in results.machine.items():
-        console.print(f"{name}: {value}", highlight=False)
-    for title, headings, rows in (("Times", TIMES, times(results)), ("Aims", AIMS, aims(results))):
-        table = Table(*headings, title=title, title_justify="left")
-        for row in rows:
-            table.add_row(*row, style="bold red" if "no" in row else None)
-        console.print(table)
-
-
-def markdown(results: Results) -> str:
-    machine = "\n".join(f"- {name}: {value}" for name, value in results.machine.items())
-    return "\n".join((f"{machine}\n", page.table(AIMS, aims(results)), page.table(TIMES, times(results))))

@@ -3,8 +3,6 @@
 import argparse
 import asyncio
 import json
-import os
-import platform
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +16,7 @@ from typing import Final
 from rich.console import Console
 
 from bench import page
+from bench.engine import interleave
 from bench.engine.interleave import DISK, ROOT, SERVER_SETTINGS
 from bench.states import crowd, delivery, replay, report
 from bench.states.report import Results
@@ -32,11 +31,11 @@ def main() -> int:
     arguments = parser().parse_args()
     console = Console()
     results = measured(QUICK if arguments.quick else 1, console.print)
-    report.show(results, console)
+    page.show(console, results.machine, *report.tables(results))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(results.measured, indent=2) + "\n")
     if arguments.markdown is not None:
-        page.write(arguments.markdown, "states", report.markdown(results))
+        page.write(arguments.markdown, "states", results.machine, *report.tables(results))
     if arguments.quick:
         console.print("[yellow]A quick run shows that everything works; its figures mean little.[/]")
         return 0
@@ -92,13 +91,9 @@ def database(store: str, server: PostgresServer) -> Iterator[str]:
 
 
 def machine(server: PostgresServer) -> dict[str, str]:
-    settings = ", ".join(f"{name} {value}" for name, value in SERVER_SETTINGS.items())
     return {
-        "processors": str(os.cpu_count()),
-        "system": f"{platform.system()} {platform.machine()}",
-        "Python": platform.python_version(),
+        **interleave.machine(server),
         "reelstate": f"{version('reelstate')}, psycopg {version('psycopg')}, asyncio",
-        "PostgreSQL": f"{server.version} over TCP loopback, {settings}",
         "SQLite": f"{sqlite3.sqlite_version}, WAL, synchronous FULL",
     }
 

@@ -1,0 +1,54 @@
+"""What systems of hand-written SQL over one connection have in common."""
+
+import json
+import time
+from importlib.metadata import version
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection, pq
+
+from bench.engine.stopwatch import batches
+from bench.engine.system import BATCH, EventLoop, payload
+
+Connection = AsyncConnection[tuple[Any, ...]]
+
+
+class HandWritten:
+    event_loop: EventLoop = "uvloop"
+    submit: LiteralString
+    """Makes a job of each text of an array."""
+    _connection: Connection
+
+    def versions(self) -> dict[str, str]:
+        return {"psycopg": f"{version('psycopg')} ({pq.__impl__})"}
+
+    async def submit_simple(self, count: int) -> float:
+        started = time.perf_counter()
+        for numbers in batches(count, BATCH):
+            await self._connection.execute(self.submit, [payloads(numbers)])
+        return count / (time.perf_counter() - started)
+
+    async def drain_simple(self, count: int) -> float:
+        return await self._drain(count)
+
+    async def drain_partitioned(self, count: int) -> float:
+        return await self._drain(count)
+
+    async def run_until_empty(self) -> int:
+        """Claim and complete all there is; gives how many it was."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def _drain(self, count: int) -> float:
+        started = time.perf_counter()
+        done = await self.run_until_empty()
+        rate = count / (time.perf_counter() - started)
+        if done != count:
+            raise RuntimeError(f"completed {done} tasks, expected {count}")
+        return rate
+
+
+def payloads(numbers: range) -> list[str]:
+    return [json.dumps(payload(number)) for number in numbers]
