@@ -4,7 +4,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -71,6 +71,3 @@ async def until(condition: Any, patience: float = 20.0) -> None:
     async with asyncio.timeout(patience):
         while not await condition():  # noqa: ASYNC110 - it has no event for us
             await asyncio.sleep(0.02)
-
-
-Sending = AbstractAsyncContextManager[asyncio.StreamWriter]

@@ -43,7 +43,6 @@ JOB: Final[dict[str, Any]] = {
 }
 
 Json = Any
-Id = Annotated[int, Field(ge=0, le=LARGEST_ID)]
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="How many at most.")]
 After = Annotated[
     str | None, Query(max_length=200, description="Go on after this: the `after` of the page before, as it is.")

@@ -1,9 +1,8 @@
-"""Arithmetic of retries, leases and priorities. The current time and the dice are always arguments."""
+"""Arithmetic of retries and priorities. The dice are always an argument."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from reelstate.core.errors import InvalidRequest
 
@@ -38,29 +37,3 @@ def priority_number(priority: int | str) -> int:
             hint="use a whole number from 0 to 10 (10 is the most urgent), or low, normal, high, critical",
         )
     return number
-
-
-def lease_expiry(
-    now: datetime,
-    claimed_at: datetime,
-    progress_at: datetime,
-    *,
-    lease: float,
-    stall_after: float | None = None,
-    timeout: float | None = None,
-) -> datetime:
-    """When a lease renewed now runs out: the soonest of lease, stall and timeout.
-
-    Stalls and timeouts are therefore expiries like any other, found by the same sweep.
-    """
-    limits = [now + timedelta(seconds=lease)]
-    if stall_after is not None:
-        limits.append(progress_at + timedelta(seconds=stall_after))
-    if timeout is not None:
-        limits.append(claimed_at + timedelta(seconds=timeout))
-    return min(limits)
-
-
-def attempts_after_retry(attempt: int, stage_attempts: int) -> int:
-    """An operator's retry never lowers what was counted: it allows the stage's attempts once more."""
-    return attempt + stage_attempts
