@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from reelstate import __version__
 from reelstate.api.uploads import PIECE
 from tests.api.served import PLAIN, Served, served_aside
 
@@ -173,3 +174,17 @@ def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: d
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     for path in described["paths"]:
         assert path in page.text
+
+
+def test_the_front_page_tells_everybody_where_to_go_on(aside: Served) -> None:
+    with httpx.Client(base_url=aside.url, verify=PLAIN, trust_env=False, timeout=60) as client:
+        told = client.get("/")
+        assert (told.status_code, told.json()["name"], told.json()["version"]) == (200, "Reelstate", __version__)
+        browser = client.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+        assert browser.headers["content-type"].startswith("text/html")
+        page = Page()
+        page.feed(browser.text)
+        assert page.tags.isdisjoint({"script", "img"})
+        assert page.links == ["/docs", "/openapi.json", "/health"]
+        assert {*page.links, "/signin"} == set(told.json()["links"].values())
+        assert all(client.get(link).status_code == 200 for link in page.links)

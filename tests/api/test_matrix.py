@@ -44,6 +44,7 @@ class Line:
 
 
 MATRIX = {
+    "GET /": Line(None),
     "GET /openapi.json": Line(None),
     "GET /docs": Line(None),
     "GET /livez": Line(None),

@@ -89,6 +89,7 @@ def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Pa
         key = path.read_text().strip()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert key not in server.said
+        assert path.with_suffix(".url").read_text().strip() == base
         with client(base, key) as admin:
             assert admin.post("/api/v1/jobs", json={"pipeline": "transcode", "spec": {}}).status_code == 201
         with client(base) as browser:
@@ -191,8 +192,10 @@ def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:
             asyncio.run(_rested(tmp_path, made["id"]))
             assert admin.get(f"/api/v1/jobs/{made['id']}").json()["status"] == "completed"
             assert admin.get("/health").json()["house"]["workers"]["offline"] == 0
+        assert (tmp_path / "reelstate.db.url").read_text().strip() == base
         assert house.stop() == 0
     assert "nothing was lost" in house.said
+    assert not (tmp_path / "reelstate.db.url").exists()
 
 
 def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import httpx
 
-from tests.api.served import PLAIN, Served
+from reelstate.services.engine import Engine
+from tests.api.served import NOBODY, PLAIN, Served, served
 
 JOBS = "/api/v1/jobs"
 OURS = {"X-Reelstate": "1"}
@@ -54,3 +55,25 @@ async def test_signing_out_ends_the_session_and_not_a_key_that_is_sent_along(api
         strange = {**api.headers("ada"), "Cookie": "reelstate_session=x"}
         assert (await page.post("/signout", headers=strange)).status_code == 204
     assert (await api.ask("ada", "GET", JOBS)).status_code == 200
+
+
+async def test_a_session_that_is_over_is_no_guess_and_can_be_signed_out_of(engine: Engine, database_url: str) -> None:
+    async with served(engine, database_url, rate_per_address=6) as api:  # one fine takes all that there is
+        over = await api.context.keys.open_session(api.keys["admin"].key)
+        await api.context.keys.close_session(over.key.id)
+        headers = {"Cookie": f"reelstate_session={over.text}"}
+        health = await api.ask(NOBODY, "GET", "/health", headers=headers)
+        assert (health.status_code, health.json()["house"]) == (200, None)
+        refused = await api.ask(NOBODY, "GET", JOBS, headers=headers)
+        assert (refused.status_code, refused.json()["type"]) == (401, "urn:reelstate:error:key-refused")
+        ended = await api.ask(NOBODY, "POST", "/signout", headers=headers)
+        assert (ended.status_code, "max-age=0" in ended.headers["set-cookie"].lower()) == (204, True)
+        assert (await api.ask(NOBODY, "GET", JOBS)).status_code == 401
+        assert (await api.ask("ada", "GET", JOBS)).status_code == 200
+
+
+async def test_another_page_signs_nobody_out(api: Served) -> None:
+    async with browser(api) as page:
+        await page.post("/signin", json={"key": api.keys["ada"].text})
+        assert (await page.post("/signout")).status_code == 403
+        assert (await page.get(JOBS)).status_code == 200

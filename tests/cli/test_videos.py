@@ -4,12 +4,16 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 
 import pytest
 
+from reelstate.api.server import listening, url_of
+from reelstate.cli.serving import telling_where
+from reelstate.cli.session import settings_for
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
@@ -17,6 +21,7 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, MadeKey, Scope
 from reelstate.services.playback import Playback
+from tests.api.served import SETTINGS
 from tests.cli.conftest import Reel
 from tests.engines import a_worker, done, failed
 
@@ -281,16 +286,13 @@ def test_a_watch_takes_what_comes_and_ends_at_ctrl_c(reel: Reel) -> None:
 
 
 def test_an_address_to_play_is_made_with_the_key_of_the_house_and_ends_with_it(reel: Reel) -> None:
-    video_id, _ = reel.engine(a_video)
+    video_id, *_ = reel.engine(two_versions)
     refused = reel("videos", "play", video_id)
     assert (refused.code, "reel serve" in refused.words) == (1, True)
-    made = reel.engine(_key)
-    Path(f"{reel.folder / 'reelstate.db'}.key").write_text(made.text)
-    shown = reel("videos", "play", video_id, "--lifetime", "60").stdout.strip()
-    assert shown.startswith("http://127.0.0.1:8700/play/")
-    assert shown.endswith(f"/videos/{video_id}/master.m3u8")
+    made = _keep_key(reel)
     url = reel("videos", "play", video_id, "--json", REEL_SERVER_URL="https://films.example").json["url"]
     assert url.startswith("https://films.example/play/")
+    assert url.endswith(f"/videos/{video_id}/master.m3u8")
 
     async def admitted(engine: Engine) -> int:
         return await Playback(engine.store).admitted(url.split("/")[4])
@@ -303,7 +305,53 @@ def test_an_address_to_play_is_made_with_the_key_of_the_house_and_ends_with_it(r
     reel.engine(revoked)
     with pytest.raises(NotFound):
         reel.engine(admitted)
-    assert reel("videos", "play", video_id).code == 1
+    assert reel("videos", "play", video_id, REEL_SERVER_URL="https://films.example").code == 1
+
+
+def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
+    video_id, *_ = reel.engine(two_versions)
+    _keep_key(reel)
+    nobody = reel("videos", "play", video_id)
+    assert (nobody.code, nobody.stdout) == (1, "")
+    assert "no server of this house runs here hint: start one with `reel up`" in nobody.words
+    with closing(listening(SETTINGS)) as made:
+        place = url_of(SETTINGS, made)
+        with telling_where(settings_for(), place):
+            shown = reel("videos", "play", video_id, "--lifetime", "60").stdout.strip()
+            assert shown.startswith(f"{place}/play/")
+            made.close()
+            gone = reel("videos", "play", video_id)
+            assert (gone.code, f"the server at {place} does not answer" in gone.words) == (1, True)
+    assert not list(reel.folder.glob("*.url"))
+
+
+def test_a_server_that_ends_leaves_the_address_of_another(reel: Reel) -> None:
+    with telling_where(settings_for(), "http://127.0.0.1:1"):
+        (path,) = reel.folder.glob("*.url")
+        path.write_text("http://127.0.0.1:2\n")
+    assert path.read_text() == "http://127.0.0.1:2\n"
+
+
+def test_what_can_not_be_played_yet_gets_no_address(reel: Reel) -> None:
+    _keep_key(reel)
+    (failing, _), (waiting, _) = reel.engine(broken), reel.engine(a_video)
+    served = {"REEL_SERVER_URL": "https://films.example"}
+    for video_id, words in ((waiting, "is pending hint: `reel videos show {} says how far"), (failing, "is failed")):
+        answer = reel("videos", "play", video_id, **served)
+        assert (answer.code, answer.stdout) == (1, "")
+        assert f"nothing of {video_id} can be played yet: it {words.format(f'{video_id}`')}" in answer.words
+    growing = reel.folder / "media" / "videos" / str(waiting)
+    growing.mkdir(parents=True)
+    (growing / "master.m3u8").write_text("#EXTM3U\n")
+    assert reel("videos", "play", waiting, **served).code == 0
+    reel("videos", "delete", failing)
+    assert f"{failing} was deleted" in reel("videos", "play", failing, **served).words
+
+
+def _keep_key(reel: Reel) -> MadeKey:
+    made = reel.engine(_key)
+    Path(f"{reel.folder / 'reelstate.db'}.key").write_text(made.text)
+    return made
 
 
 async def _key(engine: Engine) -> MadeKey:

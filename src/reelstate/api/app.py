@@ -11,6 +11,7 @@ from reelstate.api import (
     events,
     files,
     health,
+    home,
     house,
     jobs,
     machines,
@@ -39,6 +40,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    home.router,
     docs.router,
     health.router,
     signin.router,

@@ -87,8 +87,15 @@ async def maybe_principal(
     sent: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     session: Annotated[str | None, Depends(cookie)],
 ) -> Principal | None:
-    """Who asks, where nobody has to say."""
-    return await _principal(request, context, sent, session) if sent or session else None
+    """Who asks, where nobody has to say; a session that is over says nothing."""
+    if sent is not None:
+        return await _principal(request, context, sent, session)
+    if session is None:
+        return None
+    try:
+        return await _principal(request, context, sent, session)
+    except KeyRefused:
+        return None
 
 
 MaybePrincipal = Annotated[Principal | None, Depends(maybe_principal)]
@@ -115,7 +122,8 @@ async def _authenticated(
     try:
         return await _key(request, context, sent, session)
     except KeyRefused:
-        context.per_address.spill(address_of(request), FINE)
+        if sent is not None:  # nobody guesses without one, and a browser goes on sending a session that is over
+            context.per_address.spill(address_of(request), FINE)
         raise
 
 
@@ -126,9 +134,14 @@ async def _key(
         return await context.keys.authenticate(sent.credentials)
     if session is None:
         raise KeyRefused("no key came with the request", hint="send it as `Authorization: Bearer reel_…`")
+    require_own_page(request)
+    return await context.keys.authenticate(session, Kind.SESSION)
+
+
+def require_own_page(request: Request) -> None:
+    """Refuse a change that a page of another site may have had a browser ask for."""
     if request.method not in SAFE and OWN_HEADER not in request.headers:
         raise ScopeMissing("a cookie alone changes nothing", hint=f"send the header {OWN_HEADER} with it, or a key")
-    return await context.keys.authenticate(session, Kind.SESSION)
 
 
 def address_of(request: Request) -> str:

@@ -7,9 +7,10 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
+from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import BaseModel, ConfigDict
 
-from reelstate.api.auth import COOKIE, FINE, MaybePrincipal, address_of, cookie
+from reelstate.api.auth import COOKIE, FINE, address_of, bearer, cookie, require_own_page
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext
 from reelstate.api.errors import problems
@@ -61,11 +62,19 @@ async def sign_in(request: Request, context: InContext, body: SignIn, response: 
 
 
 @router.post("/signout", status_code=204)
-async def sign_out(context: InContext, _: MaybePrincipal, session: Annotated[str | None, Depends(cookie)]) -> Response:
-    """End the session. A key that is sent along stays in force."""
+async def sign_out(
+    request: Request,
+    context: InContext,
+    sent: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    session: Annotated[str | None, Depends(cookie)],
+) -> Response:
+    """End the session, if there still is one. A key that is sent along stays in force."""
     if session is not None:
         with contextlib.suppress(KeyRefused):
-            await context.keys.close_session((await context.keys.authenticate(session, Kind.SESSION)).id)
+            key = await context.keys.authenticate(session, Kind.SESSION)
+            if sent is None:
+                require_own_page(request)
+            await context.keys.close_session(key.id)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE)
     return response

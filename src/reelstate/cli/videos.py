@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from reelstate.artifacts import keys
+from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import (
     AsJson,
@@ -203,18 +204,29 @@ def play(
 
 
 async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple[str, datetime]:
-    from reelstate.cli.serving import key_in_file  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import key_in_file, served_at  # noqa: PLC0415 - what serves is slow to load
 
     settings = settings_for(database)
     text = key_in_file(settings)
     if text is None:
         raise InvalidRequest("key", "there is no key in the key file yet", hint="`reel serve` makes one")
     async with opened(database, patient=True) as engine:
+        await _require_playable(engine, video_id, open_storage(settings.storage_url))
+        base = await served_at(settings)
         key = await Keys(engine.store, pepper=settings.key_pepper).authenticate(text)
         ticket = await Playback(engine.store).open(video_id, key_id=key.id, owner=None, lifetime=lifetime)
-    scheme = "https" if settings.tls_cert else "http"
-    base = settings.server_url.rstrip("/") or f"{scheme}://{settings.serve_host}:{settings.serve_port}"
     return f"{base}/play/{ticket.text}/{keys.video(video_id, MASTER)}", ticket.expires_at
+
+
+async def _require_playable(engine: Engine, video_id: int, storage: Storage) -> None:
+    """Refuse a video of which there is nothing to play: no version is complete, and none has begun to grow."""
+    video = (await engine.video(video_id)).video
+    if video.deleted_at is not None:
+        raise InvalidRequest("video", f"{video_id} was deleted", hint="`reel videos` lists those that there are")
+    if video.current is None and not await storage.exists(keys.video(video_id, MASTER)):
+        words = f"nothing of {video_id} can be played yet: it is {video.status}"
+        told = "why" if video.status is VideoStatus.FAILED else "how far it is"
+        raise InvalidRequest("video", words, hint=f"`reel videos show {video_id}` says {told}")
 
 
 Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
