@@ -110,7 +110,7 @@ async def test_a_page_of_little_in_a_long_record_is_found_in_windows(
         await api.submit("bob")
     mine.append(await api.submit("ada"))
     found: list[Any] = []
-    pages = [{"after": "0", "more": True, "items": []}]
+    pages: list[dict[str, Any]] = [{"after": "0", "more": True, "items": []}]
     while pages[-1]["more"]:
         pages.append((await api.ask("ada", "GET", f"{EVENTS}?only=job&after={pages[-1]['after']}")).json())
         found += pages[-1]["items"]

@@ -1,4 +1,4 @@
-"""Who wants little of a long record: a statement reads at most a window of it; nothing is missed, nothing comes twice."""
+"""Who wants little of a long record: a statement reads at most a window of it, and nothing is missed or told twice."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager

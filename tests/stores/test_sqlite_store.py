@@ -32,7 +32,14 @@ from reelstate.stores.store import Batch, Transaction
 KEYS = ("job_id", "stage", "part")
 HELD = (*KEYS, "token")
 SHIPPED = [*(f"{each.number:04d}_{each.name}" for each in migrate.migrations(sqlite_store.PACKAGE)), "guards"]
-EVERYTHING = {"after_xid": "0", "after_id": 0, "until_xid": "0", "until_id": 2**62, "jobs": None, "user_id": None}
+EVERYTHING: dict[str, Any] = {
+    "after_xid": "0",
+    "after_id": 0,
+    "until_xid": "0",
+    "until_id": 2**62,
+    "jobs": None,
+    "user_id": None,
+}
 CLAIM = {
     "pipelines": ["p"],
     "capabilities": ["a", "b"],
