@@ -55,7 +55,7 @@ class Statements:
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counted: Counter[str] = Counter()
-        for name in ("read", "write", "write_once", "repeat"):
+        for name in ("read", "write", "write_alone"):
             monkeypatch.setattr(engine.store, name, self._counting(name, getattr(engine.store, name)))
 
     def _counting(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:

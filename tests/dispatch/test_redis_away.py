@@ -93,7 +93,7 @@ async def test_in_hybrid_mode_the_store_is_asked_while_redis_is_away(
     asked = Statements(hybrid, monkeypatch)
     for _ in range(5):
         await hybrid.claim(worker)
-    assert asked.counted["write_once"] == 5
+    assert asked.counted["write_alone"] == 5
     await asyncio.to_thread(frail_redis.start)
     again = [(await hybrid.submit("simple")).job_id for _ in range(3)]
 
@@ -122,7 +122,7 @@ async def test_in_redis_mode_the_store_is_spared_but_not_forgotten(
                 tries += 1
                 await asyncio.sleep(0.02)
         assert found == [job]
-        assert asked.counted["write_once"] <= max(2, tries / 3)
+        assert asked.counted["write_alone"] <= max(2, tries / 3)
 
 
 @pytest.mark.parametrize("trouble", ["frozen", "full"])

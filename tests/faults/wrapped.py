@@ -37,13 +37,9 @@ class WrappedStore:
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._inner.write(lambda transaction: flow(WrappedTransaction(transaction, self._around)))
 
-    async def repeat(self, flow: Flow[Result]) -> Result:
-        """In a transaction around it: one that commits by itself has no middle."""
-        return await self.write(flow)
-
-    async def write_once(self, _: Flow[Result], again: Flow[Result]) -> Result:
-        """By the longer way, which has the statements to stop at."""
-        return await self.write(again)
+    async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
+        """By the longer way, in a transaction: a statement that commits by itself has no middle to stop in."""
+        return await self.write(again or flow)
 
 
 def wrapped(engine: Engine, around: Around) -> Engine:

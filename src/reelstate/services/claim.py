@@ -85,7 +85,7 @@ async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Cl
     async def in_turn(transaction: Transaction) -> _Taken:
         return await _in_turn(transaction, catalogue, claiming, unanswered)
 
-    taken = await store.write_once(at_once, in_turn)
+    taken = await store.write_alone(at_once, in_turn)
     if taken is None:
         taken = await store.write(lambda transaction: _in_turn(transaction, catalogue, claiming, None))
     if taken.at is not None:

@@ -129,7 +129,7 @@ async def _submit_one(store: Store, alike: _Alike, spec: str) -> Submitted:
         ((job_id,),) = made or await transaction.run("submit_found", request=parameters["request"])
         return int(job_id)
 
-    return Submitted(await store.repeat(one), Verdict.OK)
+    return Submitted(await store.write_alone(one), Verdict.OK)
 
 
 async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted]:

@@ -49,23 +49,23 @@ class SqlStateStore:
         return state
 
     async def _written(self, write: StateWrite, generation: int) -> State:
-        parameters = {
+        asked = {
             "job_id": write.job_id,
             "generation": generation,
             "task": write.task,
             "tag": write.tag,
             "event_id": write.event_id,
         }
-        values = {
+        said = {
             "status": write.status,
             "severity": str(write.severity),
             "message": write.message,
             "payload": encode_optional("payload", write.payload, LIMITS.result),
             "schema_version": write.schema_version,
         }
-        rows = await self._store.repeat(lambda transaction: transaction.run("states_write", **parameters, **values))
+        rows = await self._store.write_alone(lambda transaction: transaction.run("states_write", **asked, **said))
         if not rows:
-            rows = await self._store.read(lambda transaction: transaction.run("states_written", **parameters))
+            rows = await self._store.read(lambda transaction: transaction.run("states_written", **asked))
         if not rows:
             raise NotFound("states of job", f"{write.job_id!r}, or it was deleted and made anew")
         return state_of(rows[0])

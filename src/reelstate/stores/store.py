@@ -125,15 +125,11 @@ class Store(Protocol):
         """Run a flow in one transaction; whatever it answers has been committed."""
         ...
 
-    async def repeat(self, flow: Flow[Result]) -> Result:
-        """Run a flow of one statement that may be run twice: it commits by itself, and is run until it is through."""
-        ...
-
-    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
+    async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
         """Run a flow whose one writing statement is a transaction of its own, which saves two ways to the server.
 
         Where its answer is lost, or the database asks for it, `again` is run as by `write`: it must know how to find
-        out whether the first try took effect. A store with nothing to save runs `again` at once.
+        out whether the first try took effect. Without `again` the flow itself is, and must bear that.
         """
         ...
 

@@ -199,25 +199,17 @@ class PostgresStore:
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._persist(lambda connection: self._transact(connection, flow))
 
-    async def repeat(self, flow: Flow[Result]) -> Result:
+    async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
+        sent = False
+
         async def attempt(connection: Connection) -> Result:
+            nonlocal sent
+            if sent:
+                return await self._transact(connection, again or flow)
+            sent = True
             return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare))
 
         return await self._persist(attempt)
-
-    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:
-        try:
-            with translated():
-                async with self._pool.connection(timeout=self._patience) as connection:
-                    return await flow(
-                        PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
-                    )
-        except Again as error:
-            logger.info("a statement must be run again: %s", error)
-        except Away as error:
-            logger.warning("the database is away, and a statement has got no answer: %s", error)
-            await self._pool.check()
-        return await self.write(again)
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
         begun = time.monotonic()

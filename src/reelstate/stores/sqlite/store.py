@@ -136,11 +136,8 @@ class SQLiteStore:
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._in_thread(lambda: self._transact("BEGIN IMMEDIATE", flow))
 
-    async def repeat(self, flow: Flow[Result]) -> Result:
-        return await self.write(flow)
-
-    async def write_once(self, flow: Flow[Result], again: Flow[Result]) -> Result:  # noqa: ARG002  # nothing to save
-        return await self.write(again)
+    async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
+        return await self.write(again or flow)  # there are no ways to save
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         if self._closed:
