@@ -8,7 +8,8 @@ from reelstate.core.machine import WorkerStatus
 from reelstate.services.engine import Engine
 from tests.cli import scenes
 from tests.cli.conftest import Reel
-from tests.engines import a_worker
+from tests.cli.test_videos import declared
+from tests.engines import a_worker, failed
 
 
 def test_jobs_are_listed_newest_first(reel: Reel) -> None:
@@ -19,6 +20,38 @@ def test_jobs_are_listed_newest_first(reel: Reel) -> None:
     text = reel("jobs").stdout
     assert all(str(job_id) in text for job_id in ids)
     assert "no such [codec]" in text
+
+
+def test_jobs_say_what_they_are_about(reel: Reel) -> None:
+    async def submitted(engine: Engine) -> None:
+        await engine.submit("simple", {"film": "a.mp4", "minutes": 4, "at": "s3://me:abc@host", "password": "abc"})
+        await engine.submit("simple", {"text": "x" * 500})
+        await engine.submit_video("https://films.example/b.mp4?password=abc")
+
+    reel.engine(declared)
+    reel.engine(submitted)
+    reel.engine(scenes.broken)
+    words = reel("jobs").words
+    assert "film=a.mp4 minutes=4" in words
+    assert "xxx…" in words
+    assert " b.mp4" in words
+    assert "parts=4 · part/1: no such [codec]" in words
+    assert "abc" not in words
+
+
+def test_a_job_that_failed_shows_where_in_the_code(reel: Reel) -> None:
+    trace = 'Traceback (most recent call last):\n  File "film.py", line 7, in plan\nKeyError: [bold]'
+
+    async def raised(engine: Engine) -> int:
+        job_id = await scenes.waiting(engine)
+        tasks = (await engine.claim(await a_worker(engine), 1)).tasks
+        error = {"type": "KeyError", "message": "[bold]", "trace": trace}
+        await engine.fail([failed(task, retryable=False, error=error) for task in tasks])
+        return job_id
+
+    job_id = reel.engine(raised)
+    assert trace in reel("job", job_id).stdout
+    assert trace in reel("watch", job_id).stdout
 
 
 def test_jobs_are_filtered_and_paged(reel: Reel) -> None:
@@ -103,7 +136,7 @@ def test_history_is_the_record_with_names_people_know(reel: Reel) -> None:
     assert tasks == {f"{job_id}/{place}" for place in ("plan/0", "work/0", "work/1", "work/2", "pack/0")}
     assert f"{job_id}/work" in {event["id"] for event in events if event["entity"] == "stage"}
     assert all(datetime.fromisoformat(event["at"]).tzinfo for event in events)
-    assert "task work/2 running → done" in reel("history", job_id).words
+    assert "task work/2 running → done worker worker" in reel("history", job_id).words
 
 
 def test_history_goes_on_past_the_first_page(reel: Reel) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.core.declaration import Pipeline
+from reelstate.core.outcome import Retry
+from reelstate.worker.run import BlockingRun
 from tests.cli import scenes
 from tests.cli.conftest import APP_MODULE, Reel
 from tests.cli.test_videos import declared
@@ -94,13 +96,23 @@ def crash(task: object) -> None:
     raise ValueError("no such [codec]")
 
 
+shy = Pipeline("shy")
+
+
+@shy.stage
+def say(task: BlockingRun) -> str:
+    if task.attempt == 1:
+        raise Retry("not [yet]", after=1)
+    return "[bold]words"
+
+
 @pytest.fixture
 def at_work(reel: Reel) -> Iterator[None]:
     """A worker beside the command, in a thread of its own."""
     ready, stop = threading.Event(), threading.Event()
 
     async def work() -> None:
-        async with open_engine(reel.url, pipelines=[quick, flawed], workers=2):
+        async with open_engine(reel.url, pipelines=[quick, flawed, shy], workers=2):
             ready.set()
             await asyncio.to_thread(stop.wait)
 
@@ -122,6 +134,12 @@ def test_waiting_ends_with_the_job_and_its_exit_code_says_how(reel: Reel, at_wor
     assert "reel retry" in bad.stdout
     told = reel("submit", "flawed", "--wait", "--json")
     assert (told.code, told.json["status"], told.json["verdict"]) == (1, "failed", "ok")
+
+
+def test_waiting_tells_of_attempts_that_failed_and_what_came_out(reel: Reel, at_work: None) -> None:
+    told = reel("submit", "shy", "--wait")
+    assert told.stdout.count("say/0 failed (attempt 1 of 3): not [yet]") == 1
+    assert 'outputs: {"say": "[bold]words"}' in told.stdout
 
 
 def test_waiting_shows_bars_on_a_terminal(reel: Reel, at_work: None) -> None:

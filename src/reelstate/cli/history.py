@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -13,9 +14,10 @@ from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import cause_line
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, status, table
-from reelstate.core.machine import TaskStatus
+from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Event
 from reelstate.documents import event_document, stage_name
+from reelstate.services.engine import Engine
 from reelstate.services.observe import LARGEST_PAGE
 from reelstate.services.paging import every
 from reelstate.services.watch import in_order
@@ -35,21 +37,26 @@ def history(
 
     Example: `reel history 244813922304 --json`
     """
-    stages, events = run(_read(database, job_id, page))
+    stages, events, workers = run(_read(database, job_id, page))
     if as_json:
         print_json([event_document(event, stages) for event in events])
     else:
-        console().print(events_table(events, stages))
+        console().print(events_table(events, stages, workers))
 
 
-async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str], list[Event]]:
+async def _read(database: str | None, job_id: int, limit: int) -> tuple[list[str], list[Event], dict[int, str]]:
     async with opened(database) as engine:
         stages = [stage.name for stage in (await engine.job(job_id)).stages]
         events = [event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))]
-        return stages, in_order(events)
+        return stages, in_order(events), await worker_names(engine)
 
 
-def events_table(events: list[Event], stages: list[str]) -> Table:
+async def worker_names(engine: Engine) -> dict[int, str]:
+    """What the instances that are still listed are called."""
+    return {worker.id: worker.name for worker in await engine.workers()}
+
+
+def events_table(events: list[Event], stages: list[str], workers: Mapping[int, str]) -> Table:
     made = table("at", "what", "change", "by, and why", flexible=["by, and why"])
     day = ""
     for event in events:
@@ -58,7 +65,7 @@ def events_table(events: list[Event], stages: list[str]) -> Table:
         if date != day:
             day = date
             made.add_row(Text(date, style="dim"))
-        made.add_row(at, _what(event, stages), _change(event), _cause(event))
+        made.add_row(at, _what(event, stages), _change(event), _cause(event, workers))
     return made
 
 
@@ -67,10 +74,13 @@ def _what(event: Event, stages: list[str]) -> str:
     return " ".join([event.entity, "/".join(str(piece) for piece in place if piece is not None)]).strip()
 
 
-def _cause(event: Event) -> Text:
+def _cause(event: Event, workers: Mapping[int, str]) -> Text:
     words = [event.reason or "", cause_line(event.data) if event.target == TaskStatus.ERROR and event.data else ""]
     why = ": ".join(filter(None, words))
-    return Text(event.actor) if not why else Text.assemble(f"{event.actor}: ", (why, "dim"))
+    name = workers.get(event.worker_id or 0, "")
+    who = " ".join(filter(None, (event.actor, name))) if event.actor == Actor.WORKER else event.actor
+    why = f"{why} ({name})" if why and name and event.actor != Actor.WORKER else why
+    return Text(who) if not why else Text.assemble(f"{who}: ", (why, "dim"))
 
 
 def _change(event: Event) -> Text:

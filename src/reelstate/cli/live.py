@@ -11,11 +11,22 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from reelstate.cli.page import OVER, advice, error_line, job_page, time_left, value, workers_table
+from reelstate.cli.page import (
+    OVER,
+    about,
+    advice,
+    cause_line,
+    error_line,
+    job_page,
+    time_left,
+    traceback_in,
+    value,
+    workers_table,
+)
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
 from reelstate.core.errors import NotFound, WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Event, Job, JobDetail, Task, Worker
+from reelstate.core.model import Event, Job, JobDetail, Task, TaskKey, Worker
 from reelstate.documents import event_id
 from reelstate.media.ladder import LadderReader
 from reelstate.media.quality import Quality
@@ -113,14 +124,35 @@ async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDeta
 
 async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobDetail:
     said: tuple[object, ...] | None = None
+    missed: set[tuple[TaskKey, int]] = set()
     async for taken in snapshots(engine, job_id):
+        for task in taken.current:
+            if task.status is TaskStatus.ERROR and (task.key, task.attempt) not in missed:
+                missed.add((task.key, task.attempt))
+                console.print(Text(_failure_line(task)), soft_wrap=True)
         if _gist(taken.detail) != said:
             said = _gist(taken.detail)
-            console.print(Text(_line(taken.detail)), soft_wrap=True)
-            hint = advice(taken.detail, taken.workers)
-            if hint:
-                console.print(Text(f"next: {hint}"), soft_wrap=True)
+            for line in _lines(taken):
+                console.print(Text(line), soft_wrap=True)
     return taken.detail
+
+
+def _lines(taken: Snapshot) -> list[str]:
+    """A job in a line, and what there is to add when it has come to rest or nobody runs it."""
+    detail = taken.detail
+    lines = [_line(detail)]
+    if taken.resting and detail.job.status is not JobStatus.COMPLETED:
+        lines.append(traceback_in(detail.job.error))
+    if taken.resting and detail.outputs and detail.job.video_id is None:
+        lines.append(f"outputs: {value(detail.outputs)}")
+    hint = advice(detail, taken.workers)
+    return [line for line in (*lines, hint and f"next: {hint}") if line]
+
+
+def _failure_line(task: Task) -> str:
+    """An attempt that failed, as a line of its own: the job goes on as if nothing had happened."""
+    attempt = f"attempt {task.attempt} of {task.max_attempts}"
+    return f"{moment(now())}  {task.stage_name}/{task.part} failed ({attempt}): {cause_line(task.error)}"
 
 
 def _page(taken: Snapshot, console: Console) -> RenderableType:
@@ -197,7 +229,7 @@ async def overview(engine: Engine) -> RenderableType:
 
 
 def _active_table(details: list[JobDetail]) -> RenderableType:
-    made = table("job", "pipeline", "status", "", "", "running", "left", flexible=["pipeline"])
+    made = table("job", "pipeline", "status", "", "", "running", "left", "what", flexible=["pipeline", "what"])
     for detail in details:
         made.add_row(
             str(detail.job.id),
@@ -207,6 +239,7 @@ def _active_table(details: list[JobDetail]) -> RenderableType:
             share(detail.progress),
             str(sum(stage.running for stage in detail.stages) or "–"),
             time_left(detail).removeprefix("about ").removesuffix(" left"),
+            cut(about(detail.job)),
         )
     return made
 

@@ -16,11 +16,14 @@ from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, spa
 from reelstate.core.aggregate import remaining
 from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Job, JobDetail, Json, Stage, Task, Worker
+from reelstate.core.outcome import without_passwords
+from reelstate.media.address import name_in
 from reelstate.media.quality import Quality, QualityStatus
 from reelstate.services.videos import TRANSCODE
 
 MOST_RUNNING = 10
 LONGEST_VALUE = 2000
+LONGEST_ABOUT = 60
 MOST_RESTING = 10
 OVER = (TaskStatus.DONE, TaskStatus.SKIPPED)
 UNHAPPY = (*RESTING_JOBS, JobStatus.CANCELLED)
@@ -58,7 +61,8 @@ def job_page(
 
 def _head(detail: JobDetail) -> RenderableType:
     job = detail.job
-    title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status))
+    subject = [f" · {words}"] if (words := about(job)) else []
+    title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status), *subject)
     facts = [f"priority {job.priority}", *([f"for {job.user_id}"] if job.user_id else [])]
     facts += [f"video {job.video_id}"] if job.video_id is not None else []
     facts += [f"submitted {moment(job.created_at)} ({age(job.created_at)})", *_timing(detail)]
@@ -153,6 +157,7 @@ def _outcome(detail: JobDetail) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if job.status in UNHAPPY and job.error is not None:
         parts += [Text(), Text.assemble(("error: ", "bold red"), error_line(job.error))]
+        parts += [Text(trace, style="dim") for trace in [traceback_in(job.error)] if trace]
     if job.status in UNHAPPY and job.reason and job.actor != Actor.ORCHESTRATOR:
         parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
     if job.degraded:
@@ -170,6 +175,12 @@ def error_line(error: Json) -> str:
     words = cause_line(cause)
     where = f"{error.get('stage')}/{error['part']}" if "part" in error else error.get("stage")
     return f"{where}: {words}" if where else str(words)
+
+
+def traceback_in(error: Json) -> str:
+    """Where in the code of a handler its error was raised."""
+    cause = error.get("cause") if isinstance(error, dict) else None
+    return str(cause.get("trace") or "") if isinstance(cause, dict) else ""
 
 
 def cause_line(cause: Json) -> str:
@@ -236,9 +247,18 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
             *([cut(job.user_id)] if users else []),
             rough((now() - job.created_at).total_seconds()),
             took(job),
-            cut(what(job)),
+            cut(" · ".join(filter(None, (about(job), what(job))))),
         )
     return made
+
+
+def about(job: Job) -> str:
+    """What tells a job from others of its pipeline: the film, or the beginning of its spec."""
+    if job.pipeline == TRANSCODE and isinstance(job.spec, dict) and "source" in job.spec:
+        return name_in(str(job.spec["source"]))
+    fields = job.spec.items() if isinstance(job.spec, dict) else [("spec", job.spec)] if job.spec else []
+    text = without_passwords(" ".join(f"{name}={value(field)}" for name, field in fields))
+    return text if len(text) <= LONGEST_ABOUT else f"{text[: LONGEST_ABOUT - 1]}…"
 
 
 def took(job: Job) -> str:

@@ -52,7 +52,7 @@ def listing(everyone: All = False, database: Database = None, as_json: AsJson = 
     gone = len(found) - len(shown)
     console().print(workers_table(shown) if shown else "no worker is running; start one with `reel worker`")
     if gone:
-        console().print(f"{gone} more are offline; --all shows them", style="dim")
+        console().print(f"{gone} more {'is' if gone == 1 else 'are'} offline; --all shows them", style="dim")
 
 
 @workers.command()
