@@ -7,6 +7,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest, InvalidTransition, NotFound, TooLarge, WorkerRefused
 from reelstate.core.machine import TaskStatus, WorkerStatus
 from reelstate.core.model import Verdict, Worker
+from reelstate.services import claim
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
@@ -290,3 +291,30 @@ async def test_only_an_operator_brings_back_those_that_drain(engine: Engine) -> 
     await engine.drain("worker")
     assert await engine.enable("worker", actor="keeper") == []
     assert (await worker_at(engine, worker)).status is DRAINING
+
+
+async def test_an_engine_remembers_no_workers_that_are_gone(engine: Engine, clock: FakeClock) -> None:
+    leaving, pruned, staying = [await a_worker(engine, name) for name in ("leaving", "pruned", "staying")]
+    await engine.move_worker(leaving, OFFLINE, actor="worker")
+    clock.advance(60)
+    await engine.report(staying)
+    assert await engine.reclaim_workers(stale_after=45) == [pruned]
+    assert engine._claims.since(pruned) is not None, "it may come back"
+    clock.advance(10)
+    await engine.prune_workers(older=5)
+    assert [engine._claims.asking(each) is not None for each in (leaving, pruned, staying)] == [False, False, True]
+    assert len(engine._claims) == 1
+
+
+async def test_an_engine_remembers_so_many_workers_and_the_others_claim_all_the_same(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "KNOWN_WORKERS", 3)
+    first, second, *others = [await a_worker(engine, f"worker-{number}") for number in range(3)]
+    await submitted(engine)
+    await take_one(engine, first)
+    others.append(await a_worker(engine, "another"))
+    assert [engine._claims.since(each) is not None for each in (first, second, *others)] == [True, False, True, True]
+    await submitted(engine)
+    await take_one(engine, second)
+    assert len(engine._claims) == len(engine._claims._asking) + 1 == 3

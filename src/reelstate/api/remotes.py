@@ -25,6 +25,8 @@ from reelstate.services.permits import Grant, Permits, Standing
 
 logger = logging.getLogger("reelstate.remote")
 
+INSPECTION: Final = "inspection"
+"""The name of every task that looks at what a worker has done."""
 FORGET_AFTER: Final = 600.0
 MOST_SOURCES: Final = 1000
 BELIEVED: Final = 1.0
@@ -69,6 +71,13 @@ class Remotes:
             raise WorkerUnknown(worker_id)
         found.seen_at = time.monotonic()
         return found
+
+    async def close(self) -> None:
+        """Look at nothing any more: whoever waits for it has left, or will ask again."""
+        looks = list(self._inspecting.values())
+        for look in looks:
+            look.cancel()
+        await asyncio.gather(*looks, return_exceptions=True)
 
     def forget(self, worker_id: int) -> None:
         gone = self._known.pop(worker_id, None)
@@ -152,7 +161,7 @@ class Remotes:
         if lease not in self._inspecting:
             if not self.inspector.concerns(grant) or await self.permits.standing(grant) is not Standing.HOLDS:
                 return None
-            self._inspecting[lease] = asyncio.create_task(self.inspector.fault(grant, item))
+            self._inspecting[lease] = asyncio.create_task(self.inspector.fault(grant, item), name=INSPECTION)
             self._inspecting[lease].add_done_callback(lambda _: self._inspecting.pop(lease, None))
         fault = await asyncio.shield(self._inspecting[lease])
         if fault is not None:

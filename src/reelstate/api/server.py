@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from reelstate.api.context import Context
+from reelstate.api.remotes import Remotes
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest
 
@@ -73,6 +74,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         self._context: Context = app.state.context
+        self._remotes: Remotes = app.state.remotes
         self._ready = asyncio.Event()
         tls: dict[str, Any] = {}
         if settings.tls_cert:
@@ -101,6 +103,10 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        await self._remotes.close()
 
     async def ready(self) -> None:
         """Wait until requests are taken."""

@@ -6,7 +6,8 @@ runs that worker gets nothing more, so that a killer takes no innocent neighbour
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from reelstate.core.errors import InvalidRequest, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
+from reelstate.dispatch.hints import Asking
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.release import give_back
 from reelstate.services.verdict import Held
@@ -23,6 +25,8 @@ KEY_COLUMNS = ("job_id", "stage", "part")
 JOB, AT, FIT = 11, 14, 15
 """Where a row of the statement begins to tell of the job, has the time, and says whether the worker may claim."""
 NEVER = datetime.fromtimestamp(0, UTC)
+KNOWN_WORKERS = 10_000
+"""Workers that are remembered. One that is not claims all the same: without hints, and a lost answer costs a lease."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +55,39 @@ class _Claimer:
 
 
 class Claims:
-    """The claims made through one engine, remembered as far as a lost answer needs it."""
+    """The workers that claim through one engine: what they ask for, and what a lost answer needs to be known of."""
 
     def __init__(self) -> None:
-        self._answered: dict[int, datetime] = {}
+        self._answered: OrderedDict[int, datetime] = OrderedDict()
+        self._asking: dict[int, Asking] = {}
+
+    def __len__(self) -> int:
+        return len(self._answered)
 
     def since(self, worker_id: int) -> datetime | None:
         """When the last claim of this worker whose answer came was made; None where nobody here knows."""
         return self._answered.get(worker_id)
 
+    def asking(self, worker_id: int) -> Asking | None:
+        """What it was registered for; None where another process has registered it."""
+        return self._asking.get(worker_id)
+
     def answered(self, worker_id: int, at: datetime) -> None:
         self._answered[worker_id] = at
+        self._answered.move_to_end(worker_id)
+        if len(self._answered) > KNOWN_WORKERS:
+            self.forget([next(iter(self._answered))])
 
-    def born(self, worker_id: int) -> None:
+    def born(self, worker_id: int, asking: Asking) -> None:
         """A worker that has just been registered has claimed nothing yet."""
-        self._answered[worker_id] = NEVER
+        self._asking[worker_id] = asking
+        self.answered(worker_id, NEVER)
+
+    def forget(self, worker_ids: Iterable[int]) -> None:
+        """They are gone; an id is never given again."""
+        for worker_id in worker_ids:
+            self._answered.pop(worker_id, None)
+            self._asking.pop(worker_id, None)
 
 
 async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Claiming) -> Claim:

@@ -87,7 +87,6 @@ class Engine:
         self.state_store = SqlStateStore(store, self.dispatch)
         self.feed = engine_feed(store, self.dispatch)
         self._claims = Claims()
-        self._asking: dict[int, Asking] = {}
         self.dispatch.serve(source_of(store, self.catalogue))
 
     async def close(self) -> None:
@@ -196,7 +195,9 @@ class Engine:
 
     async def prune_workers(self, *, older: float) -> list[int]:
         """Forget worker instances that have been offline for so long."""
-        return await keep.keep_prune(self.store, older=older)
+        pruned = await keep.keep_prune(self.store, older=older)
+        self._claims.forget(pruned)
+        return pruned
 
     async def check(self) -> list[Finding]:
         """Run the quick checks; what was not found before is logged, and told as an event."""
@@ -423,8 +424,8 @@ class Engine:
         """Make a worker instance known; options are those of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
         worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
-        self._claims.born(worker_id)
-        self._asking[worker_id] = Asking(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
+        asking = Asking(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
+        self._claims.born(worker_id, asking)
         self._tell_of_worker("idle", id=worker_id, name=name)
         return worker_id
 
@@ -433,6 +434,8 @@ class Engine:
 
     async def move_worker(self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None) -> bool:
         moved = await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
+        if target is WorkerStatus.OFFLINE:
+            self._claims.forget([worker_id])
         if moved:
             self._tell_of_worker(target, id=worker_id)
         return moved
@@ -492,7 +495,7 @@ class Engine:
 
     def _who_asks(self, claiming: Claiming) -> Asking | None:
         """What a worker has code for and can do; None where another process has registered it."""
-        known = self._asking.get(claiming.worker_id)
+        known = self._claims.asking(claiming.worker_id)
         pipelines = known.pipelines if known and claiming.pipelines is None else claiming.pipelines
         capabilities = known.capabilities if known and claiming.capabilities is None else claiming.capabilities
         if pipelines is None or capabilities is None:

@@ -1,0 +1,49 @@
+"""A server that stops leaves no look at a worker's word behind; the worker asks again, and then it counts."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import psycopg
+
+import reelstate as rs
+from reelstate.api.remotes import INSPECTION
+from reelstate.app import built_in
+from reelstate.core.machine import TaskStatus
+from tests.api.served import served
+from tests.engines import engine_at
+from tests.media.films import profile
+from tests.remote.far import Far, remotes
+from tests.worker.crew import until
+
+BEFORE = ("validate", "probe")
+"""Stages whose word is not looked at by doing them again."""
+
+
+def looks() -> list[asyncio.Task[object]]:
+    return [task for task in asyncio.all_tasks() if task.get_name() == INSPECTION]
+
+
+async def test_a_look_that_is_under_way_ends_with_the_server(postgres_database: str, tmp_path: Path) -> None:
+    graphs = [pipeline.graph for pipeline in built_in(rs.Settings())]
+    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house"), "serve_grace": 1.0}
+    async with engine_at(postgres_database, graphs=graphs) as engine:
+        job_id = (await engine.submit("transcode", {"source": "/films/film.mp4", "profile": profile()})).job_id
+        async with await psycopg.AsyncConnection.connect(postgres_database) as holder:
+            async with served(engine, postgres_database, **places) as api:
+                far = await Far.of(api, "far", pipelines=["transcode"])
+                for _ in BEFORE:
+                    (task,) = await far.claim()
+                    assert (await far.end("complete", task["permit"], result={})).status_code == 200
+                (task,) = await far.claim()
+                await holder.execute("LOCK TABLE reelstate.stages IN ACCESS EXCLUSIVE MODE")
+                saying = asyncio.create_task(far.end("complete", task["permit"], result={}))
+                await until(lambda: len(looks()) == 1)
+                known = remotes(api)
+            assert looks() == []
+            assert not known._inspecting
+            (answer,) = await asyncio.gather(saying, return_exceptions=True)
+            assert not (isinstance(answer, httpx.Response) and answer.is_success)
+            await holder.rollback()
+        (plan,) = (await engine.tasks(job_id, stage="plan")).items
+        assert plan.status is TaskStatus.RUNNING, "it was neither believed nor refused"
