@@ -73,6 +73,43 @@ async def test_a_hint_is_given_after_the_commit_and_not_for_what_was_refused(eng
     assert await hinted(engine) == {TaskKey(job, 0, 0)}
 
 
+async def test_amid_plenty_tasks_are_claimed_without_hints_and_mirrored_again_afterwards(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.submit("parts", {"parts": 30})
+    await until(lambda: mirrored(engine), "the parts are mirrored")
+    assert len((await engine.claim(worker, 20)).tasks) == 20
+    queue = dispatch_of(engine).queue
+
+    async def plenty() -> bool:
+        return queue.plenty
+
+    await until(plenty, "somebody got many at once")
+    job = (await engine.submit("simple")).job_id
+    claimed = [task.key for task in (await engine.claim(worker, 100)).tasks]
+    assert len(claimed) == 11
+    assert TaskKey(job, 0, 0) in claimed
+    later = (await engine.submit("simple", priority="low")).job_id
+
+    async def believed() -> bool:
+        hints = await dispatch_of(engine).hints(ANYTHING, 1)
+        dispatch_of(engine).settle(ANYTHING, hints, None)
+        return hints.keys == [TaskKey(later, 0, 0)] and not hints.look
+
+    await until(believed, "there is a mirror again, and nobody need look")
+    assert await hinted(engine) == {TaskKey(later, 0, 0)}
+
+
+async def test_what_was_claimed_without_a_hint_and_is_ready_again_is_hinted_at(engine: Engine) -> None:
+    job = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "it is mirrored")
+    dispatch = dispatch_of(engine)
+    dispatch.forget([TaskKey(job, 0, 0)])
+    dispatch.offer([job])
+    other = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "both are mirrored")
+    assert await hinted(engine) == {TaskKey(job, 0, 0), TaskKey(other, 0, 0)}
+
+
 async def test_an_idle_worker_does_not_ask_the_store(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = await a_worker(engine)
     await engine.claim(worker)  # learns which lanes there are

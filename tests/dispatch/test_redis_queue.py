@@ -146,6 +146,43 @@ async def test_beyond_its_horizon_nothing_is_kept(queue: HintQueue) -> None:
     assert not (await queue.take([1], 1)).cut
 
 
+async def test_amid_plenty_nothing_is_kept_and_everybody_is_told_to_look(queue: HintQueue, link: RedisLink) -> None:
+    other = type(queue)(link)
+    await queue.add([waiting(1)])
+    await queue.abound()
+    assert (queue.plenty, other.plenty) == (True, False), "until it hears of it"
+    assert await other.add([waiting(2)]) == 0
+    assert other.plenty
+    answer = await queue.take([1], 10)
+    assert (answer.hints, answer.cut) == ([], True)
+    assert await queue.spells() is None
+    assert not await queue.may_fill(10), "not while there is plenty"
+    await link.client.pexpire(link.key(queue.kind, "plenty"), 1)
+    await _until_there_is_no_plenty(queue)
+    assert await queue.may_fill(0), "whatever is there is not worth much"
+
+
+async def test_a_spell_of_plenty_during_a_comparison_is_noticed(queue: HintQueue, link: RedisLink) -> None:
+    spells = await queue.spells()
+    assert spells is not None
+    await queue.abound()
+    await link.client.delete(link.key(queue.kind, "plenty"))
+    await queue.bound(None, spells)
+    await queue.mark()
+    assert (await queue.take([1], 1)).cut, "what was ready meanwhile is not mirrored"
+    again = await queue.spells()
+    assert again is not None
+    await queue.bound(None, again)
+    await queue.mark()
+    assert not (await queue.take([1], 1)).cut
+
+
+async def _until_there_is_no_plenty(queue: HintQueue) -> None:
+    async with asyncio.timeout(10):
+        while await queue.spells() is None:  # noqa: ASYNC110 - only Redis knows
+            await asyncio.sleep(0.01)
+
+
 async def test_everything_that_is_there_can_be_listed(queue: HintQueue) -> None:
     await queue.add([waiting(1), waiting(2, lane=2), waiting(3, lane=-1), waiting(4, 9)])
     await queue.remove([waiting(3).key])

@@ -88,16 +88,16 @@ class Dispatch(Protocol):
         """Of these hints some were claimed; None: it is not known which were still good."""
         ...
 
-    async def forget(self, asking: Asking | None, claimed: Collection[TaskKey], *, more: bool) -> None:
-        """These tasks were claimed without a hint, and there may be more where they came from."""
+    def forget(self, claimed: Collection[TaskKey]) -> None:
+        """These tasks were claimed without a hint."""
         ...
 
     def changed(self, job_ids: Collection[int]) -> None:
         """Jobs have got further, or have come to an end: there may be something to tell of them."""
         ...
 
-    def tell(self, channel: str, payload: Json) -> None:
-        """Tell something to whoever subscribes to a channel."""
+    def tell(self, channel: str, subject: int | str, payload: Json) -> None:
+        """Tell whoever subscribes to a channel how it is with a subject; of what comes close together, the last."""
         ...
 
     async def reconcile(self) -> None:
@@ -128,13 +128,13 @@ class Unhinted(Dispatch):
     def settle(self, asking: Asking, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         """There were none."""
 
-    async def forget(self, asking: Asking | None, claimed: Collection[TaskKey], *, more: bool) -> None:
+    def forget(self, claimed: Collection[TaskKey]) -> None:
         """Nothing was remembered."""
 
     def changed(self, job_ids: Collection[int]) -> None:
         """Nobody subscribes."""
 
-    def tell(self, channel: str, payload: Json) -> None:
+    def tell(self, channel: str, subject: int | str, payload: Json) -> None:
         """Nobody subscribes."""
 
     async def reconcile(self) -> None:

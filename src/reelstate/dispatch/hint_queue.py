@@ -2,6 +2,8 @@
 
 state    epoch: the mark of a mirror that is filled; without it nothing else counts
          horizon: the last place that is mirrored, where the store has more ready tasks than are kept here
+         spells: how often there was plenty to do
+plenty   there while workers find as much as they ask for: nothing is mirrored, everybody looks into the store
 lanes    number of a lane -> pipeline, needs, prefers
 filling  there while somebody fills the mirror, so that a whole fleet does not
 places   task -> where its hint is
@@ -11,9 +13,9 @@ lane:…   the hints of a lane; those of suspects under its negative number
 from __future__ import annotations
 
 import abc
-import itertools
 import json
 import secrets
+import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,17 +27,26 @@ from reelstate.dispatch.hints import Hint, Lane, Waiting
 from reelstate.redis_link import Client, RedisLink
 
 BOUND = """
-local old = redis.call('HGET', KEYS[1], 'horizon') or ''
-redis.call('HSET', KEYS[1], 'horizon', ARGV[1])
-if old ~= '' and old ~= ARGV[1] then redis.call('HDEL', KEYS[1], 'epoch') end
+local old, edge = redis.call('HGET', KEYS[1], 'horizon') or '', ARGV[1]
+local spells = redis.call('HGET', KEYS[1], 'spells') or '0'
+if redis.call('EXISTS', KEYS[2]) == 1 or spells ~= ARGV[2] then edge = '0' end
+redis.call('HSET', KEYS[1], 'horizon', edge)
+if old ~= '' and old ~= edge then redis.call('HDEL', KEYS[1], 'epoch') end
 return 1
 """
 FILL = """
-if redis.call('HEXISTS', KEYS[1], 'epoch') == 1 and redis.call('HLEN', KEYS[2]) * 2 >= tonumber(ARGV[1]) then
-    return 0
-end
+if redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
+local state = redis.call('HMGET', KEYS[1], 'epoch', 'horizon')
+if state[1] and state[2] ~= '0' and redis.call('HLEN', KEYS[2]) * 2 >= tonumber(ARGV[1]) then return 0 end
 return redis.call('SET', KEYS[3], '1', 'NX', 'PX', ARGV[2]) and 1 or 0
 """
+ABOUND = """
+if not redis.call('SET', KEYS[2], '1', 'NX', 'PX', ARGV[1]) then return redis.call('PEXPIRE', KEYS[2], ARGV[1]) end
+redis.call('HINCRBY', KEYS[1], 'spells', 1)
+return redis.call('HSET', KEYS[1], 'horizon', '0')
+"""
+PLENTY_MILLISECONDS = 1000
+"""How long there counts as plenty to do after somebody has found it."""
 FILL_MILLISECONDS = 5000
 """After which another may fill the mirror: whoever began may be dead."""
 BATCH = 500
@@ -74,10 +85,12 @@ class HintQueue(abc.ABC):
         self._lanes = link.key(self.kind, "lanes")
         self._places, self._handed = link.key(self.kind, "places"), link.key(self.kind, "handed")
         self._state, self._filling = link.key(self.kind, "state"), link.key(self.kind, "filling")
+        self._plenty, self._plenty_until = link.key(self.kind, "plenty"), 0.0
         self._prefix = link.key(self.kind, "lane", "")
 
     async def add(self, waiting: Sequence[Waiting], *, announce: tuple[str, str] | None = None) -> int:
         """Enqueue tasks, or put them where they belong; then tell a channel, all on one way. Gives how many."""
+        began = time.monotonic()
         lanes = {each.number: each.lane for each in waiting}
 
         async def call(client: Client) -> list[Any]:
@@ -85,24 +98,30 @@ class HintQueue(abc.ABC):
                 if lanes:
                     pipe.hset(self._lanes, mapping={str(number): _written(lane) for number, lane in lanes.items()})
                 for some in _batches(waiting):
-                    arguments = itertools.chain.from_iterable(map(entry, some))
-                    pipe.eval(self._script("add"), 3, *self._keys, self._prefix, *arguments)
+                    pipe.eval(self._script("add"), 3, *self._keys, self._prefix, "".join(map(_added, some)))
+                pipe.pttl(self._plenty)
                 if announce is not None:
                     pipe.publish(*announce)
                 return await pipe.execute()
 
         answers = await self._link.do(call)
         calls = -(-len(waiting) // BATCH)
-        return sum(answers[1 : 1 + calls]) if waiting else 0
+        self._believe_plenty(began, answers[bool(lanes) + calls])
+        return sum(answers[bool(lanes) : bool(lanes) + calls])
 
     async def take(self, lanes: Sequence[int], count: int) -> Taken:
         """Dequeue hints: they are handed to nobody else for a while, and come back unless they are settled."""
         arguments = [str(each) for each in (self._prefix, count, HANDED_MILLISECONDS, *lanes, *self._more())]
 
         async def call(client: Client) -> list[Any]:
-            return await client.eval(self._script("take"), 4, *self._keys, self._lanes, *arguments)  # type: ignore[no-any-return]
+            async with client.pipeline(transaction=False) as pipe:
+                pipe.eval(self._script("take"), 4, *self._keys, self._lanes, *arguments)
+                pipe.pttl(self._plenty)
+                return await pipe.execute()
 
-        epoch, *rest = await self._link.do(call)
+        began = time.monotonic()
+        (epoch, *rest), plenty = await self._link.do(call)
+        self._believe_plenty(began, plenty)
         if not epoch:
             return Taken([], "", 0, cut=False, suspects=False)
         known, horizon, suspects, taken = rest
@@ -130,21 +149,48 @@ class HintQueue(abc.ABC):
         hints = [hint for hint in (await self.contents()).hints if hint.lane > 0]
         return [hint.key for hint in await self._in_order(hints)][:count]
 
-    async def bound(self, horizon: Waiting | None) -> None:
+    @property
+    def plenty(self) -> bool:
+        """Whether there is surely plenty to do, as far as was heard: then nothing need be mirrored."""
+        return time.monotonic() < self._plenty_until
+
+    async def abound(self) -> None:
+        """Say that there is plenty to do: for a while the horizon is before everything, and everybody looks."""
+        began = time.monotonic()
+        if self._plenty_until - began > PLENTY_MILLISECONDS / 2000:
+            return
+        await self._link.do(lambda client: client.eval(ABOUND, 2, self._state, self._plenty, str(PLENTY_MILLISECONDS)))
+        self._believe_plenty(began, PLENTY_MILLISECONDS)
+
+    async def spells(self) -> str | None:
+        """How often there was plenty to do; None while there is."""
+
+        async def call(client: Client) -> list[Any]:
+            async with client.pipeline(transaction=False) as pipe:
+                pipe.exists(self._plenty)
+                pipe.hget(self._state, "spells")
+                return await pipe.execute()
+
+        plenty, count = await self._link.do(call)
+        return None if plenty else count or "0"
+
+    async def bound(self, horizon: Waiting | None, spells: str = "0") -> None:
         """Say how far the mirror goes: as far as this task, or as far as there are any.
 
         One that was moved lets in what it kept out before: the mirror counts as empty until it is marked again.
+        If there was plenty to do since the `spells` were counted, what came then was not mirrored: the mirror ends
+        before everything.
         """
         edge = "" if horizon is None else f"{score(horizon)}{member(horizon.key)}"
-        await self._link.do(lambda client: client.eval(BOUND, 1, self._state, edge))
+        await self._link.do(lambda client: client.eval(BOUND, 2, self._state, self._plenty, edge, spells))
 
     async def mark(self) -> None:
         """Say that the mirror is filled."""
         await self._link.do(lambda client: client.hsetnx(self._state, "epoch", secrets.token_hex(8)))
 
     async def may_fill(self, most: int) -> bool:
-        """Whether the mirror lacks its mark or is not even half full, and nobody else is at it."""
-        keys = [self._state, self._places, self._filling]
+        """Whether the mirror lacks its mark or is not even half full, and nobody else is at it; not amid plenty."""
+        keys = [self._state, self._places, self._filling, self._plenty]
         arguments = [str(most), str(FILL_MILLISECONDS)]
         return bool(await self._link.do(lambda client: client.eval(FILL, len(keys), *keys, *arguments)))
 
@@ -158,7 +204,7 @@ class HintQueue(abc.ABC):
 
     async def clear(self) -> None:
         """Forget everything; whoever asks next is told to look into the store."""
-        keys = [self._state, self._filling, self._places, self._handed]
+        keys = [self._state, self._filling, self._plenty, self._places, self._handed]
         keys += [key for number in await self.lanes() for key in self._keys_of(number)]
         await self._link.do(lambda client: client.delete(*keys, self._lanes))
 
@@ -171,6 +217,10 @@ class HintQueue(abc.ABC):
 
     @abc.abstractmethod
     def _keys_of(self, lane: int) -> list[str]: ...
+
+    def _believe_plenty(self, since: float, milliseconds: int) -> None:
+        """Never longer than it is true: counted from before it was asked, and nobody takes it back."""
+        self._plenty_until = max(self._plenty_until, since + milliseconds / 1000)
 
     def _more(self) -> list[str]:
         return []
@@ -189,10 +239,10 @@ class HintQueue(abc.ABC):
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:
                 for some in _batches(said):
-                    arguments = [
-                        word for what, hint in some for word in (what, member(hint.key), hint.lane or "", hint.ticket)
-                    ]
-                    pipe.eval(self._script("settle"), 3, *self._keys, self._prefix, *arguments)
+                    lines = "".join(
+                        f"{what} {member(hint.key)} {hint.lane or ''} {hint.ticket}\n" for what, hint in some
+                    )
+                    pipe.eval(self._script("settle"), 3, *self._keys, self._prefix, lines)
                 return await pipe.execute()
 
         await self._link.do(call)
@@ -216,8 +266,9 @@ def level(priority: int) -> str:
     return "high" if priority >= HIGH else "normal" if priority >= NORMAL else "low"
 
 
-def entry(waiting: Waiting) -> tuple[str, str, str, str]:
-    return member(waiting.key), str(waiting.number), score(waiting), level(waiting.priority)
+def _added(waiting: Waiting) -> str:
+    """A line for the script: one text for many tasks is a fraction of the work of an argument for each word."""
+    return f"{member(waiting.key)} {waiting.number} {score(waiting)} {level(waiting.priority)}\n"
 
 
 def _batches(items: Sequence[Any]) -> Iterable[Sequence[Any]]:

@@ -29,7 +29,12 @@ class Mirror:
     async def offer(
         self, source: Source, job_ids: Collection[int], known: list[Waiting], announce: tuple[str, str]
     ) -> int:
-        """Mirror tasks that are known to be ready and those of some jobs, then ring; what is too much is cut off."""
+        """Mirror tasks that are known to be ready and those of some jobs, then ring; what is too much is cut off.
+
+        While there is plenty to do only the bell rings: whoever hears it looks into the store.
+        """
+        if self._queue.plenty:
+            return await self._queue.add([], announce=announce)
         found = await source.ready(job_ids, self._most) if job_ids else []
         added = await self._queue.add(known + found, announce=announce)
         self._since += added
@@ -50,15 +55,18 @@ class Mirror:
     async def reconcile(self, source: Source, announce: tuple[str, str]) -> int:
         """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.
 
-        Redis is read first: what is offered from then on stays, whatever the store said.
+        Redis is read first: what is offered from then on stays, whatever the store said. While there is plenty to do
+        there is no mirror.
         """
+        if (spells := await self._queue.spells()) is None:
+            return 0
         before = await self._queue.contents()
         waiting = await source.ready(None, self._most + 1)
         cut, waiting = len(waiting) > self._most, waiting[: self._most]
         wanted = {each.key for each in waiting}
         whole = before.placed.intersection(hint.key for hint in before.hints)
         good = whole & wanted
-        await self._queue.bound(waiting[-1] if cut else None)
+        await self._queue.bound(waiting[-1] if cut else None, spells)
         await self._queue.discard(hint for hint in before.hints if hint.key not in good)
         await self._queue.remove(before.placed - whole)
         added = await self._add([each for each in waiting if each.key not in good], announce)

@@ -43,7 +43,7 @@ NEWS_EVERY = 0.2
 """The shortest time between two looks at what there is to tell of jobs."""
 STORE_PAUSE = 1.0
 PLENTY = 10
-"""Hints that were all that was asked for: there is more to do than can be done now."""
+"""So many tasks at once for one worker: there is more to do than need be hinted at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +76,13 @@ class RedisDispatch(Dispatch):
         self._epoch = ""
         self._resting: dict[int, float] = {}
         self._looked: dict[Asking, float] = {}
-        self._plenty: set[Asking | None] = set()
         self._jobs: set[int] = set()
         self._known: list[Waiting] = []
+        self._claimed: list[TaskKey] = []
         self._whole = self._thin = False
         self._offered = asyncio.Event()
         self._changed: set[int] = set()
+        self._told: dict[tuple[str, int | str], Message] = {}
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -137,14 +138,14 @@ class RedisDispatch(Dispatch):
 
     async def hints(self, asking: Asking, count: int) -> Hints:
         """While there is plenty to do the store is asked directly: hints only spare it questions in vain."""
-        if asking in self._plenty:
+        if self.queue.plenty:
             return LOOK
         try:
             taken = await self._take(asking, count)
         except RedisUnavailable:
             return LOOK if not self._use.strict or self._looks(asking) else NOTHING
-        if len(taken.hints) == count >= PLENTY:
-            self._plenty.add(asking)
+        if len(taken.hints) >= PLENTY:
+            self._do(self.queue.abound())
         return taken
 
     async def _take(self, asking: Asking, count: int) -> Hints:
@@ -180,20 +181,23 @@ class RedisDispatch(Dispatch):
         if doubted:  # claimed by another, most often; but if it is still ready, it must not be forgotten
             self.offer(doubted)
 
-    async def forget(self, asking: Asking | None, claimed: Collection[TaskKey], *, more: bool) -> None:
-        if not more:
-            self._plenty.discard(asking)
-        with contextlib.suppress(RedisUnavailable):
-            await self.queue.remove(claimed)
+    def forget(self, claimed: Collection[TaskKey]) -> None:
+        if self.queue.plenty:
+            if len(claimed) >= PLENTY:
+                self._do(self.queue.abound())
+        elif claimed and self.link.breaker.closed:
+            self._claimed.extend(claimed)
+            self._offered.set()
 
     def changed(self, job_ids: Collection[int]) -> None:
         if job_ids and self.link.breaker.closed:
             self._changed.update(job_ids)
             self._news.set()
 
-    def tell(self, channel: str, payload: Json) -> None:
+    def tell(self, channel: str, subject: int | str, payload: Json) -> None:
         if self.link.breaker.closed:
-            self._do(self._publish([Message(channel, payload)]))
+            self._told[channel, subject] = Message(channel, payload)
+            self._news.set()
 
     async def reconcile(self) -> None:
         """Raises what the store raises; while Redis is away there is nothing to do."""
@@ -266,14 +270,20 @@ class RedisDispatch(Dispatch):
         self._doorbell.ring(*Bell)
 
     async def _mirror_for_ever(self) -> None:
-        """Bring what was offered to Redis, as much at a time as has come together."""
-        while not self._closing or self._jobs or self._known:
+        """Bring what was claimed and what was offered to Redis, as much at a time as has come together.
+
+        In this order: a task that was claimed here and is ready again must not be taken for the one that it was.
+        """
+        while not self._closing or self._claimed or self._jobs or self._known:
             await self._offered.wait()
             self._offered.clear()
+            claimed, self._claimed = self._claimed, []
             jobs, self._jobs = self._jobs, set()
             known, self._known = self._known, []
             whole, self._whole = self._whole, False
             thin, self._thin = self._thin, False
+            with contextlib.suppress(RedisUnavailable):
+                await self.queue.remove(claimed)
             try:
                 if whole:
                     await self.reconcile()
@@ -291,14 +301,22 @@ class RedisDispatch(Dispatch):
                 self._doorbell.ring(Bell.WORK)
 
     async def _tell_for_ever(self) -> None:
-        while not self._closing or self._changed:
+        while not self._closing or self._changed or self._told:
             await self._news.wait()
             self._news.clear()
             jobs, self._changed = self._changed, set()
-            if self._source is not None and self.link.breaker.closed:
-                with contextlib.suppress(RedisUnavailable, StoreError):
-                    await self._publish(await self._source.messages(jobs))
+            told, self._told = self._told, {}
+            with contextlib.suppress(RedisUnavailable):
+                await self._publish([*told.values(), *await self._messages(jobs)])
             await asyncio.sleep(0 if self._closing else NEWS_EVERY)
+
+    async def _messages(self, jobs: Collection[int]) -> list[Message]:
+        if not jobs or self._source is None or not self.link.breaker.closed:
+            return []
+        try:
+            return await self._source.messages(jobs)
+        except StoreError:
+            return []
 
     async def _publish(self, messages: Collection[Message]) -> None:
         if not messages:

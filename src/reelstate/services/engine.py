@@ -503,7 +503,7 @@ class Engine:
         return Asking(frozenset(pipelines), frozenset(capabilities))
 
     def _tell_of_worker(self, status: str, **who: Any) -> None:
-        self.dispatch.tell(WORKERS, {"status": str(status), **who})
+        self.dispatch.tell(WORKERS, who.get("id") or who["name"], {"status": str(status), **who})
 
 
 def _starts_now(submission: Submission) -> bool:

@@ -111,11 +111,11 @@ async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, cl
     """Claim what the dispatch hints at; where it does not know, whatever is first."""
     made, vain = Claim([], suspects_waiting=False), 0
     if asking is None:
-        return await _looked(dispatch, None, limit, claim, made)
+        return await _looked(dispatch, limit, claim, made)
     while (left := limit - len(made.tasks)) > 0:
         hints = await dispatch.hints(asking, left)
         if not hints.hints:
-            return await _looked(dispatch, asking, left, claim, made) if hints.look else made
+            return await _looked(dispatch, left, claim, made) if hints.look else made
         try:
             some = await claim(left, hints.keys)
         except BaseException as error:
@@ -132,11 +132,11 @@ async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, cl
             return made
         if len(hints.hints) < left:
             left = limit - len(made.tasks)
-            return await _looked(dispatch, asking, left, claim, made) if hints.look else made
+            return await _looked(dispatch, left, claim, made) if hints.look else made
     return made
 
 
-async def _looked(dispatch: Dispatch, asking: Asking | None, left: int, claim: ClaimSome, made: Claim) -> Claim:
+async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) -> Claim:
     """What is claimed by now, with what the store has beyond that; hints at it are not needed any more."""
     if left < 1:
         return made
@@ -146,5 +146,5 @@ async def _looked(dispatch: Dispatch, asking: Asking | None, left: int, claim: C
         if made.tasks:
             return made
         raise
-    await dispatch.forget(asking, [task.key for task in some.tasks], more=len(some.tasks) == left)
+    dispatch.forget([task.key for task in some.tasks])
     return Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)

@@ -294,8 +294,8 @@ class Worker:
         busy = bool(self._running)
         if busy != self._told_busy:
             self._told_busy = busy
-            who = {"id": self.id, "name": self.terms.name}
-            self._dispatch.tell("worker_status", {"status": "busy" if busy else "idle", **who})
+            status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.terms.name}
+            self._dispatch.tell("worker_status", self._known_id(), status)
 
     async def _attempted(self, held: Held, handler: StageHandler) -> Ended | None:
         desk = LocalDesk(held, self._link, self._limits, self._hurry)

@@ -1,10 +1,9 @@
--- KEYS: state, places, handed. ARGV: what the keys of lanes begin with, then member, lane, score and level of each task.
+-- KEYS: state, places, handed. ARGV: what the keys of lanes begin with, and a line for each task: member, lane, score, level.
 -- A place ends with a number, so that one that was given anew is not taken for the one before.
 -- What comes after the horizon is left to the database, which has more of it than is kept here.
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local added = 0
-for i = 2, #ARGV, 4 do
-    local member, lane, score = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+for member, lane, score in string.gmatch(ARGV[2], '(%S+) (%S+) (%S+) %S+\n') do
     if horizon == '' or score .. member <= horizon then
         local old = redis.call('HGET', KEYS[2], member)
         if old then redis.call('ZREM', ARGV[1] .. string.match(old, '^%S+'), member) end

@@ -1,8 +1,7 @@
 -- KEYS: state, places, handed. ARGV: what the keys of lanes begin with, then of each task what became
 -- of it, its member, its lane and its ticket: `gone` (it was handed out and is claimed), `back` (another may have it),
 -- `remove` (it is not ready any more, wherever it stands; with a ticket, unless it was added anew since).
-for i = 2, #ARGV, 4 do
-    local what, member, lane, ticket = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+for what, member, lane, ticket in string.gmatch(ARGV[2], '(%S+) (%S+) (%S*) ([^\n]*)\n') do
     local place = redis.call('HGET', KEYS[2], member)
     local anew = what == 'remove' and ticket ~= '' and ticket ~= (place or 'none')
     local handed = not anew and redis.call('ZREM', KEYS[3], member)

@@ -5,6 +5,7 @@ local epoch = redis.call('HGET', KEYS[1], 'epoch')
 if not epoch then return {''} end
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local lanes = redis.call('HLEN', KEYS[4])
+if horizon == '0' then return {epoch, lanes, horizon, 0, {}} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 1000)) do

@@ -1,9 +1,8 @@
--- KEYS: state, places, handed (unused). ARGV: what the keys of lanes begin with, then member, lane, score and level of
--- each task. See queue_add.
+-- KEYS: state, places, handed (unused). ARGV: what the keys of lanes begin with, and a line for
+-- each task: member, lane, score, level. See queue_add.
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local added = 0
-for i = 2, #ARGV, 4 do
-    local member, lane, score, level = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+for member, lane, score, level in string.gmatch(ARGV[2], '(%S+) (%S+) (%S+) (%S+)\n') do
     if horizon == '' or score .. member <= horizon then
         local old = redis.call('HGET', KEYS[2], member)
         if old then

@@ -1,7 +1,6 @@
 -- KEYS: state, places, handed (unused). ARGV: what the keys of lanes begin with, then of each task
 -- what became of it, its member, its lane and its ticket. See queue_settle.
-for i = 2, #ARGV, 4 do
-    local what, member, ticket = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+for what, member, ticket in string.gmatch(ARGV[2], '(%S+) (%S+) %S* ([^\n]*)\n') do
     local place = redis.call('HGET', KEYS[2], member)
     if ticket == '' then ticket = place or '' end
     local stream, id = string.match(ticket, '^(%S+) (%S+)$')

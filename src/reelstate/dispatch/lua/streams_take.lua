@@ -4,6 +4,7 @@ local epoch = redis.call('HGET', KEYS[1], 'epoch')
 if not epoch then return {''} end
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local known = redis.call('HLEN', KEYS[4])
+if horizon == '0' then return {epoch, known, horizon, 0, {}} end
 local left, consumer = tonumber(ARGV[2]), ARGV[#ARGV]
 local levels = {'high', 'normal', 'low'}
 local taken = {}
