@@ -13,7 +13,7 @@ import pytest
 from reelstate.artifacts import keys
 from reelstate.artifacts.folder import Folder
 from reelstate.config import Settings
-from reelstate.core.errors import StorageMissing
+from reelstate.core.errors import StorageDamaged, StorageMissing
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Progress
 from reelstate.core.pipeline import Graph, StageSpec
@@ -86,6 +86,43 @@ async def test_one_version_that_can_not_be_shown_holds_up_no_other(
     await put_playlists(storage, job)
     assert await librarian.publish() == 1
     assert f"versions/{job}/" in await front(storage, broken)
+
+
+class Stubborn(Folder):
+    """A folder that can't delete one of its folders."""
+
+    stuck = ""
+
+    async def delete(self, prefix: str) -> int:
+        if prefix == self.stuck:
+            raise StorageDamaged(f"{prefix} can't be deleted")
+        return await super().delete(prefix)
+
+
+async def test_one_version_that_can_not_be_deleted_holds_up_no_other(engine: Engine, storage: Folder) -> None:
+    video, first = await version(engine, storage)
+    _, second = await version(engine, storage, video)
+    await version(engine, storage, video)
+    stubborn = Stubborn(storage.root)
+    stubborn.stuck = keys.version(first)
+    librarian = Librarian(engine, stubborn, keep=0.0)
+    with pytest.raises(StorageDamaged, match=f"versions/{first} can't be deleted"):
+        await librarian.sweep()
+    assert await storage.folders(keys.version(second)) == ()
+    assert await engine.remove_versions(keep=0.0) == [first], "the other is noted as gone"
+    stubborn.stuck = ""
+    assert await librarian.sweep() > 0
+    assert await engine.remove_versions(keep=0.0) == []
+
+
+async def test_however_many_versions_are_superseded_one_sweep_removes_them(
+    engine: Engine, storage: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reelstate.media.librarian.PAGE", 2)
+    video, first = await version(engine, storage)
+    jobs = [first, *[(await version(engine, storage, video))[1] for _ in range(4)]]
+    await Librarian(engine, storage, keep=0.0).sweep()
+    assert await storage.folders(keys.VERSIONS) == (str(jobs[-1]),)
 
 
 async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -23,11 +24,12 @@ from reelstate.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from reelstate.services.videos import remove_versions
 from reelstate.stores import migrate
 from reelstate.stores.sqlite import store as sqlite_store
 from reelstate.stores.sqlite.address import database_path, filesystem, is_networked
 from reelstate.stores.sqlite.store import SQLiteStore
-from reelstate.stores.store import Batch, Transaction
+from reelstate.stores.store import Batch, Row, Transaction
 
 KEYS = ("job_id", "stage", "part")
 HELD = (*KEYS, "token")
@@ -349,6 +351,36 @@ async def test_a_lock_held_too_long_is_unavailable(store: SQLiteStore, shell: sq
 
 
 # Flows
+
+
+async def test_nobody_waits_for_one_who_looks_through_everything(store: SQLiteStore) -> None:
+    looking, seen_enough = threading.Event(), threading.Event()
+
+    async def flow(transaction: Transaction) -> tuple[list[Row], list[Row]]:
+        before = await transaction.run("observe_workers")
+        looking.set()
+        assert seen_enough.wait(20)
+        return before, await transaction.run("observe_workers")
+
+    survey = asyncio.create_task(store.survey(flow))
+    await asyncio.to_thread(looking.wait, 20)
+    try:
+        await asyncio.wait_for(run(store, "workers_enable", name="w", enabled=False), 10)
+    finally:
+        seen_enough.set()
+    before, after = await survey
+    assert before == after
+
+
+async def test_looking_for_superseded_versions_needs_no_write(
+    store: SQLiteStore, shell: sqlite3.Connection, path: Path
+) -> None:
+    impatient = SQLiteStore(path, patience=0.05)
+    await impatient.open()
+    shell.execute("BEGIN IMMEDIATE")
+    assert await remove_versions(impatient, keep=1.0) == []
+    shell.execute("ROLLBACK")
+    await impatient.close()
 
 
 async def test_a_flow_that_fails_leaves_nothing_behind(store: SQLiteStore) -> None:

@@ -216,9 +216,16 @@ class Librarian:
             return None
 
     async def _sweep_versions(self) -> int:
-        removed = await self._engine.remove_versions(keep=self._keep)
-        gone = await sweep_versions(self._storage, removed)
-        await self._engine.swept_versions(removed)
+        gone = 0
+        while True:
+            removed = await self._engine.remove_versions(keep=self._keep, limit=PAGE)
+            gone += await _for_each(removed, self._sweep_version)
+            if len(removed) < PAGE:
+                return gone
+
+    async def _sweep_version(self, job_id: int) -> int:
+        gone = await sweep_versions(self._storage, [job_id])
+        await self._engine.swept_versions([job_id])
         return gone
 
     async def _sweep_sources(self) -> int:

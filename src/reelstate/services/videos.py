@@ -171,19 +171,26 @@ async def remove_versions(store: Store, *, keep: float, limit: int = 100) -> lis
     They are given again until `swept` says that their bytes are gone, so that nobody's crash leaves any behind.
     """
     page_size(limit)
+    terms = {"keep": float(keep), "limit": limit}
 
-    async def flow(transaction: Transaction) -> list[int]:
-        terms = {"keep": float(keep), "limit": limit}
-        found = await transaction.run("videos_superseded", video_ids=None, **terms)
-        if found:
-            video_ids = sorted({video_id for video_id, _ in found})
-            await transaction.run("videos_lock", video_ids=video_ids, owner=None)
-            # Somebody may have pinned one, or built on it, before the lock was ours.
-            still = await transaction.run("videos_superseded", video_ids=video_ids, **terms)
-            await transaction.run("videos_remove", Batch(("video_id", "job_id"), still))
+    async def look(transaction: Transaction) -> list[int]:
+        rows = await transaction.run("videos_superseded", video_ids=None, **terms)
+        return sorted({video_id for video_id, _ in rows})
+
+    async def remove(transaction: Transaction) -> None:
+        await transaction.run("videos_lock", video_ids=found, owner=None)
+        # Somebody may have pinned one, or built on it, before the lock was ours.
+        still = await transaction.run("videos_superseded", video_ids=found, **terms)
+        await transaction.run("videos_remove", Batch(("video_id", "job_id"), still))
+
+    async def unswept(transaction: Transaction) -> list[int]:
         return [row[0] for row in await transaction.run("videos_unswept", limit=limit)]
 
-    return await store.write(flow)
+    # A look at a whole library takes a while, in which nobody must wait to write.
+    found = await store.survey(look)
+    if found:
+        await store.write(remove)
+    return await store.read(unswept)
 
 
 async def unpublished(store: Store, since: datetime | None, *, limit: int = 100) -> tuple[datetime, list[Unpublished]]:

@@ -837,6 +837,10 @@ CREATE INDEX jobs_by_video ON reelstate.jobs USING btree (video_id, id) WHERE (v
 
 CREATE INDEX jobs_by_video_finish ON reelstate.jobs USING btree (finished_at) WHERE (video_id IS NOT NULL);
 
+-- Name: jobs_by_video_unready; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_video_unready ON reelstate.jobs USING btree (video_id) WHERE ((video_id IS NOT NULL) AND ((status <> 'completed'::text) OR (reason IS NOT NULL)));
+
 -- Name: jobs_resting; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX jobs_resting ON reelstate.jobs USING btree (changed_at) WHERE ((status = ANY (ARRAY['failed'::text, 'quarantined'::text])) AND (finished_at IS NOT NULL));

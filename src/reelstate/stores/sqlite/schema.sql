@@ -113,6 +113,9 @@ CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
 
 CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NULL;
 
+CREATE INDEX jobs_by_video_unready ON jobs (video_id)
+    WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
+
 CREATE INDEX jobs_resting ON jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
 

@@ -9,6 +9,7 @@ SQLite's busy handler, and nothing that has begun can fail on a lock.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import time
@@ -131,7 +132,10 @@ class SQLiteStore:
         return await self._in_thread(lambda: self._transact("BEGIN", flow))
 
     async def survey(self, flow: Flow[Result]) -> Result:
-        return await self.read(flow)
+        """On a connection of its own, so that nobody in this process waits for it either."""
+        if self.path is None or self._closed:
+            return await self.read(flow)  # a database in memory is known to its one connection alone
+        return await asyncio.to_thread(_translated, lambda: self._survey(flow))
 
     async def write(self, flow: Flow[Result]) -> Result:
         return await self._in_thread(lambda: self._transact("BEGIN IMMEDIATE", flow))
@@ -145,8 +149,16 @@ class SQLiteStore:
         return await asyncio.get_running_loop().run_in_executor(self._thread, _translated, work)
 
     def _transact(self, begin: str, flow: Flow[Result]) -> Result:
-        transaction = SQLiteTransaction(self._ready(), self._statements, self._shapes, self._clock)
-        return _committed(self._ready(), begin, lambda: _driven(flow(transaction)))
+        return self._transact_on(self._ready(), begin, flow)
+
+    def _survey(self, flow: Flow[Result]) -> Result:
+        self._ready()
+        with contextlib.closing(_connection(self.path, self._patience, self._settings)) as connection:
+            return self._transact_on(connection, "BEGIN", flow)
+
+    def _transact_on(self, connection: sqlite3.Connection, begin: str, flow: Flow[Result]) -> Result:
+        transaction = SQLiteTransaction(connection, self._statements, self._shapes, self._clock)
+        return _committed(connection, begin, lambda: _driven(flow(transaction)))
 
     def _ready(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -1,4 +1,5 @@
 -- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
+-- Where none is wanted that is ready, those with a version that is not complete are looked at, and no others.
 SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id), v.published, latest.id, latest.status,
        v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at
 FROM reelstate.videos v
@@ -12,6 +13,10 @@ LEFT JOIN LATERAL (
     WHERE j.video_id = v.id
     ORDER BY j.id DESC LIMIT 1) AS latest ON true
 WHERE v.id BETWEEN %(first)s AND %(last)s
+  AND (%(statuses)s::text[] IS NULL OR %(ready)s
+       OR v.id = ANY (ARRAY(SELECT video_id FROM reelstate.jobs
+                            WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL)
+                              AND video_id BETWEEN %(first)s AND %(last)s)))
   AND (%(deleted)s OR v.deleted_at IS NULL)
   AND (%(user_id)s::text IS NULL OR v.user_id = %(user_id)s::text)
   AND (%(statuses)s::text[] IS NULL

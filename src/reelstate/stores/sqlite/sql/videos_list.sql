@@ -1,12 +1,21 @@
 -- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
+-- Where none is wanted that is ready, those with a version that is not complete are looked at, and no others.
 -- Differs from PostgreSQL, which plans for the filters it is given: here each way to the videos is written out (by their
--- user, from the newest on), and the parameters close one of them.
+-- user, from the newest on, by what is not complete), and the parameters close all but one of them.
 WITH wanted AS (
     SELECT * FROM videos INDEXED BY videos_by_user
-    WHERE :user_id <> '' AND user_id = :user_id AND user_id <> '' AND id BETWEEN :first AND :last
+    WHERE (:statuses IS NULL OR :ready)
+      AND :user_id <> '' AND user_id = :user_id AND user_id <> '' AND id BETWEEN :first AND :last
     UNION ALL
     SELECT * FROM videos
-    WHERE coalesce(:user_id, '') = '' AND id BETWEEN :first AND :last AND (:user_id IS NULL OR user_id = :user_id)
+    WHERE (:statuses IS NULL OR :ready)
+      AND coalesce(:user_id, '') = '' AND id BETWEEN :first AND :last AND (:user_id IS NULL OR user_id = :user_id)
+    UNION ALL
+    SELECT * FROM videos
+    WHERE :statuses IS NOT NULL AND NOT :ready AND (:user_id IS NULL OR user_id = :user_id)
+      AND id IN (SELECT video_id FROM jobs INDEXED BY jobs_by_video_unready
+                 WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL)
+                   AND video_id BETWEEN :first AND :last)
     ORDER BY id DESC
 ), found AS (
     SELECT v.*,
