@@ -31,6 +31,38 @@ def test_each_verb_moves_the_job_and_is_recorded(reel: Reel) -> None:
         assert last["actor"] == f"operator:{getpass.getuser()}"
 
 
+def test_all_jobs_of_a_status_are_counted_before_they_are_changed(reel: Reel) -> None:
+    broken = [reel.engine(scenes.broken) for _ in range(2)]
+    other = reel.engine(scenes.waiting)
+    counted = reel("retry", "--status", "failed")
+    assert (counted.code, counted.stdout) == (0, "2 jobs; nothing is done yet: add --expect 2\n")
+    assert reel("retry", "--status", "failed", "--json").json == {"matched": 2}
+    for narrowed in (["--pipeline", "simple"], ["--user", "bob"]):
+        assert reel("retry", "--status", "failed", *narrowed, "--json").json == {"matched": 0}
+    refused = reel("retry", "--status", "failed", "--expect", 1)
+    assert refused.code == 1
+    assert "2 jobs match, not 1" in refused.words
+    assert {status_of(reel, job_id) for job_id in broken} == {"failed"}
+    done = reel("retry", "--status", "failed", "--expect", 2, "--reason", "room again", "--json")
+    assert {(verdict["id"], verdict["verdict"]) for verdict in done.json} == {(job_id, "ok") for job_id in broken}
+    assert reel("cancel", "--status", "pending", "--pipeline", "parts", "--expect", 2).code == 0
+    assert [status_of(reel, job_id) for job_id in (*broken, other)] == ["cancelled", "cancelled", "pending"]
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["cancel"], "which jobs? name their ids, or --status"),
+        (["retry", 1, "--status", "failed"], "either ids or a status"),
+        (["quarantine", 1, "--reason", "x", "--expect", 1], "they narrow a --status, not ids"),
+    ],
+)
+def test_jobs_are_named_in_one_way(reel: Reel, arguments: list[object], told: str) -> None:
+    answer = reel(*arguments)
+    assert answer.code == 2
+    assert told in answer.words
+
+
 def test_several_jobs_are_changed_at_once(reel: Reel) -> None:
     ids = [reel.engine(scenes.waiting) for _ in range(3)]
     answer = reel("cancel", *ids, "--json")

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from reelstate.cli.operations import operate
-from reelstate.cli.options import AsJson, Database, JobIds, Reason
+from reelstate.cli.operations import Choice, operate
+from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, Reason
 
 
-def cancel(job_ids: JobIds, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
+def cancel(
+    job_ids: JobIds = None,
+    reason: Reason = None,
+    status: OfStatus = None,
+    pipeline: OfPipeline = None,
+    user: OfUser = None,
+    expect: Expected = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
     """End jobs for good; tasks that run are stopped.
 
     Example: `reel cancel 244813922304 --reason "wrong film"`
     """
     operate(
         database,
-        job_ids,
+        Choice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.cancel_many(operation),
         reason=reason,
         done="cancelled",

@@ -1,8 +1,9 @@
-"""What retry, cancel, quarantine and force share: one job after the other, a verdict for each, the exit code."""
+"""What retry, cancel, quarantine and force share: which jobs, a verdict for each, the exit code."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import typer
 from rich.text import Text
@@ -12,20 +13,51 @@ from reelstate.cli.errors import hint_for
 from reelstate.cli.session import opened, operator, run
 from reelstate.cli.terminal import console
 from reelstate.core.errors import ReelstateError, StoreError
+from reelstate.core.machine import JobStatus
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
 from reelstate.services.engine import Engine
-from reelstate.services.operate.operation import Operated, Operation
+from reelstate.services.operate.operation import Operated, Operation, Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Jobs by their ids; or all of some statuses, which are only counted until somebody says how many there are."""
+
+    job_ids: Sequence[int] | None = None
+    statuses: Collection[JobStatus] | None = None
+    pipeline: str | None = None
+    user_id: str | None = None
+    expected: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.job_ids and self.statuses:
+            raise typer.BadParameter("either ids or a status", param_hint="JOB, --status")
+        if not self.job_ids and not self.statuses:
+            raise typer.BadParameter("which jobs? name their ids, or --status", param_hint="JOB")
+        if self.job_ids and (self.pipeline, self.user_id, self.expected) != (None, None, None):
+            raise typer.BadParameter("they narrow a --status, not ids", param_hint="--pipeline, --user, --expect")
+
+    @property
+    def selection(self) -> Selection:
+        return Selection(
+            statuses=frozenset(self.statuses or ()),
+            pipeline=self.pipeline,
+            user_id=self.user_id,
+            expected=self.expected or 0,
+        )
+
 
 Verb = Callable[[Engine, Operation], Awaitable[list[Operated]]]
 REFUSED = "refused"
 
 
-def operate(
-    database: str | None, job_ids: Sequence[int], verb: Verb, *, reason: str | None, done: str, as_json: bool
-) -> None:
+def operate(database: str | None, choice: Choice, verb: Verb, *, reason: str | None, done: str, as_json: bool) -> None:
     """Do it to each job and tell; exits with 1 when one of them could not be done."""
-    outcomes = run(_outcomes(database, job_ids, verb, reason))
+    if choice.statuses and choice.expected is None:
+        _preview(run(_count(database, choice)), as_json=as_json)
+        return
+    outcomes = run(_outcomes(database, choice, verb, reason))
     if as_json:
         print_json([_document(outcome) for outcome in outcomes])
     else:
@@ -34,9 +66,25 @@ def operate(
     raise typer.Exit(1 if any(outcome.error for outcome in outcomes) else 0)
 
 
-async def _outcomes(database: str | None, job_ids: Sequence[int], verb: Verb, reason: str | None) -> list[Operated]:
+async def _count(database: str | None, choice: Choice) -> int:
+    async with opened(database) as engine:
+        return await engine.count_jobs(choice.selection)
+
+
+def _preview(count: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"matched": count})
+    elif count:
+        console().print(f"{count:,} {'job' if count == 1 else 'jobs'}; nothing is done yet: add --expect {count}")
+    else:
+        console().print("there is no such job")
+
+
+async def _outcomes(database: str | None, choice: Choice, verb: Verb, reason: str | None) -> list[Operated]:
     async with opened(database, patient=True) as engine:
-        operations = [Operation(job_ids=[job_id], actor=operator(), reason=reason) for job_id in job_ids]
+        if choice.statuses:
+            return await verb(engine, Operation(actor=operator(), reason=reason, selection=choice.selection))
+        operations = [Operation(job_ids=[job_id], actor=operator(), reason=reason) for job_id in choice.job_ids or ()]
         return [await _outcome(engine, verb, operation) for operation in operations]
 
 

@@ -9,6 +9,7 @@ import typer
 
 from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest
+from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
 from reelstate.core.policy import PRIORITIES, priority_number
 from reelstate.media.profile import load, names
@@ -96,6 +97,18 @@ ProfileName = Annotated[
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Show it until it ends; exits with 1 if it fails.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 JobId = Annotated[int, typer.Argument(metavar="JOB", parser=job_number, help="The job's id.")]
-JobIds = Annotated[list[int], typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs.")]
+JobIds = Annotated[
+    list[int] | None, typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs; or choose them by --status.")
+]
+OfStatus = Annotated[
+    list[JobStatus] | None,
+    typer.Option("--status", help="Instead of ids: all jobs of this status; may be given several times."),
+]
+OfPipeline = Annotated[str | None, typer.Option("--pipeline", help="Of those, only jobs of this pipeline.")]
+OfUser = Annotated[str | None, typer.Option("--user", help="Of those, only jobs for this user.")]
+Expected = Annotated[
+    int | None,
+    typer.Option("--expect", metavar="COUNT", min=0, help="How many those are; without it they are only counted."),
+]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the history.")]
 RequiredReason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from reelstate.cli.operations import operate
-from reelstate.cli.options import AsJson, Database, JobIds, RequiredReason
+from reelstate.cli.operations import Choice, operate
+from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, RequiredReason
 
 
-def quarantine(job_ids: JobIds, reason: RequiredReason, database: Database = None, as_json: AsJson = False) -> None:
+def quarantine(
+    reason: RequiredReason,
+    job_ids: JobIds = None,
+    status: OfStatus = None,
+    pipeline: OfPipeline = None,
+    user: OfUser = None,
+    expect: Expected = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
     """Put jobs aside: nothing automatic touches them until somebody retries or cancels them.
 
     Example: `reel quarantine 244813922304 --reason "its source is damaged"`
     """
     operate(
         database,
-        job_ids,
+        Choice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.quarantine_many(operation),
         reason=reason,
         done="quarantined",

@@ -6,27 +6,33 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.operations import operate
-from reelstate.cli.options import AsJson, Database, JobIds, Reason, part_ranges
+from reelstate.cli.operations import Choice, operate
+from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, Reason, part_ranges
 from reelstate.services.operate.retry import ALL_PARTS, From
 
 
 def retry(
-    job_ids: JobIds,
+    job_ids: JobIds = None,
     stage: Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Run again from this stage on.")] = None,
     parts: Annotated[str | None, typer.Option(help="Only these parts of that stage, such as 3-9,12.")] = None,
     reason: Reason = None,
+    status: OfStatus = None,
+    pipeline: OfPipeline = None,
+    user: OfUser = None,
+    expect: Expected = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Run jobs again: what is unfinished, or everything from a stage on. What is done stays done.
 
     Example: `reel retry 244813922304 --from encode --parts 3-9,12 --reason "new encoder"`
+
+    Example: `reel retry --status failed --pipeline transcode --expect 12`
     """
     start = _start(stage, parts)
     operate(
         database,
-        job_ids,
+        Choice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.retry_many(operation, start),
         reason=reason,
         done="runs again",
