@@ -21,10 +21,6 @@ from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.keeper import Duty, Keeper
-from reelstate.media.librarian import Librarian
-from reelstate.media.pipeline import transcode_pipeline
-from reelstate.media.reception import EXPIRE_EVERY, reception_of
-from reelstate.media.studio import studio_of
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
 from reelstate.stores.sqlite.address import database_path
@@ -156,6 +152,9 @@ async def open_engine(
 
 def built_in(settings: Settings) -> list[Pipeline]:
     """The pipelines that every worker has; those of a remote worker have their files from its server."""
+    from reelstate.media.pipeline import transcode_pipeline  # noqa: PLC0415 - a program without films needs none of it
+    from reelstate.media.studio import studio_of  # noqa: PLC0415 - same
+
     if not settings.server_url:
         return [transcode_pipeline(studio_of(settings))]
     from reelstate.remote.files import HttpFiles, HttpSource  # noqa: PLC0415 - httpx is slow to load
@@ -186,6 +185,9 @@ def _server_key(settings: Settings) -> str:
 
 def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     """The keeper of the house, with what the library adds to its duties."""
+    from reelstate.media.librarian import Librarian  # noqa: PLC0415 - a program without films needs none of it
+    from reelstate.media.reception import EXPIRE_EVERY, reception_of  # noqa: PLC0415 - same
+
     librarian = Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
     reception = reception_of(engine.store, settings)
     # Every server's, not only the leader's: uploads under way may lie on the disk of the server alone.

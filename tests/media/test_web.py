@@ -11,9 +11,10 @@ import pytest
 from reelstate.media.address import Rules, parse_address
 from reelstate.media.errors import SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.fetched import Fetched
+from reelstate.media.public import is_public
 from reelstate.media.reader import BLOCK
 from reelstate.media.source import fetch, reading
-from reelstate.media.web import HEAD, Resolve, Web, is_public
+from reelstate.media.web import HEAD, Resolve, Web
 from tests.media.web_server import (
     Request,
     WebServer,

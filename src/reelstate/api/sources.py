@@ -21,7 +21,7 @@ from reelstate.media.address import (
     rules_of,
 )
 from reelstate.media.errors import UnusableSource
-from reelstate.media.web import is_public
+from reelstate.media.public import is_public
 from reelstate.services.videos import TRANSCODE
 
 OURS: Final = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import ipaddress
 import logging
 import re
 import socket
@@ -26,11 +25,11 @@ from reelstate.artifacts.faults import folder_faults
 from reelstate.media.address import Rules, shown
 from reelstate.media.errors import SourceUnavailable, UnusableSource
 from reelstate.media.fetched import Fetched, Progress, check_limit
+from reelstate.media.public import is_public
 from reelstate.media.reader import BLOCK, BlockReader, HeadReader, Reader
 
 T = TypeVar("T")
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
-Numeric = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS: Final = 5
@@ -43,11 +42,6 @@ LONGEST_PAUSE: Final = 30.0
 # It would log the addresses of redirects, which may be signed.
 logging.getLogger("httpcore").setLevel(logging.INFO)
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
-_FORBIDDEN: Final = tuple(
-    map(ipaddress.ip_network, ("168.63.129.16/32", "192.88.99.0/24", "100.64.0.0/10", "fec0::/10", "::/96"))
-)
-"""What counts as public but is not: Azure's metadata, old relays, carriers' inner networks, embedded addresses."""
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,25 +306,6 @@ async def resolved(host: str, port: int) -> tuple[str, ...]:
     except (OSError, UnicodeError) as error:
         raise SourceUnavailable(f"{host} can't be resolved: {error}", hint="check the name") from error
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
-
-
-def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, whatever it is wrapped in."""
-    address = ipaddress.ip_address(text.partition("%")[0])
-    inner = _inner(address)
-    if inner is not None:
-        return is_public(str(inner))
-    forbidden = any(address in network for network in _FORBIDDEN if network.version == address.version)
-    return address.is_global and not address.is_multicast and not forbidden
-
-
-def _inner(address: Numeric) -> Numeric | None:
-    """The IPv4 address that an IPv6 address carries."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return None
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
 
 
 def _check_public(host: str, address: str) -> None:
