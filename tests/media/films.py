@@ -13,7 +13,7 @@ from reelstate.config import Settings
 from reelstate.core.declaration import Pipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail, LogEntry, StepEntry, Task
-from reelstate.media.verify import Manifest
+from reelstate.media.manifest import Manifest
 from reelstate.services.engine import Engine
 from tests.media.clips import ffmpeg
 from tests.media.streams import builds

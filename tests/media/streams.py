@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reelstate.media import dash, hls
 from reelstate.media.boxes import Fragmented, Segment, parse
-from reelstate.media.verify import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry
+from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry
 
 RATE = Fraction(30000, 1001)
 SEGMENT_FRAMES = 15

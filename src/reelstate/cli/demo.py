@@ -42,7 +42,7 @@ from reelstate.media.librarian import Librarian
 from reelstate.media.package import MANIFEST, MASTER
 from reelstate.media.quality import ENCODE
 from reelstate.services.engine import Engine
-from reelstate.services.observe import LARGEST_PAGE
+from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.watch import in_order
 
 RATE: Final = 30

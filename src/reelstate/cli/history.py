@@ -18,8 +18,7 @@ from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Event
 from reelstate.documents import event_document, stage_name
 from reelstate.services.engine import Engine
-from reelstate.services.observe import LARGEST_PAGE
-from reelstate.services.paging import every
+from reelstate.services.paging import LARGEST_PAGE, every
 from reelstate.services.watch import in_order
 
 DEFAULT_PAGE = 5000

@@ -14,7 +14,7 @@ from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, Page
 from reelstate.documents import job_document
-from reelstate.services.observe import LARGEST_PAGE
+from reelstate.services.paging import LARGEST_PAGE
 
 
 def jobs(

@@ -35,7 +35,7 @@ from reelstate.media.package import MASTER
 from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
-from reelstate.services.observe import LARGEST_PAGE
+from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.playback import LIFETIME, Playback
 
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")

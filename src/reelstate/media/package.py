@@ -17,8 +17,8 @@ from reelstate.artifacts.stored import stored
 from reelstate.core.errors import ReelstateError
 from reelstate.media import boxes, dash, hls, webvtt
 from reelstate.media.grid import Grid
+from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, FileEntry, Manifest, RungEntry
 from reelstate.media.plan import Plan
-from reelstate.media.verify import AudioEntry, CaptionsEntry, ChunkEntry, FileEntry, Manifest, RungEntry
 
 MASTER, DASH, MANIFEST = "master.m3u8", "manifest.mpd", "manifest.json"
 

@@ -38,6 +38,7 @@ from reelstate.media.errors import SourceError, SourceUnseekable
 from reelstate.media.facts import SourceFacts
 from reelstate.media.grid import Chunk
 from reelstate.media.limits import Limits
+from reelstate.media.manifest import ChunkEntry, Manifest
 from reelstate.media.move import moved
 from reelstate.media.order import Order
 from reelstate.media.package import (
@@ -56,7 +57,7 @@ from reelstate.media.quality import ENCODE
 from reelstate.media.score import mean
 from reelstate.media.source import fetch, reading
 from reelstate.media.studio import Studio, telling
-from reelstate.media.verify import ChunkEntry, Manifest, verify
+from reelstate.media.verify import verify
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
 

@@ -16,7 +16,8 @@ from reelstate.dispatch.dispatch import EVERY_BELL, Dispatch
 from reelstate.feed.feed import Feed, Marks
 from reelstate.feed.listening import Listening
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics
-from reelstate.services.observe import START, cursor_of, event_of
+from reelstate.services.paging import START, cursor_of
+from reelstate.services.rows import event_of
 from reelstate.states.sql import state_of
 from reelstate.stores.store import Row, Store, Transaction
 

@@ -7,29 +7,23 @@ It also names the epoch of the store, so that a cursor from a database since rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from reelstate.core.aggregate import Counters, StageProgress, percent, stage_status
 from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, NotFound
-from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, Stage, StepEntry, Task, TaskKey, Worker
+from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, StepEntry, Task, TaskKey, Worker
 from reelstate.core.pipeline import Graph
 from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.services.paging import MOST_NUMBERS, MOST_XIDS, PAST_EVERY_ID, cursor_number, cursor_of, page_size, paged
+from reelstate.services.rows import detail_of, event_of, job_of, task_of, worker_of
 from reelstate.stores.migrate import migrations, require_current
 from reelstate.stores.store import Row, Store, Transaction
 
-T = TypeVar("T")
-LARGEST_PAGE = 10_000
-PAST_EVERY_ID = 2**62
-START = (0, 0)
-"""The place before everything."""
 FILTER_LIMIT = 1000
-CURSOR_PIECES = 3
-MOST_XIDS, MOST_NUMBERS = 2**64, 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +66,7 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: st
         opened = {row[0]: row for row in await transaction.run("observe_stages", job_id=job_id)}
         single = [number for number, stage in enumerate(declared.graph.stages) if stage.each is None]
         results: dict[int, Json] = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
-        return _detail(job_of(tuple(row)), declared, opened, results)
+        return detail_of(job_of(tuple(row)), declared, opened, results)
 
     return await store.read(flow)
 
@@ -122,7 +116,7 @@ async def observe_tasks(
             statuses=None if statuses is None else sorted(statuses),
             limit=page_size(limit),
         )
-        return [_task(row, declared) for row in rows]
+        return [task_of(row, declared) for row in rows]
 
     return paged(await store.read(flow), limit, lambda task: str(task.key))
 
@@ -196,10 +190,7 @@ async def observe_logs(
     owner: str | None = None,
 ) -> Page[LogEntry]:
     """Log lines of a job, or of one of its tasks, the oldest first."""
-    stage, part = (key.stage, key.part) if key else (None, None)
-    entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
-    parameters = {**entity, "after": cursor_number(after or "0")}
-    rows = await _read(store, "observe_logs", limit=page_size(limit), **parameters)
+    rows = await _lines(store, "observe_logs", job_id, key, limit=limit, after=after, owner=owner)
     return paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
 
 
@@ -213,10 +204,7 @@ async def observe_steps(
     owner: str | None = None,
 ) -> Page[StepEntry]:
     """The commands that the runs of a job, or of one of its tasks, have started, the oldest first."""
-    stage, part = (key.stage, key.part) if key else (None, None)
-    entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
-    parameters = {**entity, "after": cursor_number(after or "0")}
-    rows = await _read(store, "observe_steps", limit=page_size(limit), **parameters)
+    rows = await _lines(store, "observe_steps", job_id, key, limit=limit, after=after, owner=owner)
     return paged([StepEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
 
 
@@ -264,7 +252,16 @@ async def observe_schema(store: Store) -> None:
 
 async def observe_workers(store: Store) -> list[Worker]:
     """Every known instance, the oldest first."""
-    return [_worker(row) for row in await _read(store, "observe_workers")]
+    return [worker_of(row) for row in await _read(store, "observe_workers")]
+
+
+async def _lines(
+    store: Store, statement: str, job_id: int, key: TaskKey | None, *, limit: int, after: str | None, owner: str | None
+) -> list[Row]:
+    """What runs have told: of a whole job, or of one task."""
+    stage, part = (key.stage, key.part) if key else (None, None)
+    entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
+    return await _read(store, statement, limit=page_size(limit), after=cursor_number(after or "0"), **entity)
 
 
 async def _read(store: Store, statement: str, **parameters: Json) -> list[Row]:
@@ -296,92 +293,10 @@ def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
     return str(xid), number
 
 
-def cursor_of(text: str) -> tuple[str, int, int]:
-    """The epoch, the transaction and the number that a cursor of the feed is made of."""
-    pieces = text.split(".")
-    if len(pieces) == CURSOR_PIECES and all(piece.isdecimal() and piece.isascii() for piece in pieces[1:]):
-        epoch, (xid, number) = pieces[0], map(int, pieces[1:])
-        if epoch.isalnum() and xid < MOST_XIDS and number < MOST_NUMBERS:
-            return epoch, xid, number
-    raise InvalidRequest("after", f"{text[:50]!r} is not a cursor", hint="use the one that you were given last")
-
-
-def cursor_number(text: str) -> int:
-    """A cursor that is the id of a row."""
-    if not text.isdecimal():
-        raise InvalidRequest("after", f"{text!r} is not a cursor", hint="use the one that the last page gave")
-    return int(text)
-
-
-def page_size(limit: int) -> int:
-    """The limit of a listing, if it is one."""
-    if not 1 <= limit <= LARGEST_PAGE:
-        raise InvalidRequest("limit", f"{limit} is not a page size", hint=f"from 1 to {LARGEST_PAGE}")
-    return limit
-
-
-def paged(items: list[T], limit: int, key: Callable[[T], str]) -> Page[T]:
-    """Items as a page; a full one names the key of its last item, after which there may be more."""
-    return Page(items, key(items[-1]) if len(items) == limit else None)
-
-
 def _stage_number(declared: Declared, name: str) -> int:
     if name not in declared.graph.index:
         raise InvalidRequest("stage", f"there is no stage {name!r}", hint=f"stages: {', '.join(declared.graph.index)}")
     return declared.graph.index[name]
-
-
-def job_of(row: Row) -> Job:
-    """A row in the order of the record's fields."""
-    values = dict(zip(Job.__dataclass_fields__, row, strict=True))
-    return Job(**{**values, "status": known_status(JobStatus, values["status"]), "phase": JobStatus(values["phase"])})
-
-
-def _task(row: Row, declared: Declared) -> Task:
-    names = [name for name in Task.__dataclass_fields__ if name != "stage_name"]
-    values = dict(zip(names, row, strict=True))
-    return Task(
-        **{
-            **values,
-            "status": known_status(TaskStatus, values["status"]),
-            "stage_name": declared.graph.stages[row[1]].name,
-        }
-    )
-
-
-def _worker(row: Row) -> Worker:
-    values = dict(zip(Worker.__dataclass_fields__, row, strict=True))
-    sets = {name: frozenset(values[name]) for name in ("capabilities", "pipelines")}
-    return Worker(
-        **{
-            **values,
-            **sets,
-            "status": known_status(WorkerStatus, values["status"]),
-            "enabled": bool(values["enabled"]),
-        }
-    )
-
-
-def event_of(row: Row, epoch: str) -> Event:
-    """A row of the record, its place in front."""
-    xid, number, entity, job_id, stage, part, worker_id, *rest = row
-    version, origin, target, actor, reason, token, data, at = rest
-    return Event(
-        cursor=f"{epoch}.{xid}.{number}",
-        entity=entity,
-        job_id=job_id,
-        stage=None if stage < 0 else stage,
-        part=None if part < 0 else part,
-        worker_id=worker_id,
-        version=version,
-        origin=origin,
-        target=target,
-        actor=actor,
-        reason=reason,
-        token=token,
-        data=data,
-        at=at,
-    )
 
 
 async def outputs_of(transaction: Transaction, catalogue: Catalogue, job_id: int, pipeline_id: int) -> dict[str, Json]:
@@ -390,59 +305,3 @@ async def outputs_of(transaction: Transaction, catalogue: Catalogue, job_id: int
     leaves = [number for number in graph.leaves if graph.stages[number].each is None]
     results = await transaction.run("observe_results", job_id=job_id, stages=leaves)
     return {graph.stages[number].name: result for number, result in results}
-
-
-def known_status(statuses: Callable[[str], T], word: str) -> T:
-    """A status this code knows; a newer one makes the row unreadable for it, which must be said clearly."""
-    try:
-        return statuses(word)
-    except ValueError:
-        raise InvalidRequest(
-            "status",
-            f"{word!r} is not a status this version knows",
-            hint="upgrade Reelstate, or run `reel doctor`",
-        ) from None
-
-
-def _detail(job: Job, declared: Declared, opened: dict[int, Row], results: dict[int, Json]) -> JobDetail:
-    graph = declared.graph
-    stages = tuple(_stage(job, declared, number, opened.get(number)) for number in range(len(graph.stages)))
-    plan = {graph.stages[number].name: result for number, result in results.items()}
-    outputs = {graph.stages[number].name: results[number] for number in graph.leaves if number in results}
-    done = 100.0 if job.status is JobStatus.COMPLETED else percent(list(_progress(stages, opened)))
-    return JobDetail(job=job, stages=stages, plan=plan, outputs=outputs, progress=done)
-
-
-def _stage(job: Job, declared: Declared, number: int, row: Row | None) -> Stage:
-    spec = declared.graph.stages[number]
-    _, is_open, total, done, skipped, failed, opened_at, running, running_percent = row or (
-        number, False, 0, 0, 0, 0, None, 0, 0.0
-    )  # fmt: skip
-    counters = Counters(total=total, done=done, skipped=skipped, failed=failed) if is_open else None
-    return Stage(
-        job_id=job.id,
-        stage=number,
-        name=spec.name,
-        phase=spec.phase,
-        status=stage_status(counters, job=job.status, required=spec.required, running=running),
-        required=spec.required,
-        weight=spec.weight,
-        needs=tuple(sorted(spec.needs)),
-        total=total,
-        done=done,
-        skipped=skipped,
-        failed=failed,
-        running=running,
-        running_percent=running_percent,
-        opened_at=opened_at,
-    )
-
-
-def _progress(stages: Iterable[Stage], opened: Collection[int]) -> Iterable[StageProgress]:
-    for stage in stages:
-        yield StageProgress(
-            weight=stage.weight,
-            total=stage.total if stage.stage in opened else None,
-            finished=stage.done + stage.skipped + (0 if stage.required else stage.failed),
-            running_percent=stage.running_percent,
-        )

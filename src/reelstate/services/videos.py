@@ -17,18 +17,11 @@ from reelstate.core.errors import InvalidRequest, NotFound, VersionConflict
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Page, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.observe import (
-    FILTER_LIMIT,
-    PAST_EVERY_ID,
-    cursor_number,
-    job_of,
-    known_status,
-    outputs_of,
-    page_size,
-    paged,
-)
+from reelstate.services.observe import FILTER_LIMIT, outputs_of
 from reelstate.services.operate.cancel import cancel_in
 from reelstate.services.operate.operation import ACTOR_LIMIT, REASON_LIMIT, Operation
+from reelstate.services.paging import PAST_EVERY_ID, cursor_number, page_size, paged
+from reelstate.services.rows import job_of, known_status
 from reelstate.services.video_rows import (
     LockedVideo,
     current_version,
