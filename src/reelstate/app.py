@@ -134,7 +134,7 @@ async def open_engine(
         await store.open()
         await bells.open()
         await check_at_open(store)
-        await engine.declare(*(each.graph if isinstance(each, Pipeline) else each for each in declared))
+        await engine.declare(*declared)
         if workers:
             handled = [each for each in declared if isinstance(each, Pipeline)]
             terms = replace(chosen, database_url=url, worker_concurrency=workers)
@@ -233,7 +233,10 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
         terms = replace(terms, poll=REMOTE_POLL)
     bells = HttpDispatch(server, holdings)
     try:
-        yield Worker(HttpLink(server, holdings), connect, bells, pipelines, terms, limits=settings.limits)
+        yield Worker(
+            HttpLink(server, holdings), connect, bells, pipelines, terms, limits=settings.limits,
+            called=lambda: holdings.name or terms.name,
+        )  # fmt: skip
     finally:
         await bells.close()
 

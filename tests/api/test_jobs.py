@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from reelstate.app import built_in
+from reelstate.config import Settings
 from reelstate.core.model import Completion, LogLine, Progress, Step
 from tests.api.served import Served
 from tests.engines import a_worker, failed
@@ -117,3 +119,14 @@ async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Served) -> None:
         ("planning", "processing"),
     ]
     assert json.dumps(job)  # nothing in it that JSON has no word for
+
+
+async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api: Served) -> None:
+    await api.engine.declare(*built_in(Settings()))
+    for spec, field in (({"sorce": "https://example.com/a.mp4"}, "spec.sorce"), ({}, "spec.source")):
+        answer = await api.ask("ada", "POST", JOBS, json={"pipeline": "transcode", "spec": spec})
+        assert (answer.status_code, answer.json()["field"]) == (422, field)
+    batch = {"jobs": [{"pipeline": "simple"}, {"pipeline": "transcode", "spec": {"source": "a.mp4"}}]}
+    assert (await api.ask("admin", "POST", f"{JOBS}/batch", json=batch)).status_code == 422
+    assert (await api.engine.jobs()).items == []
+    assert await api.submit(pipeline="transcode", spec={"source": "https://example.com/a.mp4"})

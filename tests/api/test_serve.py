@@ -91,7 +91,8 @@ def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Pa
         assert key not in server.said
         assert path.with_suffix(".url").read_text().strip() == base
         with client(base, key) as admin:
-            assert admin.post("/api/v1/jobs", json={"pipeline": "transcode", "spec": {}}).status_code == 201
+            film = {"pipeline": "transcode", "spec": {"source": "https://example.com/a.mp4"}}
+            assert admin.post("/api/v1/jobs", json=film).status_code == 201
         with client(base) as browser:
             assert browser.get(address).status_code == 303
             assert browser.get("/api/v1/workers").status_code == 200

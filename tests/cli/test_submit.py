@@ -195,6 +195,10 @@ def test_a_film_of_the_web_is_not_called_by_the_secrets_of_its_address(reel: Ree
         (["transcode", "a.mp4", "--profile", "worse.json"], "worse.json can't be parsed: Expecting property name"),
         (["transcode", "a.mp4", "--quality", "999p"], "the profile has no rung '999p' hint: rungs: 2160p, 1440p"),
         (["transcode", "a.mp4", "--spec", '{"qualities": "720p"}'], 'is not a list hint: for example ["720p", "360p"]'),
+        (
+            ["transcode", "a.mp4", "--spec", '{"profil": "av1"}'],
+            "spec.profil: there is no such field hint: did you mean",
+        ),
         (["film", "a.mp4"], "only transcode takes one; others are told by --spec"),
     ],
 )

@@ -153,14 +153,15 @@ def test_a_failed_video_says_what_to_do(reel: Reel) -> None:
 
 def test_a_retranscode_makes_a_version(reel: Reel) -> None:
     video_id, first, second = reel.engine(two_versions)
-    options = ("--quality", "720p", "--quality", "360p", "--captions", "drop", "--priority", "high", "--key", "k")
+    chosen = ("--profile", "fast", "--quality", "720p", "--quality", "360p")
+    options = (*chosen, "--captions", "drop", "--priority", "high", "--key", "k")
     answer = reel("videos", "retranscode", video_id, *options, "--json")
     assert (answer.code, answer.json["id"], answer.json["verdict"]) == (0, video_id, "ok")
     job = reel("job", answer.json["job"], "--json").json
     assert (job["priority"], job["video_id"]) == (8, video_id)
     assert job["spec"] == {
         "source": "/films/a.mp4",
-        "profile": "small",
+        "profile": "fast",
         "video_id": video_id,
         "qualities": ["720p", "360p"],
         "captions": "drop",
@@ -169,6 +170,8 @@ def test_a_retranscode_makes_a_version(reel: Reel) -> None:
     assert "was submitted before" in reel("videos", "retranscode", video_id, *options).words
     assert reel("videos", "show", video_id, "--json").json["current"] == second
     assert first < second
+    wrong = reel("videos", "retranscode", video_id, "--quality", "720")
+    assert (wrong.code, "the profile has no rung '720' hint: rungs: " in wrong.words) == (1, True)
 
 
 def test_a_profile_is_a_name_or_a_file(reel: Reel) -> None:

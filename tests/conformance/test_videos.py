@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest, NotFound, UnknownPipeline
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Json, Submitted, Verdict, VideoStatus
+from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict, VideoStatus
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import fail_for_good, finish, progress, status_of, take, take_one
@@ -487,3 +488,29 @@ async def test_a_version_is_not_pinned_as_it_is_removed(engine: Engine, clock: F
         pinned = (await engine.video(video_id)).video.pinned == first
         is_removed = (await engine.video(video_id)).versions[1].removed_at is not None
         assert pinned is not is_removed, outcomes
+
+
+async def test_a_pipeline_looks_at_specs_when_they_are_complete(engine: Engine) -> None:
+    seen: list[Json] = []
+
+    def check(spec: Json) -> None:
+        seen.append(spec)
+        if spec.get("profile") == "none":
+            raise ValueError("there is no such profile")
+
+    checked = Pipeline("transcode", check=check)
+    checked.stage(name="publish")(lambda _: None)
+    await engine.declare(checked)
+    first = await a_video(engine, spec={"profile": "small"})
+    again = await engine.retranscode(video_of(first), spec={"captions": "drop"})
+    assert seen == [(await engine.job(answer.job_id)).job.spec for answer in (first, again)]
+    for submission in (
+        Submission(pipeline="transcode", spec={"profile": "none"}),
+        Submission(pipeline="transcode", spec={"profile": "none"}, video=NewVideo(source="/films/b.mp4")),
+        Submission(pipeline="transcode", spec={"profile": "none"}, video=video_of(first), idempotency_key="k"),
+    ):
+        with pytest.raises(InvalidRequest, match="there is no such profile") as refused:
+            await engine.submit_many([Submission(pipeline="simple"), submission])
+        assert refused.value.field == "spec"
+    assert {job.id for job in (await engine.jobs()).items} == {first.job_id, again.job_id}
+    assert [video.id for video in (await engine.videos()).items] == [first.video_id]

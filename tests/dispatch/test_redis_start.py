@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,22 @@ async def test_a_redis_that_is_not_there_is_named_with_what_to_do(database: str)
     assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in str(away.value)
 
 
+async def test_a_house_that_does_without_redis_says_so_once(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with redis_engine(database, "redis://127.0.0.1:1/0", dispatch="hybrid", redis_timeout=0.5) as engine:
+        link = dispatch_of(engine).link
+        with closing(engine.dispatch.listen()):
+            failures = link.breaker.health().failures
+
+            async def tried_again() -> bool:
+                return link.breaker.health().failures > failures + 1
+
+            await until(tried_again, "Redis is tried again")
+    (told,) = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told.startswith("Redis at redis://127.0.0.1:1/0 is away: can't be used: ")
+    assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in told
+    assert told.endswith("; the database is asked meanwhile")
+
+
 async def test_a_wrong_password_is_named_and_never_shown(
     database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -64,7 +81,7 @@ async def test_a_wrong_password_is_named_and_never_shown(
             with pytest.raises(RedisRefused, match="refuses the user or the password"):
                 await opening(database, server.url.replace(":right@", ""))
             await opening(database, wrong, dispatch="hybrid")
-        assert "no Redis" in caplog.text
+        assert "is away: refuses the user or the password" in caplog.text
         assert SECRET not in caplog.text + str(refused.value) + repr(refused.value.__cause__)
         await opening(database, server.url)
     shown = {each.name: each.value for each in in_force({"REEL_REDIS_URL": wrong})}

@@ -187,6 +187,19 @@ async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: L
     assert await api.engine.workers() == []
 
 
+async def test_a_worker_goes_by_the_name_of_its_key(
+    api: Served, engine: Engine, line: Line, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "reelstate")
+    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_name="near")
+    async with working([cut], settings) as worker:
+        assert worker.name == "far"
+        (listed,) = await engine.workers()
+        assert (listed.name, listed.kind) == ("far", "remote")
+    assert "worker far is ready" in caplog.text
+    assert "near" not in caplog.text
+
+
 async def test_a_worker_without_a_pipeline_of_the_house_is_refused(api: Served, line: Line, tmp_path: Path) -> None:
     strange = rs.Pipeline("strange")
     strange.stage(name="only")(piece)

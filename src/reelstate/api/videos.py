@@ -35,7 +35,7 @@ from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoSt
 from reelstate.documents import Document, quality_document, version_document, video_document
 from reelstate.media.address import STORED, shown_source
 from reelstate.media.errors import UnusableSource
-from reelstate.media.ladder import read_qualities, telling_version
+from reelstate.media.ladder import profile_before, read_qualities, telling_version
 from reelstate.media.order import Order
 from reelstate.media.package import MASTER
 from reelstate.services.engine import Engine
@@ -173,7 +173,7 @@ async def retranscode(
     detail = await engine.video(video_id, owner=principal.owner)
     wanted = {"qualities": body.qualities, "captions": body.captions, "profile": body.profile}
     spec = {name: value for name, value in wanted.items() if value is not None}
-    _spec(detail.video.source, **{"profile": _profile_before(detail), **spec})
+    _spec(detail.video.source, **{"profile": profile_before(detail), **spec})
     answer = await engine.retranscode(
         video_id,
         spec=spec,
@@ -248,10 +248,6 @@ def _spec(source: str, **given: Any) -> dict[str, Any]:
     except UnusableSource as error:
         raise InvalidRequest("source", error.message, hint=error.hint) from error
     return spec
-
-
-def _profile_before(detail: VideoDetail) -> Any:
-    return next((version.job.spec.get("profile") for version in detail.versions), None)
 
 
 def _made(answer: Submitted, response: Response) -> Document:

@@ -30,7 +30,8 @@ from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
 from reelstate.documents import Document, quality_document, version_document, video_document
-from reelstate.media.ladder import read_qualities, telling_version
+from reelstate.media.ladder import profile_before, read_qualities, telling_version
+from reelstate.media.order import Order
 from reelstate.media.package import MASTER
 from reelstate.media.quality import Quality
 from reelstate.services.engine import Engine
@@ -262,6 +263,8 @@ async def _retranscode(
     database: str | None, video_id: int, spec: Json, urgency: int, key: str | None, *, wait: bool, as_json: bool
 ) -> int:
     async with opened(database, patient=True) as engine:
+        video = await engine.video(video_id)
+        Order.check({"source": video.video.source, "profile": profile_before(video), **spec})
         answer = await engine.retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
         told, place = document if as_json else None, settings_for(database).storage_url

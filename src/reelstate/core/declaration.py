@@ -19,6 +19,8 @@ from reelstate.core.policy import Backoff
 
 Handler = Callable[[Any], Any]
 H = TypeVar("H", bound=Handler)
+Check = Callable[[Any], object]
+"""Looks at a spec before a job is made of it, and raises what is wrong with it."""
 StageRef = str | Handler
 """A stage, by its name or by the function that runs it."""
 _STAGE = "__reelstate_stage__"
@@ -54,9 +56,11 @@ class Pipeline:
     ```
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, check: Check | None = None) -> None:
+        """`check` is called with the spec before a job is made; a `ValueError` of it refuses the spec."""
         check_name(name)
         self.name = name
+        self.check = check
         self._specs: list[StageSpec] = []
         self._handlers: dict[str, StageHandler] = {}
 

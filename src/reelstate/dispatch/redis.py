@@ -96,8 +96,7 @@ class RedisDispatch(Dispatch):
             if self._use.strict:
                 await self.link.close()
                 raise
-            logger.warning("no Redis: %s", error)
-            self.link.breaker.fail_at_once(error.message)
+            self.link.breaker.fail_at_once(str(error).removeprefix(f"{self.link.terms.place} "))
         self._loops = [asyncio.create_task(self._mirror_for_ever()), asyncio.create_task(self._tell_for_ever())]
 
     async def close(self) -> None:

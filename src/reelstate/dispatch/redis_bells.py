@@ -64,9 +64,9 @@ class RedisBells:
                     self._doorbell.ring(*Bell)
                     await self._hear(pubsub)
             except FAULTS as error:
-                if not told:
+                if not told and self._link.breaker.closed:  # else the link has told of it
                     logger.warning("no wake-ups while Redis is away: %s", words_of(error))
-                told = True
+                    told = True
                 await asyncio.sleep(next(rests))
 
     async def _hear(self, pubsub: PubSub) -> None:

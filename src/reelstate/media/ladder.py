@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus
-from reelstate.core.model import JobDetail, Page, Task, VideoDetail, VideoVersion
+from reelstate.core.model import JobDetail, Json, Page, Task, VideoDetail, VideoVersion
 from reelstate.media.quality import ENCODE, Quality, ladder_of, qualities
 from reelstate.services.engine import Engine
 from reelstate.services.paging import every
@@ -23,6 +23,11 @@ def telling_version(detail: VideoDetail) -> VideoVersion | None:
     made = (version for version in detail.versions if version.job.status in ACTIVE_JOBS)
     playing = (version for version in detail.versions if version.current)
     return next(made, None) or next(playing, None) or next(iter(detail.versions), None)
+
+
+def profile_before(detail: VideoDetail) -> Json:
+    """The profile of the newest version, which a further one has unless it says otherwise."""
+    return next((version.job.spec.get("profile") for version in detail.versions), None)
 
 
 @dataclass(slots=True)

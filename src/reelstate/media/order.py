@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.address import parse_address
+from reelstate.media.errors import UnusableSource
 from reelstate.media.plan import chosen
 from reelstate.media.profile import DEFAULT, Profile, given
 
 Json = Any
+KNOWN: Final = ("source", "profile", "qualities", "captions", "reuse_from", "video_id")
+CAPTIONS: Final = ("keep", "drop")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class Order:
     @classmethod
     def of(cls, spec: Json) -> Order:
         """The order in a spec; `InvalidRequest` names the field that can't be."""
+        if isinstance(spec, Mapping):
+            _require_known(spec)
         if not isinstance(spec, Mapping) or not isinstance(spec.get("source"), str):
             raise InvalidRequest("spec.source", "is missing", hint='a path or an address: {"source": "/films/a.mp4"}')
         parse_address(spec["source"])
@@ -34,6 +40,10 @@ class Order:
         if qualities is not None and not isinstance(qualities, list):
             raise InvalidRequest("spec.qualities", "is not a list", hint='for example ["720p", "360p"]')
         chosen(profile, qualities)
+        if spec.get("captions") not in (None, *CAPTIONS):
+            raise InvalidRequest("spec.captions", "is neither keep nor drop", hint="leave it out to keep them")
+        if not isinstance(spec.get("reuse_from"), int | None):
+            raise InvalidRequest("spec.reuse_from", "is not the id of a job", hint="`reel videos show` lists versions")
         return cls(
             source=spec["source"],
             profile=profile,
@@ -41,3 +51,20 @@ class Order:
             captions=spec.get("captions") != "drop",
             reuse_from=spec.get("reuse_from"),
         )
+
+    @classmethod
+    def check(cls, spec: Json) -> None:
+        """Refuse a spec of which no worker could make anything, before it becomes a job."""
+        try:
+            cls.of(spec)
+        except UnusableSource as error:
+            raise InvalidRequest("spec.source", error.message, hint=error.hint) from error
+
+
+def _require_known(spec: Mapping[str, Json]) -> None:
+    """A slip of the pen is no wish that nobody heard of."""
+    for name in spec:
+        if name not in KNOWN:
+            near = difflib.get_close_matches(str(name), KNOWN, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KNOWN)}"
+            raise InvalidRequest(f"spec.{str(name)[:60]}", "there is no such field", hint=hint)

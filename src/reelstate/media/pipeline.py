@@ -501,7 +501,7 @@ def _document(kept: Stored) -> Json:
 
 def transcode_pipeline(studio: Studio) -> Pipeline:
     """The pipeline, its stages run in this studio."""
-    pipeline, stages = Pipeline(TRANSCODE), Stages(studio)
+    pipeline, stages = Pipeline(TRANSCODE, check=Order.check), Stages(studio)
     ffmpeg: dict[str, Any] = {"needs": {"ffmpeg"}, "lease": 60.0, "stall_after": STALL}
     pipeline.stage(phase="validating", weight=0.1)(stages.validate)
     pipeline.stage(after="validate", phase="validating", weight=0.2)(stages.probe)

@@ -64,6 +64,8 @@ class Holdings:
     permits: WeakValueDictionary[Lease, Permit] = field(default_factory=WeakValueDictionary)
     """Each is there as long as anybody holds its task: a heartbeat that still names one that has just ended, too."""
     worker_id: int = 0
+    name: str = ""
+    """Of its key, once it has registered."""
     unsure: bool = False
     """Whether a claim was sent whose answer has not come."""
 
@@ -78,7 +80,7 @@ class HttpLink:
         self._permits.clear()
         options["capabilities"] = sorted(options["capabilities"])
         welcome = await self._server.ask("/register", lambda: Hello(protocol=PROTOCOL, **options), Welcome)
-        self._holdings.worker_id = welcome.worker_id
+        self._holdings.worker_id, self._holdings.name = welcome.worker_id, welcome.name
         logger.info("registered as %s with a server of release %s", welcome.name, welcome.software)
         return welcome.worker_id
 

@@ -7,10 +7,12 @@ any process declared last is used.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from reelstate.core.declaration import Check
 from reelstate.core.document import encode
-from reelstate.core.errors import CorruptState, UnknownPipeline
+from reelstate.core.errors import CorruptState, InvalidRequest, UnknownPipeline
+from reelstate.core.model import Json
 from reelstate.core.pipeline import NAME, Graph, StageSpec
 from reelstate.stores.store import Store, Transaction
 
@@ -24,6 +26,17 @@ class Declared:
     id: int
     graph: Graph
     lanes: tuple[int, ...]
+    check: Check | None = None
+    """Of the process that declares it itself; one that only submits has no code of the pipeline."""
+
+    def require(self, spec: Json) -> None:
+        """Refuse a spec that the pipeline could do nothing with."""
+        if self.check is None:
+            return
+        try:
+            self.check(spec)
+        except ValueError as error:
+            raise InvalidRequest("spec", str(error), hint=f"see what {self.graph.name} takes") from error
 
 
 class Catalogue:
@@ -63,9 +76,10 @@ class Catalogue:
         declared = await self.known(transaction, latest.values())
         return {name: declared[pipeline_id] for name, pipeline_id in latest.items()}
 
-    async def declare(self, store: Store, graph: Graph) -> Declared:
+    async def declare(self, store: Store, graph: Graph, check: Check | None = None) -> Declared:
         """Store a graph, unless it is stored already, and use it for new jobs of its name."""
-        declared = await store.write(lambda transaction: _store_graph(transaction, graph))
+        stored = await store.write(lambda transaction: _store_graph(transaction, graph))
+        declared = replace(stored, check=check)
         self._by_name[graph.name] = self._by_id[declared.id] = declared
         return declared
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from reelstate.core.declaration import Pipeline
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
@@ -94,10 +95,11 @@ class Engine:
         await self.feed.close()
         await self.state_store.close()
 
-    async def declare(self, *graphs: Graph) -> None:
+    async def declare(self, *pipelines: Pipeline | Graph) -> None:
         """Make pipelines known to the store; new jobs of their names run these graphs."""
-        for graph in graphs:
-            await self.catalogue.declare(self.store, graph)
+        for each in pipelines:
+            graph, check = (each.graph, each.check) if isinstance(each, Pipeline) else (each, None)
+            await self.catalogue.declare(self.store, graph, check)
 
     async def submit(self, /, pipeline: str, spec: Json = None, **options: Any) -> Submitted:
         """Make one job; options are those of `Submission`."""

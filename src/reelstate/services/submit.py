@@ -94,6 +94,7 @@ class _Request:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def placed(self, placed: Placed) -> _Request:
+        self.declared.require(json.loads(placed.spec))  # only now is it complete
         return replace(self, video=placed.video_id, spec=placed.spec)
 
     def starting(self, now: datetime) -> _Request:
@@ -238,9 +239,13 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _R
         raise InvalidRequest("delay", f"{submission.delay!r} is not a delay", hint="seconds from now, 0 or more")
     if submission.run_after is not None and submission.run_after.tzinfo is None:
         raise InvalidRequest("run_after", "has no time zone", hint="use an aware datetime, such as datetime.now(UTC)")
+    declared = catalogue.named(submission.pipeline)
+    spec = encode("spec", submission.spec, limits.spec)
+    if submission.video is None:
+        declared.require(submission.spec)
     return _Request(
-        catalogue.named(submission.pipeline),
-        encode("spec", submission.spec, limits.spec),
+        declared,
+        spec,
         priority_number(submission.priority),
         plain_text("user_id", submission.user_id, USER_LIMIT),
         float(submission.delay),

@@ -18,7 +18,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from reelstate.core.declaration import Pipeline, StageHandler
@@ -65,8 +65,11 @@ class Worker:
         terms: Terms,
         *,
         limits: Limits = LIMITS,
+        called: Callable[[], str] | None = None,
     ) -> None:
+        """`called` tells under which name the other side knows it, where that is not for the worker to say."""
         self.terms = terms
+        self._called = called or (lambda: terms.name)
         self.id: int | None = None
         self.registered = asyncio.Event()
         self._link = link
@@ -91,6 +94,10 @@ class Worker:
         self._again: asyncio.Task[None] | None = None
         self._refused: WorkerRefused | None = None
         self._is_news = News()
+
+    @property
+    def name(self) -> str:
+        return self._called()
 
     @property
     def running(self) -> int:
@@ -159,7 +166,7 @@ class Worker:
                 await asyncio.sleep(PAUSE)
             else:
                 self._start_heartbeat(self.id)
-                logger.info("worker %s is ready: %d slots", self.terms.name, self.terms.concurrency)
+                logger.info("worker %s is ready: %d slots", self.name, self.terms.concurrency)
                 self.registered.set()
                 return
 
@@ -294,7 +301,7 @@ class Worker:
         busy = bool(self._running)
         if busy != self._told_busy:
             self._told_busy = busy
-            status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.terms.name}
+            status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
             self._dispatch.tell("worker_status", self._known_id(), status)
 
     async def _attempted(self, held: Held, handler: StageHandler) -> Ended | None:
@@ -340,7 +347,7 @@ class Worker:
                 self._stop_task(held, Stop.CANCELLED if verdict is Verdict.CANCELLED else Stop.LOST)
         if answer.drain != self._draining:
             self._draining = answer.drain
-            logger.info("worker %s %s", self.terms.name, "drains" if answer.drain else "takes work again")
+            logger.info("worker %s %s", self.name, "drains" if answer.drain else "takes work again")
             self._look = True
             self._wake.set()
 
@@ -370,7 +377,7 @@ class Worker:
         """The store does not know this worker any more: whatever it held is lost; begin again."""
         if not self._stopping.is_set() and self.registered.is_set():
             self.registered.clear()
-            logger.warning("worker %s is not known any more and registers again", self.terms.name)
+            logger.warning("worker %s is not known any more and registers again", self.name)
             for held in list(self._ledger.values()):
                 self._stop_task(held, Stop.LOST)
             self._again = asyncio.create_task(self._register_again())
