@@ -7,6 +7,7 @@ composition root reads the environment.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -276,3 +277,14 @@ def variables() -> list[str]:
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that mean nothing: most often a slip of the pen."""
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in variables())
+
+
+def slips(environment: Mapping[str, str]) -> list[str]:
+    """A line for each variable that means nothing, with the one that was perhaps meant."""
+    return [f"{name} is set, but there is no such setting{_near(name)}" for name in unknown_variables(environment)]
+
+
+def _near(name: str) -> str:
+    longer = [known for known in variables() if known.endswith(f"_{name.removeprefix(PREFIX)}")]
+    near = longer if len(longer) == 1 else difflib.get_close_matches(name, variables(), 1)
+    return f"; is it {near[0]}?" if near else ""

@@ -152,6 +152,21 @@ def test_config_points_at_variables_that_mean_nothing(reel: Reel) -> None:
     assert answer.stderr == "REEL_HEARTBEET is set, but there is no such setting; is it REEL_HEARTBEAT?\n"
 
 
+def test_a_setting_by_its_last_word_is_told_whole(reel: Reel) -> None:
+    assert reel("config", "--json", REEL_PORT="5").stderr.endswith("; is it REEL_SERVE_PORT?\n")
+
+
+@pytest.mark.parametrize("arguments", [["up", "--app", "nowhere"], ["worker", "--app", "nowhere"]])
+def test_what_stays_warns_of_variables_that_mean_nothing(
+    reel: Reel, caplog: pytest.LogCaptureFixture, arguments: list[str]
+) -> None:
+    assert reel(*arguments, REEL_POL="5").code == 1
+    assert caplog.messages == ["REEL_POL is set, but there is no such setting; is it REEL_POLL?"]
+    caplog.clear()
+    assert reel(*arguments, REEL_POL="5", REEL_SUPERVISED="1").code == 1
+    assert caplog.messages == [], "a worker of the house leaves it to the house"
+
+
 def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
     """The exit code and the errors of a command after ctrl-C."""
     process.send_signal(signal.SIGINT)

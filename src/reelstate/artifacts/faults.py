@@ -43,7 +43,7 @@ def folder_faults(place: str) -> Iterator[None]:
 def folder_fault(place: str, error: OSError) -> StorageError:
     said = error.strerror or str(error)
     if error.errno in FULL:
-        return StorageFull(f"{place}: {said}", hint="make room on the disk; the task is tried again")
+        return StorageFull(f"{place}: {said}", hint="make room on the disk")
     if error.errno in DENIED:
         return StorageDenied(f"{place}: {said}", hint="let the user of this process read and write the folder")
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import asdict
 
@@ -12,7 +11,7 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson
 from reelstate.cli.terminal import console, table
-from reelstate.config import Setting, in_force, unknown_variables, variables
+from reelstate.config import Setting, in_force, slips
 
 
 def config(as_json: AsJson = False) -> None:
@@ -25,10 +24,8 @@ def config(as_json: AsJson = False) -> None:
         print_json([asdict(setting) for setting in settings])
     else:
         console().print(_table(settings))
-    for name in unknown_variables(os.environ):
-        near = difflib.get_close_matches(name, variables(), 1)
-        hint = f"; is it {near[0]}?" if near else ""
-        console(stderr=True).print(Text(f"{name} is set, but there is no such setting{hint}"), soft_wrap=True)
+    for slip in slips(os.environ):
+        console(stderr=True).print(Text(slip), soft_wrap=True)
 
 
 def _table(settings: list[Setting]) -> Table:

@@ -30,9 +30,9 @@ from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
 from reelstate.cli.history import events_table, worker_names
 from reelstate.cli.live import follow
+from reelstate.cli.process import SUPERVISED
 from reelstate.cli.session import run
 from reelstate.cli.terminal import console, span
-from reelstate.cli.worker import SUPERVISED
 from reelstate.config import Settings, variable
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import ACTIVE_JOBS, Actor, JobStatus, TaskStatus

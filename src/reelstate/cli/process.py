@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import signal
 from typing import Any
 
 import typer
 
-from reelstate.config import Settings
+from reelstate.config import Settings, slips
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
+SUPERVISED = "REEL_SUPERVISED"
+"""Set by `reel up` in the workers it starts: they heed its words on their stdin, and stop when it is gone."""
 
 
 def set_up_logging(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format=FORMAT, datefmt="%H:%M:%S")
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell every address, signed ones too
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
+    for slip in slips(os.environ) if SUPERVISED not in os.environ else ():
+        logging.getLogger("reelstate.config").warning("%s", slip)
 
 
 def waiting_for(url: str) -> dict[str, Any]:

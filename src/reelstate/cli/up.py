@@ -17,9 +17,9 @@ import typer
 from reelstate.app import keeper_for, open_engine
 from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
-from reelstate.cli.process import say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.process import SUPERVISED, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.cli.serve import Host, Insecure, Port
-from reelstate.cli.worker import HURRY, STOP, SUPERVISED
+from reelstate.cli.worker import HURRY, STOP
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import without_passwords

@@ -19,14 +19,12 @@ import typer
 from reelstate.app import keeper_for, open_engine, remote_worker, worker_for
 from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
-from reelstate.cli.process import say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.process import SUPERVISED, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import InvalidRequest
 from reelstate.worker.loop import Worker
 
-SUPERVISED = "REEL_SUPERVISED"
-"""Set by `reel up` in the workers it starts: they heed its words on their stdin, and stop when it is gone."""
 STOP, HURRY = b"s", b"h"
 """What it says there: finish within the grace; give back at once. Its end means the latter."""
 

@@ -87,7 +87,9 @@ class Librarian:
         for _ in range(TRIES):
             await self._lead(video)
             if await self._engine.published(video):
-                logger.info("video %d plays version %s", video.video_id, video.current)
+                logger.info(
+                    "video %d plays %s", video.video_id, f"version {video.current}" if video.current else "no more"
+                )
                 return True
             # Somebody has shown another version, and what we have written may lie over it.
             video = await self._playing(video.video_id)

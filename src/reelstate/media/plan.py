@@ -290,7 +290,7 @@ def _ladder(video: VideoFacts, rungs: Sequence[Rung]) -> tuple[tuple[PlannedRung
 
 
 def _too_high(rung: Rung, short: int) -> str:
-    return f"the source's short side is {short}, and it is never scaled up to {rung.height}"
+    return f"above the source's {short}, and nothing is ever scaled up to {rung.height}"
 
 
 def _able(rung: PlannedRung) -> bool:

@@ -310,9 +310,10 @@ async def resolved(host: str, port: int) -> tuple[str, ...]:
 
 def _check_public(host: str, address: str) -> None:
     if not is_public(address):
+        named = host if host == address else f"{host} is {address}, which"
         raise UnusableSource(
             "forbidden",
-            f"{host} is {address}, which is not a public address",
+            f"{named} is not a public address",
             hint="if that is meant, name the host in REEL_INPUT_HOSTS",
         )
 

@@ -66,7 +66,7 @@ def _meaning(error: sqlite3.Error) -> StoreError:
                 hint="restore a copy, or try `.recover` of the sqlite3 shell",
             )
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_PROTOCOL:
-            return StoreUnavailable(text, hint="check the disk, the folder and the number of open files")
+            return StoreUnavailable(text, hint="check the room on the disk, the folder and the number of open files")
         case sqlite3.SQLITE_ERROR if any(sign in text for sign in MISSING):
             return SchemaMismatch(text, hint="run `reel migrate`")
         case sqlite3.SQLITE_ERROR if text.endswith("already exists"):
