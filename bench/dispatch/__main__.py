@@ -12,13 +12,15 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import page
-from bench.dispatch import measures
+from bench.dispatch import measures, outages
 from bench.dispatch.measures import WAYS, Way
+from bench.dispatch.outages import FAULTS, Outage
 from bench.page import Table
 from tests.postgres import PostgresServer, memory_folder
 from tests.redis_server import RedisServer
 
 HEADINGS = ("way", "start p50, ms", "start p99, ms", "idle transactions/s", "jobs/s, 4 processes", "over NOTIFY")
+OUTAGES = ("Redis is", "first start, s", "next start, s", "used again after, s")
 NO_WORSE = 0.9
 """The least throughput in Redis over that of NOTIFY, within a run; both are noisy."""
 
@@ -43,17 +45,19 @@ def main() -> int:
         PostgresServer(folder=memory_folder(), settings={"max_connections": "300"}) as postgres,
     ):
         figures = asyncio.run(measured(arguments, postgres, redis.url, console))
+        found = asyncio.run(all_outages(postgres, redis, console))
     machine = {
         "processors": str(os.cpu_count()),
         "idle workers": str(arguments.workers),
         "jobs": f"{arguments.jobs:,}",
     }
-    table = Table("Dispatch", HEADINGS, told(figures))
-    page.show(console, machine, table)
+    rows = [(each.fault, f"{each.first:.2f}", f"{each.later:.2f}", f"{each.back:.2f}") for each in found]
+    tables = Table("Dispatch", HEADINGS, told(figures)), Table("Outages of Redis, hybrid, poll 1 s", OUTAGES, rows)
+    page.show(console, machine, *tables)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
     if arguments.markdown is not None:
-        page.write(arguments.markdown, "dispatch", machine, table)
+        page.write(arguments.markdown, "dispatch", machine, *tables)
     met = all(ratio >= NO_WORSE for ratio in ratios(figures).values())
     if not met and not arguments.quick:
         console.print("[bold red]An aim is missed.[/]")
@@ -98,6 +102,14 @@ async def figures_of(
     )
     p99 = starts[min(len(starts) - 1, int(len(starts) * 0.99))]
     return Figures(way.name, statistics.median(starts), p99, quiet, rates)
+
+
+async def all_outages(postgres: PostgresServer, redis: RedisServer, console: Console) -> list[Outage]:
+    found = []
+    for fault in FAULTS:
+        console.print(f"outage: Redis is {fault}")
+        found.append(await outages.outage(fault, postgres.new_database(), redis))
+    return found
 
 
 def ratios(figures: list[Figures]) -> dict[str, float]:

@@ -180,10 +180,9 @@ async def redis_at(terms: RedisTerms) -> AsyncIterator[RedisLink]:
 
 
 def words_of(error: BaseException) -> str:
-    """What went wrong in one line, without secrets."""
-    return without_passwords(
-        (str(error).strip().splitlines() or [""])[0] or _KINDS.get(type(error), type(error).__name__)
-    )
+    """What went wrong in one line, without secrets; a sentence can go on after it."""
+    line = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+    return without_passwords(line or _KINDS.get(type(error), type(error).__name__))
 
 
 _KINDS: dict[type[BaseException], str] = {TimeoutError: "no answer in time"}

@@ -256,7 +256,7 @@ class RedisDispatch(Dispatch):
     async def _not_written(self, error: RedisUnavailable) -> None:
         """What Redis has is not all there is: nobody may believe in it until it was reconciled."""
         if self.link.breaker.closed:
-            self.link.breaker.fail_at_once(error.message)
+            self.link.breaker.fail_at_once(error.message.removeprefix(f"{self.link.terms.place}: "))
         await self._bells.warn()
 
     def _warned(self) -> None:
