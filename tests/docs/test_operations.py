@@ -1,12 +1,16 @@
 """What the page on operations tells to run is run."""
 
+import re
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
 
 import reelstate as rs
-from reelstate.stores.postgres.store import PostgresStore
+from reelstate.services.keys import Keys, Scope
+from reelstate.services.uploads import Uploads
+from reelstate.stores.migrate import statements
+from reelstate.stores.postgres.store import PACKAGE, PostgresStore
 from tests.docs.pages import blocks
 from tests.postgres import PostgresServer
 
@@ -42,5 +46,22 @@ async def test_a_role_with_the_rights_of_the_page_can_run_everything(url_of_the_
         assert await engine.prune_workers(older=3600) == []
         assert (await engine.doctor()).healthy
         (worker,) = await engine.workers()
-    async with rs.open(url_of_the_role, migrate=False) as engine:
+    async with rs.open(url_of_the_role) as engine:  # there is nothing to migrate
         assert await engine.prune_workers(older=0) == [worker.id]
+        await engine.state_manager("states", 0, 1)
+        assert await engine.state_store.delete_job("states")
+        uploads = Uploads(engine.store, lifetime=60, most=1)
+        upload = await uploads.create(user_id="ada", length=1)
+        assert await uploads.delete(upload.id)
+        keys = Keys(engine.store)
+        made = await keys.create("a key", scopes=[Scope.READ], user_id="ada", actor="test")
+        assert (await keys.open_session(made.key)).key.user_id == "ada"
+
+
+async def test_the_page_grants_whatever_a_verb_deletes(url_of_the_role: str) -> None:
+    verbs = {name: text for name, text in statements(PACKAGE).items() if not name.startswith("repair_")}
+    tables = {table for text in verbs.values() for table in re.findall(r"DELETE FROM (reelstate\.\w+)", text)}
+    assert tables
+    with psycopg.connect(url_of_the_role) as connection:
+        asked = "SELECT name FROM unnest(%s::text[]) AS name WHERE NOT has_table_privilege(name, 'DELETE')"
+        assert connection.execute(asked, [sorted(tables)]).fetchall() == []
