@@ -183,6 +183,25 @@ async def test_while_redis_is_away_for_longer_it_is_lost(frail_redis: RedisServe
             await RedisLock(link, "job").acquire()
 
 
+async def test_it_is_lost_at_its_end_though_a_renewal_hangs(frail_redis: RedisServer) -> None:
+    ends: list[float] = []
+
+    async def work(lock: Lock) -> None:
+        async with lock:
+            frail_redis.freeze()
+            try:
+                await asyncio.wait_for(asyncio.Event().wait(), 20)
+            finally:
+                ends.append(time.monotonic())
+                frail_redis.thaw()
+
+    async with redis_at(RedisTerms(url=frail_redis.url, timeout=30.0)) as link:
+        began = time.monotonic()
+        with pytest.raises(LockLost):
+            await work(RedisLock(link, "job", ttl=3.0))
+    assert ends[0] - began < 3.6, "another may hold it from its end on"
+
+
 async def test_a_database_that_is_away_is_named() -> None:
     with pytest.raises(StoreUnavailable, match="lock 'job' can't be taken"):
         await PostgresLock("postgresql://nobody@127.0.0.1:1/nowhere", "job").acquire()

@@ -1,10 +1,13 @@
 """What a remote worker may say, and what it is answered: over HTTP, on both stores."""
 
+import asyncio
+
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.services.engine import Engine
 from tests.api.served import Served
 from tests.remote.far import HELLO, Far, Json, kind, prefix, remotes
+from tests.worker.crew import until
 
 
 async def status(engine: Engine, task: Json) -> TaskStatus:
@@ -77,6 +80,23 @@ async def test_tasks_of_a_claim_whose_answer_was_lost_are_told_again(api: Served
     assert [(task["key"], task["token"]) for task in told] == [(first[1]["key"], first[1]["token"])]
     known = [[*task["key"], task["token"]] for task in first]
     assert [task["key"] for task in await far.claim(limit=2, known=known)] == [[*first[0]["key"][:2], 2]]
+
+
+async def test_what_is_claimed_for_an_asker_that_has_gone_is_given_back(api: Served, engine: Engine) -> None:
+    far = await Far.of(api, "far")
+    job = await api.submit()
+    known = await remotes(api).known(far.worker_id, "far")
+    async with known.claiming:  # as if the claim took long
+        asking = asyncio.create_task(far.claim())
+        await until(lambda: bool(known.claiming._waiters))
+        asking.cancel()
+        await asyncio.wait({asking})
+    async with known.claiming:  # whose turn comes when the claim is through
+        (task,) = (await engine.tasks(job)).items
+    assert (task.status, task.attempt, task.lost, task.worker_id) == (TaskStatus.READY, 0, 0, None)
+    assert task.token == 1, "it was leased, and given back"
+    (again,) = await far.claim()
+    assert (again["key"], again["token"]) == ([job, 0, 0], 2)
 
 
 async def test_a_permit_ends_and_is_renewed_with_the_lease(api: Served) -> None:

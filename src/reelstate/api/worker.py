@@ -20,7 +20,7 @@ from reelstate.api.remotes import Granted, InRemotes
 from reelstate.config import Settings
 from reelstate.core.errors import KeyRefused, WorkerRefused
 from reelstate.core.machine import Actor, WorkerStatus
-from reelstate.core.model import Claim, TaskKey, Verdict
+from reelstate.core.model import Claim, Release, TaskKey, Verdict
 from reelstate.dispatch.dispatch import Bell
 from reelstate.remote.wire import (
     LONGEST_WAIT,
@@ -108,6 +108,10 @@ async def claim(
                 found = await claimed()
         finally:
             listener.close()
+        if found.tasks and await request.is_disconnected():
+            # It may have asked another server since, which could not see these, and would never ask for them again.
+            await remotes.engine.release([Release(key=task.key, token=task.token) for task in found.tasks])
+            found = Claim([], suspects_waiting=False)
     permits = await remotes.permits.give(found.tasks, principal.name)
     return Response(ClaimAnswer.of(found, permits).model_dump_json(), media_type="application/json")
 

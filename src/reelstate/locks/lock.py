@@ -42,6 +42,8 @@ class Lock(abc.ABC):
         self._fence: int | None = None
         self._renewed = 0.0
         self._keeping: asyncio.Task[None] | None = None
+        self._end: asyncio.TimerHandle | None = None
+        """When it is lost, unless it is renewed before: however long a try to do so takes."""
         self._inside: asyncio.Task[object] | None = None
 
     @property
@@ -80,6 +82,7 @@ class Lock(abc.ABC):
         self._keeping.cancel()
         await asyncio.gather(self._keeping, return_exceptions=True)
         self._keeping = self._fence = None
+        self._expect_no_end()
         with contextlib.suppress(ReelstateError):  # it runs out by itself
             await self._give()
 
@@ -106,25 +109,38 @@ class Lock(abc.ABC):
 
     def _begin(self, fence: int, at: float) -> None:
         self.lost.clear()
-        self._fence, self._renewed = fence, at
+        self._fence = fence
+        self._renew(at)
         self._keeping = asyncio.get_running_loop().create_task(self._keep_for_ever())
 
     async def _keep_for_ever(self) -> None:
         while not self.lost.is_set():
-            await asyncio.sleep(max(0.0, min(self.ttl / RENEWALS, self._renewed + self.ttl - time.monotonic())))
+            await asyncio.sleep(self.ttl / RENEWALS)
             began = time.monotonic()
             try:
                 async with asyncio.timeout(self.ttl / RENEWALS):
                     kept = await self._keep()
             except (ReelstateError, TimeoutError) as error:
                 logger.debug("lock %s could not be renewed: %s", self.name, error)
-                kept = time.monotonic() < self._renewed + self.ttl  # nobody else can have it yet
-            else:
-                self._renewed = began if kept else self._renewed
+                continue  # nobody else can have it before its end
             if not kept:
                 self._lose()
+            elif not self.lost.is_set():
+                self._renew(began)
+
+    def _renew(self, at: float) -> None:
+        self._expect_no_end()
+        self._renewed = at
+        self._end = asyncio.get_running_loop().call_later(max(0.0, at + self.ttl - time.monotonic()), self._lose)
+
+    def _expect_no_end(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
 
     def _lose(self) -> None:
+        self._expect_no_end()
+        if self.lost.is_set():
+            return
         logger.warning("lock %s is lost: it was not renewed in time, or taken away", self.name)
         self.lost.set()
         if self._inside is not None:
