@@ -85,7 +85,8 @@ async def _entries(engine: Engine, wanted: Wanted, *, follow: bool) -> AsyncIter
     after: str | None = None
     while True:
         ending = not follow or at_rest((await engine.job(wanted.job_id)).job)
-        page = await engine.logs(wanted.job_id, key=wanted.key, after=after)
+        # Nothing more is said of a job that rests: then all that is there counts, whoever else is writing.
+        page = await engine.logs(wanted.job_id, key=wanted.key, after=after, settled=not ending)
         for entry in page.items:
             after = str(entry.id)
             if wanted.has(entry):

@@ -390,8 +390,12 @@ class Engine:
         limit: int = 500,
         after: str | None = None,
         owner: str | None = None,
+        settled: bool = False,
     ) -> Page[LogEntry]:
-        return await observe.observe_logs(self.store, job_id, key=key, limit=limit, after=after, owner=owner)
+        """What the tasks of a job logged; `settled` are lines before which no other can appear, for who follows."""
+        return await observe.observe_logs(
+            self.store, job_id, key=key, limit=limit, after=after, owner=owner, settled=settled
+        )
 
     async def steps(
         self,

@@ -188,9 +188,10 @@ async def observe_logs(
     limit: int = 500,
     after: str | None = None,
     owner: str | None = None,
+    settled: bool = False,
 ) -> Page[LogEntry]:
-    """Log lines of a job, or of one of its tasks, the oldest first."""
-    rows = await _lines(store, "observe_logs", job_id, key, limit=limit, after=after, owner=owner)
+    """Log lines of a job, or of one of its tasks, the oldest first; `settled`: those before which none can appear."""
+    rows = await _lines(store, "observe_logs", job_id, key, limit=limit, after=after, owner=owner, settled=settled)
     return paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
 
 
@@ -256,11 +257,11 @@ async def observe_workers(store: Store) -> list[Worker]:
 
 
 async def _lines(
-    store: Store, statement: str, job_id: int, key: TaskKey | None, *, limit: int, after: str | None, owner: str | None
+    store: Store, statement: str, job_id: int, key: TaskKey | None, *, limit: int, after: str | None, **wanted: Json
 ) -> list[Row]:
     """What runs have told: of a whole job, or of one task."""
     stage, part = (key.stage, key.part) if key else (None, None)
-    entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
+    entity = {"job_id": job_id, "stage": stage, "part": part, **wanted}
     return await _read(store, statement, limit=page_size(limit), after=cursor_number(after or "0"), **entity)
 
 

@@ -395,7 +395,8 @@ CREATE TABLE reelstate.logs (
     at timestamp with time zone NOT NULL,
     level text NOT NULL,
     message text NOT NULL,
-    metadata jsonb
+    metadata jsonb,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
 -- Name: logs_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
@@ -849,9 +850,9 @@ CREATE INDEX jobs_resting ON reelstate.jobs USING btree (changed_at) WHERE ((sta
 
 CREATE INDEX keys_by_name ON reelstate.keys USING btree (name) WHERE (kind = 'key'::text);
 
--- Name: logs_by_job; Type: INDEX; Schema: reelstate; Owner: -
+-- Name: logs_by_place; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX logs_by_job ON reelstate.logs USING btree (job_id, id);
+CREATE INDEX logs_by_place ON reelstate.logs USING btree (job_id, xid, id);
 
 -- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -1,0 +1,1 @@
+-- Nothing to do: lines are in the order of their numbers, which is that of commit.
