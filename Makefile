@@ -23,7 +23,7 @@ demo: $(VENV)/.ready ## run the main job on this machine, with live progress
 	@$(BIN)/reel demo
 
 test: $(VENV)/.ready ## run the tests, on a real PostgreSQL that they start themselves
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not prove"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not prove"
 
 prove: $(VENV)/.ready ## run the long version of every promise, with live output
 	@$(BIN)/python -m pytest -m prove --capture=no --verbose

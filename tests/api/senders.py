@@ -66,7 +66,7 @@ async def sending(
         writer.transport.abort()
 
 
-async def until(condition: Any, patience: float = 20.0) -> None:
+async def until(condition: Any, patience: float = 60.0) -> None:
     """Wait for something that another process or task brings about."""
     async with asyncio.timeout(patience):
         while not await condition():  # noqa: ASYNC110 - it has no event for us

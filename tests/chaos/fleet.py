@@ -25,7 +25,7 @@ from tests.chaos.launch import HERE
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 90.0
 LOOK_EVERY = 0.02
 SWEEP = POLL = HEARTBEAT = 0.5
 SETTINGS = {

@@ -8,6 +8,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
 from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.hint_queue import HANDED_MILLISECONDS
 from reelstate.dispatch.hints import LOOK, Asking, Lane, Waiting
 from reelstate.dispatch.mirror import Mirror
 from reelstate.redis_link import RedisLink, RedisTerms
@@ -15,6 +16,9 @@ from reelstate.services.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
 from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until
 from tests.engines import a_worker, done
+
+BEFORE_IT_IS_FREE = HANDED_MILLISECONDS / 1000 - 1
+"""Seconds in which a hint that was only handed out would be nobody else's."""
 
 
 @pytest.fixture(params=["sorted", "streams"])
@@ -59,7 +63,7 @@ async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine:
         tasks.extend((await engine.claim(worker, 10)).tasks)
         return sorted(task.key for task in tasks) == [TaskKey(job, 0, part) for part in range(5)]
 
-    await until(claimed, "what was given back is claimed with the rest", 2.0)
+    await until(claimed, "what was given back is claimed with the rest", BEFORE_IT_IS_FREE)
     await until(lambda: mirrored(engine), "nothing is mirrored any more")
     assert await hinted(engine) == set()
 
@@ -184,7 +188,7 @@ async def test_a_worker_that_drains_takes_no_hint_from_others(engine: Engine) ->
     async def claimed() -> bool:
         return [task.key.job_id for task in (await engine.claim(other)).tasks] == [job]
 
-    await until(claimed, "another worker gets it at once", 2.0)
+    await until(claimed, "another worker gets it at once", BEFORE_IT_IS_FREE)
 
 
 async def holds_ten(engine: Engine) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reelstate.services.engine import Engine
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Watched(Engine):

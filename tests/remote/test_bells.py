@@ -37,7 +37,7 @@ async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) ->
     await asyncio.wait([waiting], timeout=0.3)
     assert not waiting.done()
     job = await api.submit()
-    (task,) = await asyncio.wait_for(waiting, 5)
+    (task,) = await asyncio.wait_for(waiting, 15)
     assert task["key"][0] == job
 
 
@@ -45,14 +45,14 @@ async def test_bells_are_heard_between_two_questions_and_nothing_is_missed_after
     api: Served, engine: Engine
 ) -> None:
     far = await Far.of(api, "far")
-    ask = f"/bells?worker_id={far.worker_id}&wait=10"
+    ask = f"/bells?worker_id={far.worker_id}&wait=30"
     assert (await far.client.get(ask)).json() == {"bells": ["work", "stop"]}
     job = await api.submit()
     assert (await far.client.get(ask)).json() == {"bells": ["work"]}
     waiting = asyncio.create_task(far.client.get(ask))
     await asyncio.wait([waiting], timeout=0.2)
     await engine.cancel(job, reason="enough")
-    assert (await asyncio.wait_for(waiting, 5)).json() == {"bells": ["stop"]}
+    assert (await asyncio.wait_for(waiting, 20)).json() == {"bells": ["stop"]}
 
 
 async def test_a_question_that_waits_ends_with_the_key(api: Served) -> None:

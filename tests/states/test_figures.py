@@ -59,7 +59,7 @@ async def test_replay_and_delivery_are_measured(store: Counting) -> None:
     manager = await StateManager.open("job", 0, 1, store)
     await manager.set_state("a", 1)
     figures = (await store.feed(manager.job)).figures
-    async with asyncio.timeout(10), contextlib.aclosing(manager.subscribe()) as messages:
+    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
         assert [(await anext(messages)).kind for _ in range(2)] == [Kind.ITEM, Kind.REPLAY_COMPLETE]
         assert (figures.replays, figures.delivered) == (1, 0)
         await manager.set_state("a", 2)
@@ -72,7 +72,7 @@ async def test_replay_and_delivery_are_measured(store: Counting) -> None:
 async def test_the_time_of_delivery_counts_from_the_time_of_the_state() -> None:
     store = MemoryStore(clock=lambda: datetime.now(UTC) - timedelta(seconds=60))
     manager = await StateManager.open("job", 0, 1, store)
-    async with asyncio.timeout(10), contextlib.aclosing(manager.subscribe()) as messages:
+    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         await manager.set_state("a", 1)
         await anext(messages)
@@ -82,7 +82,7 @@ async def test_the_time_of_delivery_counts_from_the_time_of_the_state() -> None:
 async def test_messages_that_nobody_came_for_are_counted(store: Counting) -> None:
     manager = await StateManager.open("job", 0, 1, store)
     figures = (await store.feed(manager.job)).figures
-    async with asyncio.timeout(10), contextlib.aclosing(manager.subscribe()) as messages:
+    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         for status in range(5):
             await manager.set_state("a", status)
@@ -95,7 +95,7 @@ async def test_messages_that_nobody_came_for_are_counted(store: Counting) -> Non
 async def test_a_version_that_the_log_skips_is_drift() -> None:
     store = MemoryStore()
     manager = await StateManager.open("job", 0, 1, store)
-    async with asyncio.timeout(10), contextlib.aclosing(manager.subscribe()) as messages:
+    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         await manager.set_state("a", 1)
         kept: _Kept = store._jobs["job"]

@@ -24,7 +24,7 @@ from reelstate.states.manager import StateManager
 from tests.states.conftest import PROJECT, firestore_states
 from tests.states.emulated import emulator, line_to
 
-SECONDS = 30
+SECONDS = 120
 
 
 async def manager(store: FirestoreStore, task: int | None = 0, tasks: int = 3) -> StateManager:

@@ -21,7 +21,7 @@ async def manager(store: StateStore, task: int | None = 0, tasks: int | None = 3
 
 
 async def taken(messages: Messages, count: int) -> list[Message[State]]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return [await anext(messages) for _ in range(count)]
 
 

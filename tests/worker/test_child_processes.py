@@ -52,7 +52,7 @@ async def test_cancel_kills_the_process_and_all_that_it_started(database_url: st
         found = [int(pid) for pid in pids.read_text().split()]
         assert all(map(_lives, found))
         await engine.cancel(job.id, reason="test")
-        await until(lambda: not any(map(_lives, found)), 2.0)
+        await until(lambda: not any(map(_lives, found)), 20.0)  # before a heartbeat
 
 
 def _lives(pid: int) -> bool:

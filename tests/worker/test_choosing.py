@@ -56,7 +56,7 @@ async def test_short_tasks_are_fetched_ahead_and_given_back_uncharged(database_u
     ):
         job = await engine.submit("film", {"parts": 500})
         held = 0
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while held < 20:
                 held = await leased(engine)
                 await asyncio.sleep(0.01)

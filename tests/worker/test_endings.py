@@ -307,7 +307,7 @@ async def test_a_worker_that_is_told_to_stop_does_not_wait_for_a_store_that_is_a
         running = asyncio.create_task(worker.run())
         await link.asked.wait()
         worker.stop()
-        await asyncio.wait_for(running, 5)
+        await asyncio.wait_for(running, 20)
         assert worker.id is None
 
 

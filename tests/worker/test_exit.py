@@ -40,7 +40,7 @@ async def worker_process(url: str, **environment: str) -> Any:
 
 async def said(process: Process, words: str) -> None:
     assert process.stderr is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while words not in (line := (await process.stderr.readline()).decode()):
             assert line, f"it ended without saying {words!r}"
 

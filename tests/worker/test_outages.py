@@ -71,10 +71,10 @@ async def test_without_renewals_only_a_strict_stage_is_stopped(tmp_path: Any, st
     url = f"sqlite:///{tmp_path}/jobs.db"
     async with engine_for(url, film) as engine, cut_off(engine, url, film) as link:
         job = await engine.submit("film")
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         link.away.set()
         if strict:
-            await asyncio.wait_for(stopped.wait(), 10)
+            await asyncio.wait_for(stopped.wait(), 60)
         else:
             await asyncio.sleep(2.5)  # well after the lease is over: nothing may happen
             assert not stopped.is_set()

@@ -34,7 +34,7 @@ def speak(task: rs.Run | rs.BlockingRun) -> None:
 
 async def heard(engine: rs.Engine, name: str) -> list[tuple[str, int, int, str]]:
     """Every version of one job of states, as a monitor gets it."""
-    async with await engine.state_manager(name) as monitor, asyncio.timeout(10):
+    async with await engine.state_manager(name) as monitor, asyncio.timeout(60):
         found: list[tuple[str, int, int, str]] = []
         async for message in monitor.subscribe(after="0"):
             if message.item is None:
@@ -91,7 +91,7 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
             open_engine(database_url) as elsewhere,
             await elsewhere.state_manager(f"{job.id}.cut") as monitor,
             contextlib.aclosing(monitor.subscribe()) as messages,
-            asyncio.timeout(10),
+            asyncio.timeout(60),
         ):
             kinds: list[Any] = []
             async for message in messages:

@@ -9,6 +9,10 @@ import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from tests.worker.crew import engine_for, leased, rested, until, working
 
+HEARTBEAT = 30.0
+BEFORE_A_HEARTBEAT = 20.0
+"""Whoever has heard of it by then was told by a bell."""
+
 
 @pytest.mark.parametrize("style", ["async", "thread"])
 async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, style: str) -> None:
@@ -38,12 +42,12 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=1, heartbeat=30.0) as worker,
+        working(engine, database_url, [film], worker_concurrency=1, heartbeat=HEARTBEAT) as worker,
     ):
         job = await engine.submit("film", "long")
         await until(started.is_set)
         await engine.cancel(job.id, reason="changed my mind")
-        await until(stopped.is_set, 2.0)
+        await until(stopped.is_set, BEFORE_A_HEARTBEAT)
         detail = await rested(engine, (await engine.submit("film", "short")).id)
         assert worker.running == 0
     assert detail.job.status is JobStatus.COMPLETED
@@ -125,7 +129,7 @@ async def test_a_worker_that_stops_finishes_what_it_runs_and_gives_back_what_wai
     async with engine_for(database_url, film) as engine:
         job = await engine.submit("film", {"parts": 10})
         async with working(engine, database_url, [film], worker_concurrency=3) as worker:
-            await asyncio.wait_for(started.wait(), 10)
+            await asyncio.wait_for(started.wait(), 60)
             worker.stop()
             go.set()
         tasks = (await engine.tasks(job.id)).items
@@ -169,9 +173,9 @@ async def test_an_operator_drains_a_worker_and_brings_it_back(database_url: str)
         started.set()
         await go.wait()
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=30.0):
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=HEARTBEAT):
         first = await engine.submit("film")
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         await engine.drain("worker", reason="new disk")
         second = await engine.submit("film")
         go.set()
@@ -195,11 +199,11 @@ async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str)
             stopped.set()
             raise
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=30.0):
+    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=HEARTBEAT):
         job = await engine.submit("film")
-        await asyncio.wait_for(started.wait(), 10)
+        await asyncio.wait_for(started.wait(), 60)
         assert await engine.disable("worker", reason="it overheats") == 1
-        await asyncio.wait_for(stopped.wait(), 2)
+        await asyncio.wait_for(stopped.wait(), BEFORE_A_HEARTBEAT)
         (task,) = (await engine.tasks(job.id)).items
         assert (task.status, task.attempt) == (TaskStatus.READY, 0)
         await engine.enable("worker")
