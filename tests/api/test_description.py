@@ -155,10 +155,12 @@ class Page(HTMLParser):
         super().__init__()
         self.links: list[str] = []
         self.tags: set[str] = set()
+        self.anchors: list[str] = []
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        self.anchors += [f"#{value}" for name, value in attrs if name == "id"]
         self.links += [value or "" for name, value in attrs if name in {"src", "href"}]
 
     def handle_data(self, data: str) -> None:
@@ -169,7 +171,8 @@ def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: d
     answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False, timeout=60)
     page = Page()
     page.feed(answer.text)
-    assert page.links == ["/openapi.json"]
+    assert page.links == ["/openapi.json", *page.anchors]
+    assert len(page.anchors) == len({*page.anchors}) > 5
     assert "script" not in page.tags
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     for path in described["paths"]:

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -38,6 +40,13 @@ def test_the_pipeline_of_the_guide_can_be_declared(tmp_path: Path) -> None:
     (line,) = run(f"{module(DECLARE)}\n{look}", tmp_path)
     assert "('encode', 'processing', 'plan.chunks')" in line
     assert "('publish', 'uploading_outputs', None)" in line
+
+
+def test_the_tests_of_the_guide_pass(tmp_path: Path) -> None:
+    (tmp_path / "test_words.py").write_text(module(DECLARE))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_words.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert "2 passed" in ended.stdout, ended.stdout + ended.stderr
 
 
 def test_the_guide_names_every_option_of_a_stage_with_its_default() -> None:

@@ -16,7 +16,8 @@ router = APIRouter()
 STYLE: Final = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "h2{margin-top:2.5rem;border-bottom:1px solid #ddd;text-transform:capitalize}details{margin:.4rem 0}"
-    "summary{cursor:pointer;font-family:ui-monospace,monospace}summary b{display:inline-block;width:4rem;color:#06c}"
+    "summary{cursor:pointer;font-family:ui-monospace,monospace;padding-left:5.8rem;text-indent:-5.8rem}"
+    "summary b{display:inline-block;width:4.25rem;text-indent:0;color:#06c}nav a{text-transform:capitalize}"
     "summary i{color:#666;font-family:system-ui,sans-serif}details>div{margin:.5rem 0 1.2rem 1rem}"
     "table{border-collapse:collapse}td,th{border:1px solid #ddd;padding:.2rem .6rem;text-align:left;vertical-align:top}"
     "pre{background:#f6f6f6;padding:.6rem;overflow:auto}code{font-family:ui-monospace,monospace}"
@@ -37,11 +38,13 @@ async def page(request: Request) -> HTMLResponse:
 def rendered(document: Described) -> str:
     info = document["info"]
     body = "\n".join(_sections(document))
+    tags = dict.fromkeys(operation["tags"][0] for path in document["paths"].values() for operation in path.values())
+    links = " · ".join(f'<a href="#{_anchor(tag)}">{escape(tag)}</a>' for tag in tags)
     words = "".join(f"<p>{_text(line)}</p>" for line in info["description"].split("\n\n"))
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(info['title'])}</title><style>{STYLE}</style>"
         f"<h1>{escape(info['title'])}</h1>{words}"
-        f'<p>For programs: <a href="/openapi.json">openapi.json</a></p>{body}</html>'
+        f'<p>For programs: <a href="/openapi.json">openapi.json</a></p><nav>{links}</nav>{body}</html>'
     )
 
 
@@ -52,8 +55,12 @@ def _sections(document: Described) -> Iterator[str]:
             (found,) = operation["tags"]
             if found != tag:
                 tag = found
-                yield f"<h2>{escape(tag)}</h2>"
+                yield f'<h2 id="{_anchor(tag)}">{escape(tag)}</h2>'
             yield _operation(document, method, path, operation)
+
+
+def _anchor(tag: str) -> str:
+    return tag.replace(" ", "-")
 
 
 def _operation(document: Described, method: str, path: str, operation: Described) -> str:
