@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, StoreError
+from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, ReelstateError, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import Ended
 from reelstate.stores.patience import News
@@ -64,38 +64,25 @@ class Outbox:
             try:
                 verdicts = await verb(items)
                 break
-            except (GuardRefused, CorruptState) as error:
-                await self._without_the_refused(items, verb, error)
+            except (GuardRefused, CorruptState, InvalidRequest) as error:
+                if len(items) == 1:
+                    await self._refused(items[0], error)
+                else:
+                    for item in items:
+                        await self._send([item], verb)
                 return
             except StoreError as error:
                 if self._is_news(str(error)):
                     logger.warning("%d results wait for the store: %s", len(items), error)
                 await asyncio.sleep(PAUSE)
-            except InvalidRequest as error:
-                await self._one_by_one(items, verb, error)
-                return
         for ended, verdict in zip(items, verdicts, strict=True):
             self._delivered(ended, verdict)
 
-    async def _without_the_refused(
-        self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]], error: StoreError
-    ) -> None:
-        """What the store will never take is not tried for ever: its lease runs out, and the keeper decides."""
-        if len(items) > 1:
-            for item in items:
-                await self._send([item], verb)
-            return
-        (item,) = items
-        logger.error("task %s: what it came to is refused by the store: %s", item.key, error)
-        self._delivered(item, Verdict.LOST)
-
-    async def _one_by_one(
-        self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]], error: InvalidRequest
-    ) -> None:
-        if len(items) > 1:
-            for item in items:
-                await self._send([item], verb)
-            return
-        (item,) = items
-        words = {"type": type(error).__name__, "message": f"what the handler returned can't be stored: {error}"}
-        await self._send([Failure(key=item.key, token=item.token, error=words, retryable=False)], self._link.fail)
+    async def _refused(self, item: Ended, error: ReelstateError) -> None:
+        """What the store will never take is not tried for ever: a bad result fails; else the keeper decides later."""
+        if isinstance(error, InvalidRequest):
+            words = {"type": type(error).__name__, "message": f"what the handler returned can't be stored: {error}"}
+            await self._send([Failure(key=item.key, token=item.token, error=words, retryable=False)], self._link.fail)
+        else:
+            logger.error("task %s: what it came to is refused by the store: %s", item.key, error)
+            self._delivered(item, Verdict.LOST)
