@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import Path
 
 from reelstate.media import dash, hls
-from reelstate.media.boxes import Fragmented, Segment, parse
+from reelstate.media.boxes import Fragmented, parse
 from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry
+from reelstate.media.segment import Segment
 
 RATE = Fraction(30000, 1001)
 SEGMENT_FRAMES = 15

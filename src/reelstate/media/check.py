@@ -10,8 +10,11 @@ from itertools import islice
 from typing import Final
 
 from reelstate.media import dash, hls, webvtt
-from reelstate.media.boxes import Fragmented, MalformedBoxes, Segment, Track
+from reelstate.media.box import MalformedBoxes
+from reelstate.media.boxes import Fragmented
+from reelstate.media.header import Track
 from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry, boxed, written
+from reelstate.media.segment import Segment
 
 TOLERANCE: Final = Fraction(1, 1000)
 AAC_FRAME: Final = 1024

@@ -11,7 +11,8 @@ from typing import Final, TypedDict
 from reelstate.core.outcome import Retry
 from reelstate.media import boxes, commands
 from reelstate.media.advance import Advance
-from reelstate.media.boxes import Fragmented, MalformedBoxes
+from reelstate.media.box import MalformedBoxes
+from reelstate.media.boxes import Fragmented
 from reelstate.media.ending import Kind, ToolFailed
 from reelstate.media.ffmpeg import Build
 from reelstate.media.grid import Chunk

@@ -17,6 +17,7 @@ from reelstate.artifacts.stored import stored
 from reelstate.core.errors import ReelstateError
 from reelstate.media import boxes, dash, hls, webvtt
 from reelstate.media.grid import Grid
+from reelstate.media.header import Track
 from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, FileEntry, Manifest, RungEntry
 from reelstate.media.plan import Plan
 
@@ -65,7 +66,7 @@ class _Track:
     playlist: str
     key_frames: str | None
     chunks: list[ChunkEntry]
-    track: boxes.Track
+    track: Track
 
     @property
     def parts(self) -> list[hls.Part]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from reelstate.core.errors import NotFound
-from reelstate.media.boxes import Fragmented, MalformedBoxes, Walker
+from reelstate.media.box import MalformedBoxes
+from reelstate.media.boxes import Fragmented, Walker
 from reelstate.media.check import Seen, check
 from reelstate.media.manifest import FileEntry, Manifest, boxed, written
 
