@@ -83,9 +83,22 @@ async def test_one_version_that_can_not_be_shown_holds_up_no_other(
     with pytest.raises(StorageMissing, match=f"versions/{job}/master.m3u8"):
         await librarian.publish()
     assert f"versions/{other}/" in await front(storage, good)
+    assert librarian._since is not None, "the whole library is not looked through again"
+    librarian._since += timedelta(days=1)  # by then nobody asks the store for what has changed so long ago
+    with pytest.raises(StorageMissing, match=f"versions/{job}/master.m3u8"):
+        await librarian.publish()
     await put_playlists(storage, job)
     assert await librarian.publish() == 1
     assert f"versions/{job}/" in await front(storage, broken)
+
+
+async def test_however_many_films_are_made_at_once_each_of_them_grows(
+    engine: Engine, librarian: Librarian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reelstate.media.librarian.PAGE", 2)
+    jobs = [(await engine.submit_video("/film.mp4")).job_id for _ in range(5)]
+    await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 5)).tasks])
+    assert sorted(job.id for job in await librarian._running()) == jobs
 
 
 class Stubborn(Folder):

@@ -15,8 +15,10 @@ from reelstate.remote.files import HttpFiles
 from reelstate.remote.link import Holdings, HttpLink
 from reelstate.remote.server import KeyNotAccepted, Server, checked_server
 from reelstate.services.engine import Engine
+from reelstate.stores.store import Flow, Store
 from tests.api.served import Served, served
 from tests.engines import engine_at
+from tests.faults.wrapped import Result, WrappedStore
 from tests.remote.far import remotes
 from tests.remote.line import Line
 from tests.remote.station import key_of, line_to, settings_for, working
@@ -140,6 +142,39 @@ async def link(api: Served, line: Line) -> AsyncIterator[HttpLink]:
 
 async def registered(link: HttpLink) -> int:
     return await link.register("far", software="", hostname="", slots=99, capabilities=(), pipelines=["cut"])
+
+
+class Forgetful(WrappedStore):
+    """Loses the answer of whatever is one statement."""
+
+    def __init__(self, inner: Store) -> None:
+        super().__init__(inner, lambda _, run: run())
+
+    async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
+        await self.write(flow)
+        return await self.write(again or flow)
+
+
+async def test_what_another_server_has_given_is_not_taken_twice(
+    engine: Engine, database_url: str, link: HttpLink, tmp_path: Path
+) -> None:
+    worker = await registered(link)
+    await engine.submit("cut", {"parts": list(range(PARTS))})
+    (first,) = (await link.claim(worker)).tasks
+    async with (
+        engine_at(database_url, graphs=[cut.graph]) as second_engine,
+        served(second_engine, database_url, storage_url=str(tmp_path / "media")) as second,
+    ):
+        other = Server(second.url, link._server._key)
+        (elsewhere,) = (await HttpLink(other, link._holdings).claim(worker)).tasks
+        await other.close()
+    engine.store = Forgetful(engine.store)
+    (third,) = (await link.claim(worker)).tasks
+    held = [first, elsewhere, third]
+    assert [task.key.part for task in held] == [0, 1, 2]
+    gc.collect()
+    said = [Progress(key=task.key, token=task.token) for task in held]
+    assert (await link.report(worker, said)).verdicts == [Verdict.OK] * 3
 
 
 async def test_a_report_that_names_a_task_which_has_just_ended_renews_the_others(

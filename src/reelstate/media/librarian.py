@@ -59,6 +59,8 @@ class Librarian:
         self._keep = keep
         self._clock = clock
         self._since: datetime | None = None
+        self._waiting: dict[int, Unpublished] = {}
+        """Videos whose public place is still to be written: one that can't be is no reason to look at all again."""
         self._grown: dict[int, int] = {}
         """How many chunks were done when the playlists of a running job were written."""
         self._rests: dict[int, float] = {}
@@ -77,9 +79,11 @@ class Librarian:
         shown = 0
         while True:
             now, found = await self._engine.unpublished(self._since, limit=PAGE)
-            shown += await _for_each(found, self._show)
+            self._waiting |= {video.video_id: video for video in found}
             if len(found) < PAGE:
                 self._since = now
+            shown += await _for_each(list(self._waiting.values()), self._show)
+            if len(found) < PAGE:
                 return shown
 
     async def _show(self, video: Unpublished) -> bool:
@@ -87,6 +91,7 @@ class Librarian:
         for _ in range(TRIES):
             await self._lead(video)
             if await self._engine.published(video):
+                self._waiting.pop(video.video_id, None)
                 logger.info(
                     "video %d plays %s", video.video_id, f"version {video.current}" if video.current else "no more"
                 )
@@ -120,9 +125,14 @@ class Librarian:
         return await _for_each(running, self._grow)
 
     async def _running(self) -> list[Job]:
-        statuses = [JobStatus.PROCESSING, JobStatus.UPLOADING_OUTPUTS]
-        page = await self._engine.jobs(pipeline=TRANSCODE, statuses=statuses, limit=PAGE)
-        return [job for job in page.items if job.video_id is not None]
+        wanted = {"pipeline": TRANSCODE, "statuses": [JobStatus.PROCESSING, JobStatus.UPLOADING_OUTPUTS]}
+        found: list[Job] = []
+        after: str | None = None
+        while True:
+            page = await self._engine.jobs(limit=PAGE, after=after, **wanted)
+            found += [job for job in page.items if job.video_id is not None]
+            if (after := page.after) is None:
+                return found
 
     async def _rest(self, job_id: int) -> bool:
         """A job has come to rest: what has grown of it stays for a while, unless its video was deleted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -94,10 +94,12 @@ class HttpLink:
             answer = await self._server.ask("/claim", request, ClaimAnswer)
         self._holdings.unsure = False
         claim = answer.claim(partial(HttpPermit, server=self._server))
-        for task in claim.tasks:
+        # A server that lost sight of its own claim tells all since the last, and so what another has given us.
+        fresh = [task for task in claim.tasks if (task.key, task.token) not in self._permits]
+        for task in fresh:
             if task.permit is not None:
                 self._permits[task.key, task.token] = task.permit
-        return claim
+        return replace(claim, tasks=fresh)
 
     def _known(self) -> list[tuple[int, int, int, int]] | None:
         """What we hold, told when a claim may have leased more to us than we heard of."""
