@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.ready ## run the main job on this machine, with live progress
+demo: $(VENV)/.ready-demo ## run the main job on this machine, with live progress
 	@$(BIN)/reel demo
 
 test: $(VENV)/.ready ## run the tests, on a real PostgreSQL that they start themselves
@@ -50,6 +50,10 @@ clean: ## remove the environment, caches and builds
 
 $(VENV)/.ready: pyproject.toml uv.lock
 	@sh -euc "$$FIND_UV$$SET_UP" set-up dev
+	@touch $@
+
+$(VENV)/.ready-demo: pyproject.toml uv.lock
+	@sh -euc "$$FIND_UV$$SET_UP" set-up
 	@touch $@
 
 $(VENV)/.ready-bench: $(VENV)/.ready
@@ -96,14 +100,15 @@ find_uv() {
 endef
 export FIND_UV
 
-# The locked versions by uv; where uv can't be had or can't reach the packages, the newest allowed ones by pip.
+# The locked versions by uv; where uv can't be had or can't reach the packages, the newest allowed ones by pip. Without
+# a group it is what users install, a third of it all.
 define SET_UP
-groups="" && for group in "$$@"; do groups="$$groups --group $$group"; done
+groups="--no-dev" && for group in "$$@"; do groups="$${groups#--no-dev} --group $$group"; done
 if find_uv; then
-    say "installing the locked packages ($$*) with uv"
+    say "installing the locked packages$${*:+ ($$*)} with uv"
     if "$$uv" sync --quiet --frozen --inexact $$groups; then exit 0; fi
 fi
-say "uv did not succeed; installing the packages ($$*) with pip, not locked"
+say "uv did not succeed; installing the packages$${*:+ ($$*)} with pip, not locked"
 make_environment
 $(BIN)/python - "$$@" <<'END' | $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --requirement /dev/stdin
 import sys
