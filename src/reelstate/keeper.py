@@ -27,7 +27,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from reelstate.config import Settings
-from reelstate.core.errors import RedisUnavailable, StoreUnavailable
+from reelstate.core.errors import RedisUnavailable, StorageError, StoreFull, StoreReadOnly, StoreUnavailable
 from reelstate.locks.lock import Lock
 from reelstate.process_identity import is_alive, own_machine
 from reelstate.services.engine import Engine
@@ -39,6 +39,8 @@ SHORTEST_LEAD = 1.0
 LEAVE_PATIENCE = 2.0
 """How long a keeper that stops waits for a database that may be away."""
 JITTER = 0.1
+OUTSIDE = (RedisUnavailable, StorageError, StoreFull, StoreReadOnly)
+"""What is wrong with something outside of this program: its words say all, and where it was met says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,8 @@ class Keeper:
         except Exception as error:
             trouble = (duty.name, type(error).__name__)
             if trouble not in self._troubles:
-                logger.exception("%s failed; it is tried again every %g s", duty.name, duty.every)
+                words = f"{duty.name} failed: {error}; it is tried again every {duty.every:g} s"
+                logger.exception(words, exc_info=not isinstance(error, OUTSIDE))
             self._troubles.add(trouble)
         else:
             self._went_well(duty, began)

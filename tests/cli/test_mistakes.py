@@ -1,9 +1,12 @@
 """Every wrong use has a message that says what to do, no traceback, and an exit code that means something."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from reelstate.cli.errors import of_system
 from tests.cli import scenes
 from tests.cli.conftest import Reel
 
@@ -91,6 +94,40 @@ def test_a_server_that_is_away_is_told_once_and_soon(reel: Reel) -> None:
     assert "hint:  check REEL_DATABASE_URL" in answer.stderr
     assert "secret" not in answer.words
     assert "trying again" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["submit", "transcode", "x" * 300], f"/{'x' * 300}: File name too long hint: check the path"),
+        (["demo", "--folder", "taken"], "taken: File exists hint: check the path"),
+        (["jobs", "-d", f"sqlite:///{'x' * 300}"], f"{'x' * 300}: File name too long"),
+        (["jobs", "-d", "sqlite:///taken"], "/taken is not a SQLite database hint: name another with --database"),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_its_place(reel: Reel, arguments: list[str], words: str) -> None:
+    (reel.folder / "taken").write_text("not a database, and no folder\n")
+    answer = reel(*arguments)
+    assert (answer.code, answer.stdout) == (FAILED, "")
+    assert words in answer.words
+    assert len(answer.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "number, file, words",
+    [
+        (
+            errno.EACCES,
+            "/films",
+            "/films: Permission denied (let this user read and write there, or name another place)",
+        ),
+        (errno.ENOSPC, None, "No space left on device (free space on that disk)"),
+        (errno.EROFS, "/films", "/films: Read-only file system (that disk can only be read: name another place)"),
+        (errno.EBADF, None, "None"),
+    ],
+)
+def test_what_the_system_refuses_has_a_hint(number: int, file: str | None, words: str) -> None:
+    assert str(of_system(OSError(number, os.strerror(number), file))) == words
 
 
 @pytest.mark.parametrize("command", [["jobs"], ["config"], ["migrate"], ["submit", "simple"]])

@@ -16,7 +16,7 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.core.errors import StoreFull, StoreUnavailable
+from reelstate.core.errors import StoreError, StoreFull, StoreUnavailable
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Task
 from reelstate.core.pipeline import Graph, StageSpec
@@ -355,11 +355,14 @@ async def test_a_cancel_that_a_verb_swallowed_still_ends_the_keeper(engine: Engi
     assert (await engine.keepers()).leader is None
 
 
+@pytest.mark.parametrize(
+    "fault, traced", [(StoreFull("no room", hint="make some"), False), (StoreError("who knows"), True)]
+)
 async def test_a_verb_that_fails_is_logged_once_and_tried_again_and_stops_no_other(
-    watched: Watched, caplog: pytest.LogCaptureFixture
+    watched: Watched, caplog: pytest.LogCaptureFixture, fault: Exception, traced: bool
 ) -> None:
     caplog.set_level(logging.INFO, "reelstate.keeper")
-    watched.faults["orchestrate"] = StoreFull("no room", hint="make some")
+    watched.faults["orchestrate"] = fault
     async with running(Keeper(watched, FAST)) as task:
         await watched.times("failed orchestrate", 5)
         await watched.times("reclaim", 5)
@@ -368,10 +371,10 @@ async def test_a_verb_that_fails_is_logged_once_and_tried_again_and_stops_no_oth
         assert not task.done()
     failures = [record for record in caplog.records if record.getMessage().startswith("orchestrate")]
     assert [record.getMessage() for record in failures] == [
-        "orchestrate failed; it is tried again every 0.01 s",
+        f"orchestrate failed: {fault}; it is tried again every 0.01 s",
         "orchestrate works again",
     ]
-    assert failures[0].exc_info is not None
+    assert bool(failures[0].exc_info) == traced
 
 
 async def test_an_outage_is_logged_once_whatever_meets_it(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:

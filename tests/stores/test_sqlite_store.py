@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -202,7 +203,7 @@ async def test_places_where_no_database_can_be_are_named(tmp_path: Path) -> None
 async def test_a_file_that_is_no_database_is_named_as_such(path: Path) -> None:
     write(path, "dear diary, " * 1000)
     store = SQLiteStore(path)
-    with pytest.raises(StoreUnavailable, match="not a SQLite database"):
+    with pytest.raises(StoreUnavailable, match=rf"{re.escape(str(path))} is not a SQLite database"):
         await store.migrate()
     await store.close()
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from typing import Final
+
 from rich.text import Text
 
 from reelstate.cli.terminal import console
 from reelstate.core.errors import InvalidTransition, NotFound, ReelstateError
 from reelstate.core.machine import ENDED_JOBS
+
+FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+HINTS: Final = {
+    **dict.fromkeys(FULL, "free space on that disk"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "let this user read and write there, or name another place"),
+    errno.EROFS: "that disk can only be read: name another place",
+}
 
 
 def show(error: ReelstateError) -> None:
@@ -15,6 +26,14 @@ def show(error: ReelstateError) -> None:
     stderr.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
     if hint := hint_for(error):
         stderr.print(Text.assemble(("hint:  ", "dim"), hint), soft_wrap=True)
+
+
+def of_system(error: OSError) -> ReelstateError | None:
+    """What the system refused, with the place; None for an error that nobody at a command line could mend."""
+    if error.filename is None and error.errno not in FULL:
+        return None
+    place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return ReelstateError(f"{place}{error.strerror}", hint=HINTS.get(error.errno or 0, "check the path"))
 
 
 def hint_for(error: ReelstateError) -> str:

@@ -1,5 +1,6 @@
 """The command `reel`: one Typer application, to which every command's own module is added here."""
 
+import logging
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -77,4 +78,11 @@ def app() -> None:
         reel(prog_name="reel")  # also when it was started as `python -m reelstate`
     except ReelstateError as error:
         errors.show(error)
+        sys.exit(1)
+    except OSError as error:
+        told = errors.of_system(error)
+        if told is None:
+            raise
+        logging.getLogger("reelstate").debug("where it was refused", exc_info=True)
+        errors.show(told)
         sys.exit(1)

@@ -266,8 +266,11 @@ def _connection(path: Path | None, patience: float, settings: Mapping[str, Setti
         _use_log(connection, time.monotonic() + patience)
         for setting, value in settings.items():
             connection.execute(f"PRAGMA {setting} = {value}")
-    except BaseException:
+    except BaseException as error:
         connection.close()
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            words = f"{name} is not a SQLite database"
+            raise StoreUnavailable(words, hint="name another with --database or REEL_DATABASE_URL") from error
         raise
     return connection
 
