@@ -145,31 +145,25 @@ async def test_a_job_that_failed_by_its_fan_out_fails_again_until_the_plan_is_ma
     assert await status_of(engine, job_id) is JobStatus.COMPLETED
 
 
-async def test_a_finally_failed_optional_part_is_not_run_again_by_a_plain_retry(engine: Engine) -> None:
-    await declared(
-        engine,
-        "lenient",
-        StageSpec(name="extra", required=False, attempts=1),
-        StageSpec(name="main", attempts=1),
-    )
+async def failed_with_its_optional_part(engine: Engine) -> tuple[int, int]:
+    """A job of which everything failed for good, and a worker."""
+    extra, main = StageSpec(name="extra", required=False, attempts=1), StageSpec(name="main", attempts=1)
+    await declared(engine, "lenient", extra, main)
     job_id = await submitted(engine, "lenient")
     worker = await a_worker(engine)
     await engine.fail([failed(task) for task in await take(engine, worker)])
+    return job_id, worker
+
+
+async def test_a_finally_failed_optional_part_is_not_run_again_by_a_plain_retry(engine: Engine) -> None:
+    job_id, worker = await failed_with_its_optional_part(engine)
     await engine.retry(job_id)
     assert await finish(engine, worker) == ["main"]
     assert (await engine.job(job_id)).job.degraded == ["extra"]
 
 
 async def test_a_finally_failed_optional_part_is_run_again_when_its_stage_is_named(engine: Engine) -> None:
-    await declared(
-        engine,
-        "lenient",
-        StageSpec(name="extra", required=False, attempts=1),
-        StageSpec(name="main", attempts=1),
-    )
-    job_id = await submitted(engine, "lenient")
-    worker = await a_worker(engine)
-    await engine.fail([failed(task) for task in await take(engine, worker)])
+    job_id, worker = await failed_with_its_optional_part(engine)
     await engine.retry(job_id, start=From("extra"))
     assert sorted(await finish(engine, worker)) == ["extra", "main"]
     job = (await engine.job(job_id)).job

@@ -9,7 +9,9 @@ from reelstate.services.engine import Engine
 from tests.api.served import Served, served
 from tests.chaos.fleet import a_fleet
 from tests.engines import engine_at
+from tests.remote.line import Line
 from tests.remote.outpost import Outpost
+from tests.remote.station import line_to
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +38,9 @@ async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterato
     places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "scratch"), "remote_file_limit": 10_000}
     async with served(engine, database_url, **places) as made:
         yield made
+
+
+@pytest.fixture
+async def line(api: Served) -> AsyncIterator[Line]:
+    async with line_to(api) as line:
+        yield line

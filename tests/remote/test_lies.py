@@ -18,7 +18,7 @@ from tests.api.served import Served, served
 from tests.engines import engine_at
 from tests.media.films import Stream, altered, film, profile
 from tests.remote.line import Line
-from tests.remote.station import key_of, line_to, settings_for, working
+from tests.remote.station import key_of, settings_for, working
 
 Json = Any
 PATIENCE = 90.0
@@ -51,12 +51,6 @@ async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterato
     places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house")}
     async with served(engine, database_url, **places) as made:
         yield made
-
-
-@pytest.fixture
-async def line(api: Served) -> AsyncIterator[Line]:
-    async with line_to(api) as line:
-        yield line
 
 
 def changed(stage: str, result: Json) -> Json:

@@ -67,12 +67,6 @@ async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterato
         yield made
 
 
-@pytest.fixture
-async def line(api: Served) -> AsyncIterator[Line]:
-    async with line_to(api) as line:
-        yield line
-
-
 async def once_each(engine: Engine, detail: JobDetail) -> None:
     """Every task was claimed once and came to its end once."""
     assert detail.outputs == {"whole": sum(2 * part for part in range(PARTS))}

@@ -56,12 +56,6 @@ async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterato
         yield made
 
 
-@pytest.fixture
-async def line(api: Served) -> AsyncIterator[Line]:
-    async with line_to(api) as line:
-        yield line
-
-
 async def submitted(engine: Engine, source: str) -> int:
     return (await engine.submit("transcode", {"source": source, "profile": profile()})).job_id
 
