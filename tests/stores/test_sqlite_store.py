@@ -24,7 +24,7 @@ from reelstate.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from reelstate.services.videos import remove_versions
+from reelstate.services.videos import needed_sources, remove_versions, unpublished
 from reelstate.stores import migrate
 from reelstate.stores.sqlite import store as sqlite_store
 from reelstate.stores.sqlite.store import SQLiteStore
@@ -311,6 +311,24 @@ async def test_nobody_waits_for_one_who_looks_through_everything(store: SQLiteSt
         seen_enough.set()
     before, after = await survey
     assert before == after
+
+
+async def test_a_look_at_a_whole_library_is_not_in_the_way_of_others(store: SQLiteStore) -> None:
+    busy, seen_enough = threading.Event(), threading.Event()
+
+    async def flow(_: Transaction) -> bool:
+        busy.set()
+        return seen_enough.wait(20)
+
+    other = asyncio.create_task(store.read(flow))
+    await asyncio.to_thread(busy.wait, 20)
+    try:
+        async with asyncio.timeout(10):
+            assert await needed_sources(store) == frozenset()
+            assert (await unpublished(store, None))[1] == []
+    finally:
+        seen_enough.set()
+    assert await other
 
 
 async def test_looking_for_superseded_versions_needs_no_write(

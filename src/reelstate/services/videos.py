@@ -199,7 +199,7 @@ async def unpublished(store: Store, since: datetime | None, *, limit: int = 100)
         rows = await transaction.run("videos_unpublished", since=begin, limit=limit)
         return now, [Unpublished(*row) for row in rows]
 
-    return await store.read(flow)
+    return await (store.survey(flow) if since is None else store.read(flow))
 
 
 async def published(store: Store, shown: Unpublished) -> bool:
@@ -220,7 +220,7 @@ async def needed_sources(store: Store, *, pipeline: str = TRANSCODE) -> frozense
     async def flow(transaction: Transaction) -> frozenset[str]:
         return frozenset(row[0] for row in await transaction.run("videos_sources", pipeline=pipeline))
 
-    return await store.read(flow)
+    return await store.survey(flow)
 
 
 async def swept(store: Store, job_ids: Collection[int]) -> None:
