@@ -23,14 +23,16 @@ ACTOR = "operator:test"
 
 
 async def test_a_revoked_key_stops_within_five_seconds(api: Served) -> None:
-    """Revoked by another process: the server has it in its cache and is not told."""
+    """Revoked by another process: the server has it in its cache and is not told. It believes it for a second here."""
+    api.context.keys._cache_seconds = 1.0
     assert (await api.ask("ada", "GET", JOBS)).status_code == 200
     elsewhere = Keys(api.engine.store)
     assert await elsewhere.revoke(api.keys["ada"].key.id, actor=ACTOR)
-    began = time.monotonic()
+    began = asked = time.monotonic()
     while (answer := await api.ask("ada", "GET", JOBS)).status_code == 200:
-        assert time.monotonic() - began < 5
+        assert asked - began < 1.0
         await asyncio.sleep(0.1)
+        asked = time.monotonic()
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert CACHE_SECONDS < 5
     assert (await api.ask("bob", "GET", JOBS)).status_code == 200

@@ -5,7 +5,7 @@ import time
 from reelstate.core.machine import JobStatus, TaskStatus
 from tests.remote.outpost import TASKS, Outpost
 
-SOON = 5.0
+SOON = 20.0
 
 
 async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost: Outpost) -> None:
