@@ -9,7 +9,7 @@ from reelstate.core.machine import TaskStatus
 from tests.chaos.fleet import Fleet
 from tests.postgres import PostgresServer
 
-BACK_WITHIN = 5.0
+BACK_WITHIN = 15.0
 NAMES = ("one", "two", "three")
 
 

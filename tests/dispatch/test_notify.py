@@ -172,18 +172,21 @@ async def test_a_ring_that_was_under_way_when_the_line_broke_is_sent_again(own_s
         assert (await anext(ears.notifies(timeout=20))).payload == "stop"
 
 
-async def test_on_a_dead_server_a_ring_costs_nothing_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_on_a_dead_server_a_ring_costs_nothing_and_is_logged_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify, "LAST_WORDS", 60.0)
     async with dispatching("postgresql://nobody@127.0.0.1:1/nowhere") as dispatch:
         listener = dispatch.listen(EVERY_BELL)
         began = time.perf_counter()
         for _ in range(1000):
             dispatch.ring(Bell.WORK)
-        assert time.perf_counter() - began < 0.5
+        assert time.perf_counter() - began < 5
         assert await listener.wait(0) == {Bell.WORK}
         await listener.wait(0.5)  # long enough for some tries
         dispatch.ring(Bell.WORK)
         began = time.perf_counter()
-    assert time.perf_counter() - began < 0.5, "closing does not wait for a server that is known to be away"
+    assert time.perf_counter() - began < 30, "closing does not wait for a server that is known to be away"
     assert sorted(record.message.split(":")[0] for record in caplog.records) == [
         "can't send wake-ups",
         "no wake-ups while the database is away",
