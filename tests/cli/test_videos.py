@@ -159,6 +159,10 @@ def test_a_retranscode_makes_a_version(reel: Reel) -> None:
     assert (answer.code, answer.json["id"], answer.json["verdict"]) == (0, video_id, "ok")
     job = reel("job", answer.json["job"], "--json").json
     assert (job["priority"], job["video_id"]) == (8, video_id)
+    shown = reel("videos", "show", video_id).stdout.splitlines()
+    whats = {line.split()[0]: line for line in shown if line.strip()[:1].isdigit()}
+    assert whats[str(job["id"])].rstrip().endswith("fast 720p 360p")
+    assert whats[str(first)].rstrip().endswith("small")
     assert job["spec"] == {
         "source": "/films/a.mp4",
         "profile": "fast",

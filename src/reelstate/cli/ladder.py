@@ -11,7 +11,7 @@ from reelstate.media.quality import Quality, QualityStatus
 
 
 def qualities_table(found: Iterable[Quality]) -> Table:
-    made = table("quality", "status", "", "", "segments", "error", flexible=["error"])
+    made = table("quality", "status", "", "", "segments", "why", flexible=["why"])
     for each in found:
         left_out = each.status is QualityStatus.SKIPPED
         made.add_row(

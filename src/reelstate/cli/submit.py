@@ -58,7 +58,7 @@ def submit(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="The pipeline's name.")],
     film: Annotated[
         str | None,
-        typer.Argument(metavar="[FILM]", help="For transcode: a file, or an address (https://, s3://, gs://)."),
+        typer.Argument(metavar="FILM", help="For transcode: a file, or an address (https://, s3://, gs://)."),
     ] = None,
     spec: Annotated[str, typer.Option(help="What the job is about: JSON, @FILE, or - for standard input.")] = "{}",
     profile: ProfileName = None,

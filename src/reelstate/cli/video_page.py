@@ -12,8 +12,9 @@ from rich.text import Text
 from reelstate.cli.ladder import qualities_table
 from reelstate.cli.page import took, what
 from reelstate.cli.terminal import age, cut, moment, now, rough, status, table
-from reelstate.core.model import Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.core.model import Job, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.address import shown_source
+from reelstate.media.profile import DEFAULT
 from reelstate.media.quality import Quality
 
 
@@ -73,9 +74,17 @@ def _versions_table(versions: Sequence[VideoVersion], pinned: int | None) -> Tab
         job = version.job
         made.add_row(
             str(job.id), status(job.status), _place(version, pinned), rough((now() - job.created_at).total_seconds()),
-            took(job), cut(what(job)),
+            took(job), cut(" · ".join(filter(None, (_recipe(job), what(job))))),
         )  # fmt: skip
     return made
+
+
+def _recipe(job: Job) -> str:
+    """By what a version differs from others: the profile, and the qualities that were asked for."""
+    spec = job.spec if isinstance(job.spec, dict) else {}
+    profile = spec.get("profile") or DEFAULT
+    name = profile.get("name", "") if isinstance(profile, dict) else profile
+    return " ".join(map(str, (name, *(spec.get("qualities") or ()))))
 
 
 def _place(version: VideoVersion, pinned: int | None) -> str:

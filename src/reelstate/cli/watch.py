@@ -20,7 +20,7 @@ from reelstate.services.engine import Engine
 
 def watch(
     job_id: Annotated[
-        int | None, typer.Argument(metavar="[JOB]", parser=job_number, help="The job's id; all when left out.")
+        int | None, typer.Argument(metavar="JOB", parser=job_number, help="The job's id; all when left out.")
     ] = None,
     database: Database = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print events, one JSON document a line.")] = False,
