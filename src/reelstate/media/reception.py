@@ -164,7 +164,7 @@ class Reception:
         except Exception as error:
             if piece is None:
                 with suppress(ReelstateError):
-                    await taking.count()
+                    await _to_its_end(taking.count())
             if isinstance(error, TimeoutError):
                 raise UploadBroken(
                     f"nothing more came for {self._idle:g} s, or the sender has begun anew",
@@ -175,7 +175,7 @@ class Reception:
             self._lines.pop(upload_id, None)
         if piece is not None and piece.hexdigest() != digest:
             raise _other_bytes("content-digest", piece.hexdigest(), digest)
-        await taking.count(last=True)
+        await _to_its_end(taking.count(last=True))
 
     async def finish(self, upload: Upload) -> Upload:
         """Give what has come whole its place among the sources; what is not as it was said to be goes."""

@@ -1,0 +1,49 @@
+"""A sender that is stopped while its last bytes are written holds its file until they are."""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from reelstate.artifacts.folder import Folder
+from reelstate.artifacts.spool import Spool
+from reelstate.media.reception import Reception
+from reelstate.services.uploads import Uploads
+from tests.engines import engine_at
+
+
+async def once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+async def test_a_file_is_nobody_elses_before_its_last_bytes_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, may = threading.Event(), threading.Event()
+
+    def slow(descriptor: int) -> None:
+        writing.set()
+        assert may.wait(20)
+        os.fsync(descriptor)
+
+    spool = Spool(tmp_path / "spool")
+    async with engine_at(f"sqlite:///{tmp_path / 'jobs.db'}") as engine:
+        uploads = Uploads(engine.store, lifetime=60.0, most=2)
+        reception = Reception(uploads, Folder(tmp_path / "media"), spool, limit=100, idle=20.0)
+        upload = await reception.create(user_id="ada", length=4)
+        monkeypatch.setattr(os, "fdatasync", slow)
+        receiving = asyncio.create_task(reception.receive(upload, once(b"film")))
+        await asyncio.to_thread(writing.wait, 20)
+        receiving.cancel()
+        await asyncio.wait({receiving}, timeout=0.2)
+        with spool.held(upload.id) as descriptor:
+            assert descriptor is None, "another may write to it already"
+        may.set()
+        with pytest.raises(asyncio.CancelledError):
+            await receiving
+        with spool.held(upload.id) as descriptor:
+            assert descriptor is not None
+        assert (await uploads.find(upload.id)).received == 4
