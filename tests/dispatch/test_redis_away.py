@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, closing
 
 import pytest
 
@@ -247,3 +248,41 @@ async def test_workers_learn_from_whoever_can_not_write_to_a_full_redis(
             return [task.key.job_id for task in (await there.claim(worker)).tasks] == [job]
 
         await until(claimed, "reads still say that there is nothing, but nobody believes them", 10)
+
+
+@pytest.mark.parametrize("begun, most", [(False, 1), (True, 0)])
+async def test_of_a_fleet_that_comes_back_those_who_lost_hints_bring_them_and_one_more_looks(
+    hybrid: Engine, frail_redis: RedisServer, postgres_database: str, begun: bool, most: int
+) -> None:
+    options = {"dispatch": "hybrid", "redis_timeout": 5.0, "redis_reconcile": 600.0, "database_connections": 1}
+    async with AsyncExitStack() as stack:
+        other = await stack.enter_async_context(redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)))
+        fleet = [
+            await stack.enter_async_context(redis_engine(postgres_database, frail_redis.url, **options))
+            for _ in range(4)
+        ]
+        for engine in fleet:
+            assert await stack.enter_context(closing(engine.dispatch.listen())).wait(20), "it listens"
+        if begun:  # by a process that has seen the end of it before all others
+            await other.client.set(other.key(dispatch_of(hybrid).queue.kind, "comparing"), "1", px=60_000)
+        began = time.monotonic()
+        await other.client.config_set("maxmemory", "1")
+        jobs = {(await hybrid.submit("simple")).job_id}
+
+        async def all_know() -> bool:
+            return all(dispatch_of(engine).link.breaker.health().opened for engine in [hybrid, *fleet])
+
+        async def all_are_back() -> bool:
+            return all(dispatch_of(engine).link.breaker.closed for engine in [hybrid, *fleet])
+
+        async def all_is_hinted() -> bool:
+            return {key.job_id for key in await hinted(hybrid)} == jobs
+
+        await until(all_know, "all are warned")
+        await other.client.config_set("maxmemory", "0")
+        await until(all_are_back, "all are back")
+        jobs |= {(await engine.submit("simple")).job_id for engine in fleet}  # what they do on their return comes first
+        await until(all_is_hinted, "what was lost is there again, and what came since")
+        looked = [engine.dispatch.health().reconciled_ago or 0.0 for engine in fleet]
+        assert sum(ago < time.monotonic() - began for ago in looked) <= most
+        assert (hybrid.dispatch.health().reconciled_ago or 0.0) < time.monotonic() - began

@@ -6,6 +6,7 @@ state    epoch: the mark of a mirror that is filled; without it nothing else cou
 plenty   there while workers find as much as they ask for: nothing is mirrored, everybody looks into the store
 lanes    number of a lane -> pipeline, needs, prefers
 filling  there while somebody fills the mirror, so that a whole fleet does not
+comparing  the same after an outage, for a few seconds
 places   task -> where its hint is
 lane:…   the hints of a lane; those of suspects under its negative number
 """
@@ -193,6 +194,11 @@ class HintQueue(abc.ABC):
         keys = [self._state, self._places, self._filling, self._plenty]
         arguments = [str(most), str(FILL_MILLISECONDS)]
         return bool(await self._link.do(lambda client: client.eval(FILL, len(keys), *keys, *arguments)))
+
+    async def may_compare(self) -> bool:
+        """Whether nobody has begun to compare the mirror with the store, for its own sake, a moment ago."""
+        guard = self._link.key(self.kind, "comparing")
+        return bool(await self._link.do(lambda client: client.set(guard, "1", nx=True, px=FILL_MILLISECONDS)))
 
     async def filled(self) -> None:
         """Let others fill it from now on."""

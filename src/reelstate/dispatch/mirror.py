@@ -52,6 +52,10 @@ class Mirror:
         await self._queue.filled()
         return added
 
+    async def compare(self, source: Source, announce: tuple[str, str]) -> int:
+        """Reconcile after an outage in which this process has lost nothing, unless another has just begun to."""
+        return await self.reconcile(source, announce) if await self._queue.may_compare() else 0
+
     async def reconcile(self, source: Source, announce: tuple[str, str]) -> int:
         """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.
 

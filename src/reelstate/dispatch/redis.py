@@ -18,7 +18,7 @@ import json
 import logging
 import random
 import time
-from collections.abc import Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,9 @@ class RedisDispatch(Dispatch):
         self._jobs: set[int] = set()
         self._known: list[Waiting] = []
         self._claimed: list[TaskKey] = []
-        self._whole = self._thin = False
+        self._whole = self._thin = self._doubtful = False
+        self._missed = False
+        """Whether something of this process is not in Redis, and nobody else knows of it."""
         self._offered = asyncio.Event()
         self._changed: set[int] = set()
         self._told: dict[tuple[str, int | str], Message] = {}
@@ -127,6 +129,7 @@ class RedisDispatch(Dispatch):
     def offer(self, job_ids: Collection[int] | None = None, known: Collection[Waiting] = ()) -> None:
         """The bell rings when the hints are there; while Redis is away it rings in this process alone."""
         if not self.link.breaker.closed:
+            self._missed = True
             self._doorbell.ring(Bell.WORK)
         elif job_ids is None:
             self._whole = True
@@ -201,11 +204,16 @@ class RedisDispatch(Dispatch):
     async def reconcile(self) -> None:
         """Raises what the store raises; while Redis is away there is nothing to do."""
         if self._source is None or not self.link.breaker.closed:
+            self._missed = True
             return
+        self._missed = False
         try:
             await self._mirror.reconcile(self._source, self._announce)
         except RedisUnavailable as error:
             await self._not_written(error)
+        except StoreError:
+            self._missed = True
+            raise
         self._doorbell.ring(Bell.WORK)
 
     @property
@@ -255,6 +263,7 @@ class RedisDispatch(Dispatch):
 
     async def _not_written(self, error: RedisUnavailable) -> None:
         """What Redis has is not all there is: nobody may believe in it until it was reconciled."""
+        self._missed = True
         if self.link.breaker.closed:
             self.link.breaker.fail_at_once(error.message.removeprefix(f"{self.link.terms.place}: "))
         await self._bells.warn()
@@ -265,7 +274,10 @@ class RedisDispatch(Dispatch):
             self.link.breaker.fail_at_once("another process could not write to it")
 
     def _returned(self) -> None:
-        self._reconcile_soon()
+        """Who has lost hints brings them. Of all others one looks: a fleet comes back at once."""
+        self._whole = self._whole or self._missed
+        self._doubtful = True
+        self._offered.set()
         self._doorbell.ring(*Bell)
 
     async def _mirror_for_ever(self) -> None:
@@ -281,13 +293,14 @@ class RedisDispatch(Dispatch):
             known, self._known = self._known, []
             whole, self._whole = self._whole, False
             thin, self._thin = self._thin, False
+            doubtful, self._doubtful = self._doubtful, False
             with contextlib.suppress(RedisUnavailable):
                 await self.queue.remove(claimed)
             try:
                 if whole:
                     await self.reconcile()
-                elif thin and self._source is not None and await self._mirror.fill(self._source, self._announce):
-                    self._doorbell.ring(Bell.WORK)
+                elif doubtful or thin:
+                    await self._fill(self._mirror.compare if doubtful else self._mirror.fill)
                 if (jobs or known) and self._source is not None:
                     await self._mirror.offer(self._source, jobs, known, self._announce)
             except RedisUnavailable as error:
@@ -298,6 +311,10 @@ class RedisDispatch(Dispatch):
                 await asyncio.sleep(0 if self._closing else STORE_PAUSE)
             if jobs or known:
                 self._doorbell.ring(Bell.WORK)
+
+    async def _fill(self, fill: Callable[[Source, tuple[str, str]], Awaitable[int]]) -> None:
+        if self._source is not None and await fill(self._source, self._announce):
+            self._doorbell.ring(Bell.WORK)
 
     async def _tell_for_ever(self) -> None:
         while not self._closing or self._changed or self._told:
