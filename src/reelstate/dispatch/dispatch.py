@@ -27,8 +27,6 @@ class Bell(StrEnum):
 
 
 EVERY_BELL = tuple(Bell)
-JOB_BELLS = (Bell.WORK, Bell.STOP, Bell.REST)
-"""All that tell of jobs."""
 WORKER_BELLS = (Bell.WORK, Bell.STOP)
 
 

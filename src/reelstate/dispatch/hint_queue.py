@@ -17,7 +17,7 @@ import abc
 import json
 import secrets
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -293,7 +293,3 @@ def _read(text: str | bytes) -> Lane:
 @cache
 def _text(name: str) -> str:
     return (files("reelstate.dispatch") / "lua" / name).read_text()
-
-
-def keys_of(hints: Collection[Hint]) -> set[TaskKey]:
-    return {hint.key for hint in hints}
