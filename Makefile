@@ -1,7 +1,8 @@
 # Everything a developer runs. A machine needs python3 >= 3.11 and make: no uv, no root.
 
 PYTHON ?= python3
-JOBS ?= 2
+# Processes of the tests: on two cores three are fastest, because tests wait a third of their time.
+JOBS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 CHECKED := $(wildcard src tests bench docs examples)
