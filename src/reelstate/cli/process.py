@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -23,6 +24,11 @@ def set_up_logging(settings: Settings) -> None:
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
     for slip in slips(os.environ) if SUPERVISED not in os.environ else ():
         logging.getLogger("reelstate.config").warning("%s", slip)
+
+
+def settle_in() -> None:
+    """What is loaded by now stays to the end: the collector of garbage need not go through it again and again."""
+    gc.freeze()
 
 
 def waiting_for(url: str) -> dict[str, Any]:

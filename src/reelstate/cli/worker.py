@@ -19,7 +19,7 @@ import typer
 from reelstate.app import keeper_for, open_engine, remote_worker, worker_for
 from reelstate.cli.application import pipelines_of
 from reelstate.cli.options import App, Capabilities, Database
-from reelstate.cli.process import SUPERVISED, say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.process import SUPERVISED, say, set_up_logging, settle_in, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import InvalidRequest
@@ -102,6 +102,7 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
     async with open_engine(url, pipelines=pipelines, settings=settings, **waiting_for(url)) as engine:
         found = worker_for(engine, pipelines, settings)
         _heed_signals(found)
+        settle_in()
         keeping = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
         say(f"worker {found.terms.name}: {', '.join(p.name for p in pipelines)}; {found.terms.concurrency} at once")
         try:
