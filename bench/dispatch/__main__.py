@@ -4,11 +4,14 @@ import argparse
 import asyncio
 import json
 import os
+import platform
 import statistics
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import psycopg
+import redis
 from rich.console import Console
 
 from bench import page
@@ -41,16 +44,15 @@ def main() -> int:
     console = Console()
     with (
         tempfile.TemporaryDirectory(prefix="reelstate-bench-") as folder,
-        RedisServer(Path(folder)) as redis,
+        RedisServer(Path(folder)) as mirror,
         PostgresServer(folder=memory_folder(), settings={"max_connections": "300"}) as postgres,
     ):
-        figures = asyncio.run(measured(arguments, postgres, redis.url, console))
-        found = asyncio.run(all_outages(postgres, redis, console))
-    machine = {
-        "processors": str(os.cpu_count()),
-        "idle workers": str(arguments.workers),
-        "jobs": f"{arguments.jobs:,}",
-    }
+        figures = asyncio.run(measured(arguments, postgres, mirror.url, console))
+        found = asyncio.run(all_outages(postgres, mirror, console))
+        machine = machine_of(postgres, mirror.url) | {
+            "idle workers": str(arguments.workers),
+            "jobs": f"{arguments.jobs:,}",
+        }
     rows = [(each.fault, f"{each.first:.2f}", f"{each.later:.2f}", f"{each.back:.2f}") for each in found]
     tables = Table("Dispatch", HEADINGS, told(figures)), Table("Outages of Redis, hybrid, poll 1 s", OUTAGES, rows)
     page.show(console, machine, *tables)
@@ -64,6 +66,19 @@ def main() -> int:
     return 0 if met or arguments.quick else 1
 
 
+def machine_of(postgres: PostgresServer, redis_url: str) -> dict[str, str]:
+    with psycopg.connect(postgres.url) as connection:
+        database = connection.info.parameter_status("server_version") or "?"
+    with redis.Redis.from_url(redis_url) as client:
+        version = client.info("server")["redis_version"]
+    return {
+        "processors": str(os.cpu_count()),
+        "Python": platform.python_version(),
+        "PostgreSQL": f"{database} in memory, over TCP loopback",
+        "Redis": f"{version} without a disk, over TCP loopback, redis-py {redis.__version__}",
+    }
+
+
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m bench.dispatch", description="Four ways to hear of work.")
     made.add_argument("--quick", action="store_true", help="small numbers: does it work?")
@@ -71,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--starts", type=int, default=200, help="tasks whose start is timed (%(default)s)")
     made.add_argument("--workers", type=int, default=200, help="of the idle fleet (%(default)s)")
     made.add_argument("--seconds", type=float, default=20.0, help="that it is idle (%(default)s)")
-    made.add_argument("--jobs", type=int, default=10_000, help="of the throughput (%(default)s)")
+    made.add_argument("--jobs", type=int, default=30_000, help="of the throughput (%(default)s)")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     made.add_argument("--markdown", type=Path, metavar="FILE", help="write the table into a Markdown page")
     return made
