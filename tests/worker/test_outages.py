@@ -93,8 +93,12 @@ async def test_a_worker_that_was_pruned_registers_again(database_url: str) -> No
         first = worker.id
         assert first is not None
         await until(lambda: _heard(engine, first))
-        await engine.move_worker(first, WorkerStatus.OFFLINE, actor="keeper")
-        assert first in await engine.prune_workers(older=0)
+
+        async def pruned() -> bool:
+            await engine.move_worker(first, WorkerStatus.OFFLINE, actor="keeper")  # a sign of life brings it back
+            return first in await engine.prune_workers(older=0)
+
+        await until(pruned)
         job = await engine.submit("film")
         assert (await rested(engine, job.id)).outputs == {"cut": "cut"}
         assert worker.id != first
