@@ -1,5 +1,6 @@
 """What systems of hand-written SQL over one connection have in common."""
 
+import abc
 import json
 import time
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from bench.engine.system import BATCH, EventLoop, payload
 Connection = AsyncConnection[tuple[Any, ...]]
 
 
-class HandWritten:
+class HandWritten(abc.ABC):
     event_loop: EventLoop = "uvloop"
     submit: LiteralString
     """Makes a job of each text of an array."""
@@ -34,9 +35,9 @@ class HandWritten:
     async def drain_partitioned(self, count: int) -> float:
         return await self._drain(count)
 
+    @abc.abstractmethod
     async def run_until_empty(self) -> int:
         """Claim and complete all there is; gives how many it was."""
-        raise NotImplementedError
 
     async def close(self) -> None:
         await self._connection.close()
