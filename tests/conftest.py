@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,9 +22,20 @@ from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder
 from tests.redis_server import RedisServer, RedisUnavailableHere
 from tests.s3 import S3Server, S3Unavailable, s3_server
 
+pytest_plugins = ["tests.clean_checkout", "tests.time_limit"]
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that runs the tests in the background has them ignore ctrl-C, and their processes would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Servers that tests start keep their keys here, and not in the home of who runs the tests."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +99,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 @pytest.fixture
 def redis_terms(redis_server: RedisServer) -> RedisTerms:
     """Keys of the test's own."""
-    return RedisTerms(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=5.0)
+    return RedisTerms(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=30.0)
 
 
 @pytest.fixture
@@ -95,6 +107,14 @@ def frail_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServe
     """A Redis of the test's own, which it may stop, freeze and fill."""
     with RedisServer(tmp_path_factory.mktemp("frail-redis")) as server:
         yield server
+
+
+@pytest.fixture
+def refusing_port() -> Iterator[int]:
+    """A port of this machine at which every connection is refused: it is taken, and nobody listens there."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 @pytest.fixture

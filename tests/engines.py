@@ -27,7 +27,7 @@ class FakeClock:
         self.now += timedelta(seconds=seconds)
 
 
-SIMPLE = Graph.of("simple", [StageSpec(name="main")])
+SIMPLE = Graph.of("simple", [StageSpec(name="main", isolate_after=1)])
 """One stage, one task."""
 
 FAN = Graph.of(
@@ -40,14 +40,15 @@ FAN = Graph.of(
 )
 """A plan, a fan-out over it, a fan-in."""
 
-PARTS = Graph.of("parts", [StageSpec(name="part", each="spec.parts")])
+PARTS = Graph.of("parts", [StageSpec(name="part", each="spec.parts", isolate_after=1)])
 """A fan-out over the spec."""
 
 
 @asynccontextmanager
 async def engine_at(url: str, clock: FakeClock | None = None, graphs: Sequence[Graph] = ()) -> AsyncIterator[Engine]:
     """An engine with the pipelines that most tests use, and these."""
-    async with open_engine(url, pipelines=[SIMPLE, FAN, PARTS, *graphs], clock=clock) as engine:
+    pipelines = [SIMPLE, FAN, PARTS, *graphs]
+    async with open_engine(url, pipelines=pipelines, clock=clock, migrate=True) as engine:
         yield engine
 
 

@@ -41,7 +41,7 @@ _STOP_SIGNALS: Final[Mapping[str, signal.Signals]] = {"fast": signal.SIGINT, "im
 _GUARD: Final = Path(__file__).with_name("postgres_guard.py")
 _STATUS_LINE: Final = 7
 _MEMORY_BYTES: Final = 4 * 2**30
-_START_SECONDS: Final = 30.0
+_START_SECONDS: Final = 180.0
 _STOP_SECONDS: Final = 60.0
 # Below the range from which systems pick ports for outgoing connections, so a restart finds its port free.
 _PORTS: Final = range(20_000, 32_000)

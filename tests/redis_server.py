@@ -15,7 +15,7 @@ from typing import Final, Self
 _GUARD: Final = '"$@" & echo $!; exec 1> /dev/null; cat > /dev/null; kill -9 $!'
 """The pipe to the guard closes when this process ends, however it ends."""
 _PORTS: Final = range(20_000, 32_000)
-_START_SECONDS: Final = 20.0
+_START_SECONDS: Final = 180.0
 
 
 class RedisUnavailableHere(Exception):

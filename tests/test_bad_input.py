@@ -269,7 +269,7 @@ async def test_a_worker_that_is_not_known_is_refused(engine: Engine, worker_id: 
 
 @pytest.mark.parametrize(
     "url",
-    ["mysql://u@h/d", "jobs.db", "", "postgresql", "://", f"redis://:{SECRET}@h/0", f"http://u:{SECRET}@h/"],
+    ["mysql://u@h/d", "", "://", f"redis://:{SECRET}@h/0", f"http://u:{SECRET}@h/"],
 )
 def test_an_address_of_no_store_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest) as raised:
@@ -382,7 +382,7 @@ async def restricted(url: str, prepare: str, options: str = "") -> AsyncIterator
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         await connection.execute(prepare.encode())
     async with open_engine(f"{url}{options}", migrate=False) as engine:
-        engine.catalogue._by_name |= {SIMPLE.name: await _declared(url)}
+        engine.catalogue._found[SIMPLE.name, None] = await _declared(url)
         yield engine
 
 
@@ -452,7 +452,7 @@ async def test_a_read_only_sqlite_database_is_told(tmp_path: Path) -> None:
     store = SQLiteStore(url, pragmas={"query_only": 1})
     await store.open()
     engine = Engine(store)
-    engine.catalogue._by_name["simple"] = engine.catalogue._by_id[declared.id] = declared
+    engine.catalogue._found["simple", None] = engine.catalogue._by_id[declared.id] = declared
     for request in (engine.submit("simple"), engine.cancel(job_id)):
         with pytest.raises(StoreReadOnly) as raised:
             await request
@@ -462,16 +462,20 @@ async def test_a_read_only_sqlite_database_is_told(tmp_path: Path) -> None:
     assert rows(url) == before
 
 
-async def test_a_schema_newer_than_the_code_is_refused(database_url: str) -> None:
+async def test_a_schema_that_only_newer_code_can_use_is_refused(database_url: str) -> None:
     async with engine_at(database_url) as engine:
         await engine.submit("simple")
-    statement = "INSERT INTO {}migrations (number, name) VALUES (9999, 'future')"
-    if database_url.startswith("sqlite"):
-        with sqlite3.connect(database_url.removeprefix("sqlite:///")) as connection:
-            connection.execute(statement.format(""))
-    else:
-        with psycopg.connect(database_url, autocommit=True) as session:
-            session.execute(statement.format("reelstate.").encode())
+    statements = (
+        "INSERT INTO {}migrations (number, name) VALUES (9999, 'future')",
+        "UPDATE {}facts SET value = '9999' WHERE name = 'oldest_schema'",
+    )
+    for statement in statements:
+        if database_url.startswith("sqlite"):
+            with sqlite3.connect(database_url.removeprefix("sqlite:///")) as connection:
+                connection.execute(statement.format(""))
+        else:
+            with psycopg.connect(database_url, autocommit=True) as session:
+                session.execute(statement.format("reelstate.").encode())
     before = rows(database_url)
     for migrate in (False, True):
         with pytest.raises(SchemaMismatch, match="9999") as raised:

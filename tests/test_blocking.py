@@ -76,7 +76,7 @@ def test_connect_takes_what_open_takes() -> None:
 def test_a_job_from_submit_to_the_end(connection: rs.Connection) -> None:
     job = connection.submit("simple", {"a": 1}, priority=7)
     finish_one(connection)
-    detail = connection.wait(job.job_id, timeout=20)
+    detail = connection.wait(job.job_id, timeout=300)
     assert isinstance(detail, JobDetail)
     assert (detail.job.status, detail.job.spec, detail.job.priority) == ("completed", {"a": 1}, 7)
 
@@ -133,6 +133,12 @@ def test_errors_are_raised_to_the_caller(connection: rs.Connection) -> None:
     assert connection.jobs().items, "and it goes on"
 
 
+def test_a_connection_without_the_code_checks_specs(connection: rs.Connection, database_url: str) -> None:
+    connection.declare(rs.Graph.of("shots", [rs.StageSpec(name="grab")], spec={"required": ["video"]}))
+    with rs.connect(database_url) as elsewhere, pytest.raises(InvalidRequest, match=r"spec\.video: is missing"):
+        elsewhere.submit("shots", {"film": "a.mp4"})
+
+
 def test_many_threads_may_call_at_once(connection: rs.Connection) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: connection.submit("simple", {"n": number}), range(80)))
@@ -160,13 +166,13 @@ def test_closing_ends_the_calls_of_other_threads(database_url: str) -> None:
     assert [next(events).entity for _ in range(2)] == ["job", "stage"]
     with ThreadPoolExecutor(2) as pool:
         calls: list[Future[Any]] = [pool.submit(connection.wait, job.job_id), pool.submit(list, events)]
-        until = time.monotonic() + 20
+        until = time.monotonic() + 300
         while begun(connection) != {"Engine.wait", "_Steps.next"} and time.monotonic() < until:
             time.sleep(0.001)
         connection.close()
         for call in calls:
             with pytest.raises(StoreUnavailable):
-                call.result(timeout=20)
+                call.result(timeout=300)
 
 
 def begun(connection: rs.Connection) -> set[str]:
@@ -184,7 +190,7 @@ def test_what_can_not_be_opened_is_told_at_once_and_leaves_no_thread(tmp_path: P
         rs.connect(f"sqlite:///{tmp_path}/nowhere/jobs.db")
     with pytest.raises(InvalidRequest, match="no kind of store"):
         rs.connect("mysql://host/name")
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while threads() and time.monotonic() < until:
         time.sleep(0.001)
     assert threads() == []
@@ -241,7 +247,7 @@ def test_an_interrupt_ends_the_call_and_not_the_connection(database_url: str, ca
         assert process.stdout.readline() == "waiting\n"
         time.sleep(0.2)  # there is no signal for "now it is inside the call"
         process.send_signal(signal.SIGINT)
-        printed, errors = process.communicate(timeout=20)
+        printed, errors = process.communicate(timeout=300)
     assert printed.splitlines() == ["interrupted", "pending", "closed"], errors
 
 
@@ -260,7 +266,7 @@ connection._ended.set_result = lambda result: (print("closed"), real(result))
 
 def test_what_nobody_closes_is_closed_when_the_program_ends(database_url: str) -> None:
     with script(FORGOTTEN, database_url) as process:
-        printed, errors = process.communicate(timeout=20)
+        printed, errors = process.communicate(timeout=300)
     assert (process.returncode, printed, errors) == (0, "closed\n", "")
 
 

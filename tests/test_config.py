@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.config import DEFAULTS, Settings, from_environment, in_force, masked, unknown_variables, variable
-from reelstate.core.errors import InvalidRequest
+from reelstate.core.errors import InvalidSetting
 
 PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text()
 OLD = (
@@ -30,23 +30,77 @@ def test_the_environment_is_read_and_what_is_given_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    "name, value, hint",
+    "name, value, shown, expected",
     [
-        ("REEL_HEARTBEAT", "often", "for example 10.0"),
-        ("REEL_HEARTBEAT", "0", "at least 0.05"),
-        ("REEL_HEARTBEAT", "inf", "at least 0.05"),
-        ("REEL_HEARTBEAT", "nan", "at least 0.05"),
-        ("REEL_WORKER_CONCURRENCY", "1.5", "for example 4"),
-        ("REEL_WORKER_CONCURRENCY", "0", "at least 1"),
-        ("REEL_DISPATCH", "carrier-pigeon", "one of database, poll, redis, hybrid"),
-        ("REEL_LOG_LEVEL", "loud", "one of debug, info, warning, error"),
+        ("REEL_HEARTBEAT", "often", "'often'", "a number"),
+        ("REEL_HEARTBEAT", "0", "0.0", "at least 0.05"),
+        ("REEL_HEARTBEAT", "inf", "inf", "at least 0.05"),
+        ("REEL_HEARTBEAT", "nan", "nan", "at least 0.05"),
+        ("REEL_WORKER_CONCURRENCY", "1.5", "'1.5'", "a whole number"),
+        ("REEL_WORKER_CONCURRENCY", "0", "0", "at least 1"),
+        ("REEL_DISPATCH", "redsi", "'redsi'", "database, poll, redis or hybrid"),
+        ("REEL_LOG_LEVEL", "loud", "'loud'", "debug, info, warning or error"),
     ],
 )
-def test_a_value_that_can_not_be_is_refused_by_its_variable(name: str, value: str, hint: str) -> None:
-    with pytest.raises(InvalidRequest) as refused:
+def test_a_value_that_can_not_be_is_refused_by_its_variable(name: str, value: str, shown: str, expected: str) -> None:
+    with pytest.raises(InvalidSetting) as refused:
         from_environment({name: value})
-    assert (refused.value.field, refused.value.hint) == (name, hint)
-    assert value in refused.value.message
+    assert refused.value.field == name
+    assert refused.value.message == f"invalid value {shown} for {name} (expected {expected})"
+    default = getattr(DEFAULTS, name.removeprefix("REEL_").lower())
+    assert refused.value.hint == f"the default is {default}"
+
+
+@pytest.mark.parametrize(
+    "environment, message",
+    [
+        ("STALE_AFTER=3 HEARTBEAT=2", "3.0 for REEL_STALE_AFTER (expected at least twice REEL_HEARTBEAT, which is 2)"),
+        ("HEARTBEAT=60", "45.0 for REEL_STALE_AFTER (expected at least twice REEL_HEARTBEAT, which is 60)"),
+        ("PRUNE_AFTER=44", "44.0 for REEL_PRUNE_AFTER (expected at least REEL_STALE_AFTER, which is 45)"),
+        ("SERVER_KEY=reel_a", "'' for REEL_SERVER_URL (expected the address of the server that the key is for)"),
+        ("SERVER_KEY_FILE=a", "'' for REEL_SERVER_URL (expected the address of the server that the key is for)"),
+        (
+            "SERVER_URL=https://x SERVER_KEY=reel_a SERVER_KEY_FILE=a",
+            "'a' for REEL_SERVER_KEY_FILE (expected no REEL_SERVER_KEY beside it)",
+        ),
+        (
+            "REMOTE_DOWNLOADS=signed STORAGE_URL=media",
+            "'signed' for REEL_REMOTE_DOWNLOADS (expected server, because REEL_STORAGE_URL is no bucket)",
+        ),
+        ("DISPATCH=redis", "'' for REEL_REDIS_URL (expected redis://… or rediss://… with REEL_DISPATCH=redis)"),
+        ("DISPATCH=hybrid", "'' for REEL_REDIS_URL (expected redis://… or rediss://… with REEL_DISPATCH=hybrid)"),
+        ("REDIS_KEY=a", "'' for REEL_REDIS_CERT (expected the certificate of REEL_REDIS_KEY)"),
+        (
+            "REDIS_CA=a REDIS_URL=redis://u:secret@h/0",
+            "'redis://u:***@h/0' for REEL_REDIS_URL (expected rediss://… beside REEL_REDIS_CA or REEL_REDIS_CERT)",
+        ),
+        ("UPLOAD_UNUSED=49", "49 for REEL_UPLOAD_UNUSED (expected at least REEL_UPLOAD_OPEN, which is 50)"),
+        ("TLS_KEY=a", "'' for REEL_TLS_CERT (expected the certificate of REEL_TLS_KEY)"),
+    ],
+)
+def test_two_settings_that_contradict_each_other_are_refused(environment: str, message: str) -> None:
+    given = dict(each.split("=", 1) for each in environment.split())
+    with pytest.raises(InvalidSetting) as refused:
+        from_environment({f"REEL_{name}": value for name, value in given.items()})
+    assert refused.value.message == f"invalid value {message}"
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        "STALE_AFTER=4 HEARTBEAT=2",
+        "SERVER_URL=https://x",
+        "SERVER_URL=https://x SERVER_KEY_FILE=a",
+        "REMOTE_DOWNLOADS=signed STORAGE_URL=s3://bucket/a",
+        "DISPATCH=redis REDIS_URL=redis://h/0",
+        "REDIS_CA=a REDIS_CERT=b REDIS_KEY=c REDIS_URL=rediss://h/0",
+        "TLS_CERT=both.pem",
+    ],
+)
+def test_settings_that_go_together_are_taken(environment: str) -> None:
+    given = dict(each.split("=", 1) for each in environment.split())
+    from_environment({f"REEL_{name}": value for name, value in given.items()})
 
 
 def test_the_limits_follow_the_settings() -> None:

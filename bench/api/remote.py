@@ -44,7 +44,7 @@ def _rate(store: str, url: str, folder: Path, tasks: int) -> Measured:
 
 
 async def _drained(url: str, folder: Path, tasks: int) -> float:
-    async with open_engine(url, pipelines=[noop]) as engine:
+    async with open_engine(url, migrate=True, pipelines=[noop]) as engine:
         made = await Keys(engine.store).create("bench", scopes=[Scope.WORKER], actor="operator:bench")
         key = folder / "bench.key"
         key.write_text(made.text)

@@ -42,7 +42,7 @@ def _latency(store: str, url: str, folder: Path, commits: int) -> Iterator[Measu
 
 async def _delivered(url: str, folder: Path, commits: int) -> list[float]:
     """Seconds from the answer to a submit until its event is with a client, for each."""
-    async with open_engine(url, pipelines=[noop]) as engine, ServerProcess(folder, url) as server:
+    async with open_engine(url, migrate=True, pipelines=[noop]) as engine, ServerProcess(folder, url) as server:
         headers = {**EVENT_STREAM, "Authorization": f"Bearer {await a_key(engine)}"}
         async with (
             httpx.AsyncClient(base_url=server.url, headers=headers, trust_env=False) as client,
@@ -74,5 +74,5 @@ async def _heard(stream: Following, commits: int) -> dict[int, float]:
 
 
 async def _weight(url: str, folder: Path, streams: int) -> int:
-    async with open_engine(url, pipelines=[noop]) as engine:
+    async with open_engine(url, migrate=True, pipelines=[noop]) as engine:
         return await weight_of(engine, url, folder, streams)

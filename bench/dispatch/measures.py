@@ -59,8 +59,8 @@ async def latency(way: Way, database: str, redis: str, count: int) -> list[float
     with TemporaryDirectory() as folder:
         settings = way.settings(database, redis, poll=POLL, storage_url=folder)
         async with (
-            open_engine(database, pipelines=[pipeline], settings=settings, workers=1),
-            open_engine(database, pipelines=[pipeline], settings=settings) as client,
+            open_engine(database, migrate=True, pipelines=[pipeline], settings=settings, workers=1),
+            open_engine(database, migrate=True, pipelines=[pipeline], settings=settings) as client,
         ):
             for _ in range(count + 5):
                 await asyncio.sleep(random.uniform(0.06, 0.12))  # every ring is the first after a quiet while
@@ -73,7 +73,7 @@ async def latency(way: Way, database: str, redis: str, count: int) -> list[float
 async def idle(way: Way, database: str, redis: str, *, workers: int, seconds: float) -> float:
     """Transactions a second that the claims of an idle fleet cost the database; heartbeats are not among them."""
     settings = way.settings(database, redis)
-    async with open_engine(database, pipelines=[noop], settings=settings) as engine:
+    async with open_engine(database, migrate=True, pipelines=[noop], settings=settings) as engine:
         ids = [await engine.register(f"worker-{number}", hostname="host", software="0") for number in range(workers)]
         await engine.mirror()
         looking = [asyncio.create_task(_look_for_ever(engine, worker)) for worker in ids]
@@ -108,7 +108,7 @@ async def _transactions(database: str) -> int:
 async def throughput(way: Way, database: str, redis: str, *, processes: int, jobs: int) -> float:
     """Jobs a second, of one task each, from the first submit to the last completion, run by so many processes."""
     settings = way.settings(database, redis)
-    async with open_engine(database, pipelines=[noop], settings=settings) as engine:
+    async with open_engine(database, migrate=True, pipelines=[noop], settings=settings) as engine:
         with _workers(settings, processes):
             async with asyncio.timeout(60):
                 while len(await engine.workers()) < processes:  # noqa: ASYNC110 - other processes register

@@ -55,8 +55,8 @@ async def outage(fault: str, database: str, redis: RedisServer) -> Outage:
         told = {"dispatch": "hybrid", "redis_url": redis.url, "redis_prefix": prefix, "storage_url": folder}
         settings = Settings(database_url=database, poll=POLL, **told)  # type: ignore[arg-type]
         async with (
-            open_engine(database, pipelines=[pipeline], settings=settings, workers=1),
-            open_engine(database, pipelines=[pipeline], settings=settings) as client,
+            open_engine(database, migrate=True, pipelines=[pipeline], settings=settings, workers=1),
+            open_engine(database, migrate=True, pipelines=[pipeline], settings=settings) as client,
         ):
             await start_of_one(client)
             await asyncio.to_thread(go, redis)

@@ -17,9 +17,9 @@ from bench.engine.system import BATCH, IDLE, EventLoop, HistorySystem, payload
 from reelstate.app import open_engine, worker_for
 from reelstate.cli.process import settle_in
 from reelstate.config import Settings
-from reelstate.core.declaration import Handler, Pipeline
 from reelstate.core.model import Completion, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.declaration import Handler, Pipeline
 from reelstate.services.engine import Engine
 from reelstate.worker.run import Run
 
@@ -46,7 +46,9 @@ class Ours:
         self._engine = await self._connect()
 
     async def _connect(self) -> Engine:
-        return await self._stack.enter_async_context(open_engine(self._url, pipelines=[SIMPLE, PARTITIONED]))
+        return await self._stack.enter_async_context(
+            open_engine(self._url, migrate=True, pipelines=[SIMPLE, PARTITIONED])
+        )
 
     async def submit_simple(self, count: int) -> float:
         started = time.perf_counter()

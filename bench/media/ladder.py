@@ -20,6 +20,7 @@ def profile(chunk_seconds: int) -> dict[str, Any]:
         "rungs": list(RUNGS),
         "audio": {"bitrate": AUDIO},
         "segment_seconds": SEGMENT_SECONDS,
+        "gop_seconds": SEGMENT_SECONDS,
         "chunk_seconds": chunk_seconds,
         "thumbnails": False,
         "sprites": False,

@@ -40,7 +40,7 @@ class Listener:
 
 
 async def measure(url: str, subscribers: int, events: int) -> dict[str, float]:
-    async with open_engine(url, pipelines=[GRAPH]) as engine:
+    async with open_engine(url, migrate=True, pipelines=[GRAPH]) as engine:
         jobs = [(await engine.submit("bench", {"parts": PARTS}, user_id=f"user-{n % 10}")).job_id for n in range(JOBS)]
         worker = await engine.register("bench", hostname="bench", software="bench", slots=JOBS * PARTS)
         tasks = (await engine.claim(worker, JOBS * PARTS)).tasks

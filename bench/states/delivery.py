@@ -21,7 +21,10 @@ PATIENCE = 300.0
 async def measure(url: str, dispatch: str, count: int) -> dict[str, float]:
     """Milliseconds from the moment a writer knew of its commit to the moment a subscriber had it."""
     arrived: dict[str, float] = {}
-    async with open_engine(url, dispatch=dispatch, pipelines=[GRAPH]) as engine, asyncio.timeout(PATIENCE):
+    async with (
+        open_engine(url, migrate=True, dispatch=dispatch, pipelines=[GRAPH]) as engine,
+        asyncio.timeout(PATIENCE),
+    ):
         async with aclosing(engine.subscribe(only=["job", "state"])) as messages:
             assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
             writing = asyncio.create_task(written(url, dispatch, count))

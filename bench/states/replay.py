@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 async def measure(url: str, count: int) -> dict[str, float]:
     """Seconds until the replay is complete: from the states of a stage, and from the feed of its job."""
-    async with open_engine(url, pipelines=[GRAPH]) as engine:
+    async with open_engine(url, migrate=True, pipelines=[GRAPH]) as engine:
         job_id = await fill(engine, count)
         async with await engine.state_manager(f"{job_id}.work") as monitor:
             by_manager = await replayed(monitor.subscribe(after="0"), count)

@@ -34,7 +34,7 @@ def choose(task: rs.BlockingRun) -> dict[str, Any]:
 @highlights.stage(after=choose, each="choose.best")
 def cut(task: rs.BlockingRun) -> dict[str, Any]:
     """Write one clip. Its name carries the token, so that two runs of this task never write the same file."""
-    clip = Path(task.spec["file"]).with_name(f"clip-{task.input}.{task.token}.wav")
+    clip = Path(task.spec["file"]).with_name(f"{task.job_id}-clip-{task.input}.{task.token}.wav")
     with wave.open(task.spec["file"], "rb") as sound, wave.open(str(clip), "wb") as written:
         written.setparams(sound.getparams())
         written.writeframes(read_second(task.spec["file"], task.input))

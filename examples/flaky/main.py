@@ -18,7 +18,7 @@ async def main() -> None:
 
 
 async def show(reel: rs.Engine, file: str, job_id: int) -> None:
-    detail = await reel.wait(job_id, timeout=60)
+    detail = await reel.wait(job_id, timeout=600)
     print(f"{file}: {detail.job.status}")
     for task in (await reel.tasks(job_id)).items:
         if task.attempt:

@@ -24,7 +24,7 @@ def main() -> None:
         url = f"sqlite:///{folder}/jobs.db"
         with rs.connect(url, pipelines=[upload]) as reel, reel_up(url):
             job = reel.submit("upload", {"file": str(source), "store": str(store), "power_cut_at": 6})
-            detail = reel.wait(job.id, timeout=60)
+            detail = reel.wait(job.id, timeout=600)
             for line in reel.logs(job.id).items:
                 print(line.message)
             for event in reel.history(job.id, stage=0, part=0).items:

@@ -1,72 +1,24 @@
-"""Reelstate runs media pipelines on a fleet of workers without losing a job."""
+"""Reelstate runs media pipelines on a fleet of workers without losing a job.
 
-from importlib.metadata import version
+The public names are those of `reelstate.exports`. They are imported at their first use, because importing any module
+of the package runs this file, and a command such as `reel --help` needs almost none of them.
+"""
 
-from reelstate.app import open_engine as open
-from reelstate.blocking import Connection, connect
-from reelstate.config import Settings
-from reelstate.core.declaration import Pipeline
-from reelstate.core.document import Limits
-from reelstate.core.errors import ReelstateError
-from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import (
-    Completion,
-    Failure,
-    LogLine,
-    NewVideo,
-    Progress,
-    Release,
-    Step,
-    Submission,
-    TaskKey,
-    TaskState,
-    Verdict,
-    VideoStatus,
-)
-from reelstate.core.outcome import Fail, Retry, Skip, Stopped
-from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.core.policy import Backoff
-from reelstate.services.engine import Engine
-from reelstate.services.operate.operation import Operation
-from reelstate.services.operate.retry import From
-from reelstate.worker.run import BlockingRun, Run
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Backoff",
-    "BlockingRun",
-    "Completion",
-    "Connection",
-    "Engine",
-    "Fail",
-    "Failure",
-    "From",
-    "Graph",
-    "JobStatus",
-    "Limits",
-    "LogLine",
-    "NewVideo",
-    "Operation",
-    "Pipeline",
-    "Progress",
-    "ReelstateError",
-    "Release",
-    "Retry",
-    "Run",
-    "Settings",
-    "Skip",
-    "StageSpec",
-    "Step",
-    "Stopped",
-    "Submission",
-    "TaskKey",
-    "TaskState",
-    "TaskStatus",
-    "Verdict",
-    "VideoStatus",
-    "WorkerStatus",
-    "__version__",
-    "connect",
-    "open",
-]
+if TYPE_CHECKING:
+    from reelstate.exports import *  # noqa: F403 - exactly its __all__
+    from reelstate.exports import __all__ as __all__
+    from reelstate.exports import __version__ as __version__
+else:
 
-__version__ = version("reelstate")
+    def __getattr__(name: str) -> object:
+        """A public name. A name that is not public is an AttributeError."""
+        exports = import_module("reelstate.exports")
+        if name == "__all__" or name in exports.__all__:
+            return getattr(exports, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *import_module("reelstate.exports").__all__})

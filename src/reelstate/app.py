@@ -6,24 +6,26 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reelstate.artifacts.storage import open_storage
+from reelstate.cancellation import cancel_and_wait
 from reelstate.config import DEFAULTS, Settings
-from reelstate.core.declaration import Pipeline
 from reelstate.core.document import Limits
-from reelstate.core.errors import InvalidRequest
+from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.core.pipeline import Graph
+from reelstate.declaration import Pipeline
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.keeper import Duty, Keeper
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
-from reelstate.stores.sqlite.address import database_path
+from reelstate.services.keys import Keys
+from reelstate.stores.sqlite.address import database_path, database_url
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
 from reelstate.worker.link import Link
@@ -37,11 +39,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger("reelstate")
 
 REMOTE_POLL = 5.0
+LOOK_FOR_REMOTE_WORKERS = 5.0
+"""Seconds after which a worker looks again whether a remote one was registered."""
 """How often a remote worker looks though no bell rings: each look is a request to the server."""
 
 
 def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
-    """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`; options are its own."""
+    """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`; options are its own.
+
+    A plain path is that of a SQLite file.
+    """
+    url = database_url(url)
     scheme, separator, _ = url.partition("://")
     if separator and scheme in {"postgresql", "postgres"}:
         from reelstate.stores.postgres.store import PostgresStore  # noqa: PLC0415 - its driver is slow to load
@@ -58,6 +66,7 @@ def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
 
 def dispatch_at(url: str, kind: str = "database", settings: Settings = DEFAULTS) -> Dispatch:
     """The wake-ups that go with the store at an address; `poll` does without any between processes."""
+    url = database_url(url)
     if kind == "poll":
         return PollDispatch()
     if kind in {"redis", "hybrid"}:
@@ -105,13 +114,16 @@ async def open_engine(
     pipelines: Iterable[Pipeline | Graph] = (),
     workers: int = 0,
     settings: Settings | None = None,
-    migrate: bool = True,
+    migrate: bool | None = None,
     clock: Clock | None = None,
     dispatch: str | None = None,
     limits: Limits | None = None,
     **options: Any,
 ) -> AsyncIterator[Engine]:
-    """An engine on the store at this address, its schema brought up to date, its quick invariants checked.
+    """An engine on the store at this address, its quick invariants checked.
+
+    `migrate` brings the schema up to date first; left out, `REEL_MIGRATE` in the settings decides: SQLite is migrated,
+    PostgreSQL is left to `reel migrate`. A schema of a newer release is used as it is, if that release allows it.
 
     With `workers` it also runs tasks, so many at once, and the keeper; on leaving they finish within the grace.
     Options are the store's: `connections` and `patience` (seconds to wait for a database that went away) for
@@ -123,13 +135,14 @@ async def open_engine(
             "the file of a process=True handler opens a store as soon as it is loaded, and so in every such process",
             hint='put what your program does under `if __name__ == "__main__":`',
         )
+    url = database_url(url)
     declared = list(pipelines)
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
     bells = dispatch_at(url, dispatch or chosen.dispatch, chosen)
     engine = Engine(store, dispatch=bells, limits=limits or chosen.limits)
     try:
-        if migrate:
+        if _migrates(url, chosen) if migrate is None else migrate:
             await store.migrate()
         await store.open()
         await bells.open()
@@ -148,6 +161,11 @@ async def open_engine(
             await bells.close()
         finally:
             await store.close()
+
+
+def _migrates(url: str, settings: Settings) -> bool:
+    """Whether opening a store may change its schema: by default only where one process owns it."""
+    return settings.migrate == "auto" or (settings.migrate == "default" and url.startswith("sqlite:"))
 
 
 def built_in(settings: Settings) -> list[Pipeline]:
@@ -220,12 +238,42 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
     return Worker(engine, connect, engine.dispatch, pipelines, terms_of(settings), limits=engine.limits)
 
 
+async def confine_tools(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> bool:
+    """Require the sandbox for ffmpeg where remote workers are registered; gives whether there are any.
+
+    What they return reaches the commands of other workers. It is checked, and the sandbox is the second wall.
+    """
+    if not await Keys(engine.store).has_workers():
+        return False
+    _require_sandbox(pipelines, settings)
+    return True
+
+
+async def keep_tools_confined(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> None:
+    """The same, for as long as a worker runs: a remote worker may be registered at any time."""
+    while True:
+        with suppress(ReelstateError):  # a store that is unreachable is told by others
+            if await confine_tools(engine, pipelines, settings):
+                return
+        await asyncio.sleep(LOOK_FOR_REMOTE_WORKERS)
+
+
+def _require_sandbox(pipelines: Iterable[Pipeline], settings: Settings) -> None:
+    from reelstate.media.pipeline import require_sandbox  # noqa: PLC0415 - a program without films needs none of it
+
+    if settings.sandbox == "off":
+        logger.warning("remote workers are registered, and REEL_SANDBOX=off lets ffmpeg run without a sandbox")
+    for pipeline in pipelines:
+        require_sandbox(pipeline)
+
+
 @asynccontextmanager
 async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[Worker]:
     """A worker that has neither a database nor a folder of the house, only the address of a server and a key."""
     from reelstate.remote.bells import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
     from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
 
+    _require_sandbox(pipelines, settings)
     server, holdings = _server(settings), Holdings()
     connect = connecting(lambda: _server(settings), holdings)
     terms = terms_of(settings)
@@ -244,18 +292,19 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
 @asynccontextmanager
 async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings) -> AsyncIterator[None]:
     """A worker and a keeper beside whatever else this process does."""
+    await confine_tools(engine, pipelines, settings)
     worker = worker_for(engine, pipelines, settings)
     running = asyncio.create_task(worker.run())
     running.add_done_callback(_tell_of_end)
-    keeping = asyncio.create_task(keeper_for(engine, settings).run())
+    beside = [keeper_for(engine, settings).run(), keep_tools_confined(engine, pipelines, settings)]
+    tasks = [asyncio.create_task(each) for each in beside]
     try:
         yield
     finally:
         try:
             await _stopped(worker, running)
         finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            await cancel_and_wait(*tasks)
 
 
 async def _stopped(worker: Worker, running: asyncio.Task[None]) -> None:

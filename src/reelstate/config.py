@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reelstate.core.document import LIMITS, Limits
-from reelstate.core.errors import InvalidRequest
+from reelstate.core.errors import InvalidSetting
+from reelstate.core.pipeline import STALL_ACTIONS
+from reelstate.stores.sqlite.address import database_url
 
 PREFIX = "REEL_"
 _USER_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*@")
@@ -34,15 +36,26 @@ def setting(
 class Settings:
     """How a process of Reelstate behaves. Durations are seconds."""
 
-    database_url: str = setting("sqlite:///reelstate.db", "Where the store is: sqlite:///FILE or postgresql://…")
+    database_url: str = setting(
+        "sqlite:///reelstate.db", "Where the store is: sqlite:///FILE, a plain path, or postgresql://…"
+    )
     database_connections: int = setting(4, "Connections a process keeps to PostgreSQL.", least=1)
     database_patience: float = setting(60.0, "How long a call waits for a database that is away.", least=0)
+    migrate: str = setting(
+        "default",
+        "Who brings the schema up to date: auto (whoever opens the store), never (only `reel migrate`), or default:"
+        " auto for SQLite and `reel up`, never for the other commands on PostgreSQL.",
+        choices=("default", "auto", "never"),
+    )
     app: str = setting("", "Where your pipelines are: module:name of one, or of a list of them.")
 
     worker_name: str = setting("", "The name people read; the host's name when empty.")
     worker_concurrency: int = setting(4, "Tasks that a worker runs at once.", least=1)
     worker_capabilities: str = setting(
         "", "What a worker can do beyond what it finds by itself: names separated by commas; -name takes one away."
+    )
+    worker_pipelines: str = setting(
+        "", "The pipelines that a worker runs, built-in ones too: names separated by commas; all it has when empty."
     )
     worker_prefetch: int = setting(500, "Short tasks that a worker may hold ready beyond those it runs.", least=0)
     worker_grace: float = setting(30.0, "How long a worker that is told to stop lets its tasks finish.", least=0)
@@ -52,11 +65,20 @@ class Settings:
     gpu_grace: float = setting(
         60.0, "How long a fresh task is kept for an idle worker that has what it prefers.", least=0
     )
+    wants_grace: float = setting(
+        60.0, "How long a task waits for a worker that has what it wants, such as an optional encoder.", least=0
+    )
 
     server_url: str = setting("", "The server of a remote worker, https://…; a worker of the house has none.")
     server_key: str = setting("", "The key that a remote worker shows to its server.", secret=True)
     server_key_file: str = setting("", "A file that holds this key, for whoever keeps secrets in files.")
     remote_file_limit: int = setting(64 * 1024**3, "Largest file that a remote worker may send, in bytes.", least=1)
+    remote_body_limit: int = setting(
+        4 * 1024**2, "Largest report or result that a remote worker may send as JSON, in bytes.", least=64 * 1024
+    )
+    instances_per_key: int = setting(
+        100, "Live instances that a remote worker may have: all that register with keys of one name.", least=1
+    )
     remote_downloads: str = setting(
         "server",
         "Files for remote workers come through the server, or (signed) by addresses that the bucket itself serves.",
@@ -92,9 +114,28 @@ class Settings:
     sweep_every: float = setting(5.0, "How often the keeper takes back expired leases.", least=0.01)
     sweep_limit: int = setting(500, "Leases that one sweep takes back at most, so that no herd starts.", least=1)
     stale_after: float = setting(45.0, "Silence after which a worker counts as offline.", least=0.1)
-    keeper_gap: float = setting(60.0, "A pause of all keepers longer than this is followed by a grace.", least=0)
-    keeper_grace: float = setting(120.0, "How long after such a pause no lease is taken back.", least=0)
+    stall_after: float = setting(
+        0.0,
+        "Seconds after which a run that reports no progress counts as stalled, in stages that set no stall_after; 0 for"
+        " never.",
+        least=0,
+    )
+    stall_action: str = setting(
+        "recover",
+        "What is done about such a run: recover (end it and make its task ready again) or flag (mark its job, for an"
+        " operator to decide).",
+        choices=STALL_ACTIONS,
+    )
+    keeper_gap: float = setting(
+        60.0, "A pause of all keepers longer than this, or than a third of a lease, is followed by a grace.", least=0
+    )
+    keeper_grace: float = setting(
+        120.0, "How long after such a pause no lease is taken back: as long as the lease itself, at most this.", least=0
+    )
     check_every: float = setting(300.0, "How often the keeper runs the quick invariants.", least=0.01)
+    keep_states: float = setting(
+        30 * 86_400.0, "How long states of finished jobs, and old versions of states, are kept.", least=1
+    )
     prune_after: float = setting(7 * 86_400.0, "How long an offline worker instance stays listed.", least=1)
 
     storage_url: str = setting(
@@ -123,9 +164,18 @@ class Settings:
     )
     upload_lifetime: float = setting(86_400.0, "How long an upload is kept after its last bytes came.", least=1)
     upload_open: int = setting(50, "Uploads that a user may have under way at once.", least=1)
+    upload_unused: int = setting(
+        1000, "Uploads that a user may have, under way or finished, that no video uses yet.", least=1
+    )
+    upload_quota: int = setting(
+        500 * 1024**3, "Bytes that these uploads of a user may take up; what is not received yet is reserved.", least=1
+    )
     ffmpeg: str = setting("", "The ffmpeg to use; when empty, the one on PATH, else the one of the wheel.")
     sandbox: str = setting(
-        "auto", "Run ffmpeg in bubblewrap: auto (where it works), require or off.", choices=("auto", "require", "off")
+        "auto",
+        "Run ffmpeg and the probe behind bubblewrap, else Landlock: auto (where one works; required on remote workers"
+        " and where some are registered), require or off.",
+        choices=("auto", "require", "off"),
     )
     encode_threads: int = setting(
         0, "Threads of one encoder; 0 shares the machine's cores among the tasks that a worker runs.", least=0
@@ -140,15 +190,31 @@ class Settings:
     trusted_proxies: str = setting(
         "", "Addresses of proxies whose word on the caller's address is taken, separated by commas."
     )
+    state_dir: str = setting(
+        "",
+        "Folder for the first admin key, the server's address and sign-in codes, for its user alone; when empty,"
+        " reelstate in $XDG_STATE_HOME, else ~/.local/state/reelstate.",
+    )
     key_file: str = setting(
-        "", "Where the first admin key is written; when empty, beside a SQLite file, else reelstate.key in the folder."
+        "", "File that the first admin key is written to; when empty, one in the state directory (`reel keys path`)."
     )
     key_pepper: str = setting(
         "", "Mixed into what is stored of keys; keys are good only where it is the same.", secret=True
     )
     rate_per_key: float = setting(200.0, "Requests a second that a key may make, twice as many at once.", least=0.1)
     rate_per_address: float = setting(400.0, "The same for an address, whatever its keys.", least=0.1)
+    connections_per_address: int = setting(
+        500, "Connections that a server accepts from one address; those of trusted proxies are not counted.", least=1
+    )
+    connections_per_server: int = setting(
+        10_000, "Connections that a server accepts in all; fewer if the limit of open files is lower.", least=1
+    )
     limit_body: int = setting(1024 * 1024, "Largest JSON body of a request, in bytes.", least=1024)
+    read_patience: float = setting(
+        2.0,
+        "How long a read over HTTP waits for a database that is away; a change waits database_patience.",
+        least=0,
+    )
     body_timeout: float = setting(20.0, "How long the body of a request may take to arrive.", least=0.1)
 
     stream_heartbeat: float = setting(
@@ -185,14 +251,19 @@ DEFAULTS = Settings()
 
 
 def from_environment(environment: Mapping[str, str], **given: Any) -> Settings:
-    """Settings from `REEL_…` variables; what is given (and not None) wins over them."""
+    """Settings from `REEL_…` variables; what is given (and not None) wins over them.
+
+    Raises `InvalidSetting` for a value that can't be, and for two that contradict each other.
+    """
     read: dict[str, Any] = {}
     for field in dataclasses.fields(Settings):
         if given.get(field.name) is not None:
             read[field.name] = _checked(field, given[field.name])
         elif text := environment.get(variable(field.name)):
             read[field.name] = _checked(field, _parsed(field, text))
-    return Settings(**read)
+    settings = Settings(**read)
+    _check_pairs(settings)
+    return dataclasses.replace(settings, database_url=database_url(settings.database_url))
 
 
 def variable(name: str) -> str:
@@ -205,18 +276,115 @@ def _parsed(field: dataclasses.Field[Any], text: str) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise InvalidRequest(
-            variable(field.name), f"{text!r} is not a number", hint=f"for example {field.default}"
-        ) from None
+        expected = "a whole number" if kind is int else "a number"
+        raise InvalidSetting(variable(field.name), text, expected, hint=_default(field)) from None
 
 
 def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
     least, choices = field.metadata["least"], field.metadata["choices"]
     if choices and value not in choices:
-        raise InvalidRequest(variable(field.name), f"{value!r} can't be", hint=f"one of {', '.join(choices)}")
+        expected = f"{', '.join(choices[:-1])} or {choices[-1]}"
+        raise InvalidSetting(variable(field.name), value, expected, hint=_default(field))
     if least is not None and not (least <= value < math.inf):
-        raise InvalidRequest(variable(field.name), f"{value} can't be", hint=f"at least {least}")
+        raise InvalidSetting(variable(field.name), value, f"at least {least}", hint=_default(field))
     return value
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    return f"the default is {field.default}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """What a setting must be beside others."""
+
+    name: str
+    holds: Callable[[Settings], bool]
+    expected: str
+    """With the names of other settings in braces where their values belong."""
+    hint: str
+
+
+_PAIRS = (
+    _Pair(
+        "stale_after",
+        lambda chosen: chosen.stale_after >= 2 * chosen.heartbeat,
+        "at least twice REEL_HEARTBEAT, which is {heartbeat:g}",
+        "raise it, or lower REEL_HEARTBEAT: in between two heartbeats a worker would be taken for offline",
+    ),
+    _Pair(
+        "prune_after",
+        lambda chosen: chosen.prune_after >= chosen.stale_after,
+        "at least REEL_STALE_AFTER, which is {stale_after:g}",
+        "raise it: a worker that is only silent must find its instance again",
+    ),
+    _Pair(
+        "server_url",
+        lambda chosen: bool(chosen.server_url or not (chosen.server_key or chosen.server_key_file)),
+        "the address of the server that the key is for",
+        "name it, https://…, or unset REEL_SERVER_KEY and REEL_SERVER_KEY_FILE",
+    ),
+    _Pair(
+        "server_key_file",
+        lambda chosen: not (chosen.server_key and chosen.server_key_file),
+        "no REEL_SERVER_KEY beside it",
+        "set one of the two",
+    ),
+    _Pair(
+        "remote_downloads",
+        lambda chosen: chosen.remote_downloads == "server" or chosen.storage_url.startswith(("s3://", "gs://")),
+        "server, because REEL_STORAGE_URL is no bucket",
+        "only a bucket has signed addresses: unset it, or set REEL_STORAGE_URL to s3:// or gs://",
+    ),
+    _Pair(
+        "redis_url",
+        lambda chosen: bool(chosen.redis_url or chosen.dispatch not in ("redis", "hybrid")),
+        "redis://… or rediss://… with REEL_DISPATCH={dispatch}",
+        "name the Redis, or set REEL_DISPATCH=database",
+    ),
+    _Pair(
+        "redis_cert",
+        lambda chosen: bool(chosen.redis_cert or not chosen.redis_key),
+        "the certificate of REEL_REDIS_KEY",
+        "name both, or neither",
+    ),
+    _Pair(
+        "redis_url",
+        lambda chosen: (
+            not (
+                chosen.redis_url
+                and (chosen.redis_ca or chosen.redis_cert)
+                and not chosen.redis_url.startswith("rediss://")
+            )
+        ),
+        "rediss://… beside REEL_REDIS_CA or REEL_REDIS_CERT",
+        "without TLS no certificate is checked or shown: begin the address with rediss://, or unset the files",
+    ),
+    _Pair(
+        "upload_unused",
+        lambda chosen: chosen.upload_unused >= chosen.upload_open,
+        "at least REEL_UPLOAD_OPEN, which is {upload_open}",
+        "raise it, or lower REEL_UPLOAD_OPEN: an upload under way counts for both",
+    ),
+    _Pair(
+        "tls_cert",
+        lambda chosen: bool(chosen.tls_cert or not chosen.tls_key),
+        "the certificate of REEL_TLS_KEY",
+        "name both, --tls-cert and --tls-key",
+    ),
+)
+"""Pairs that would misbehave without a word. Others need no check: a lease is renewed three times before it runs out
+whatever the heartbeat is, and the keeper takes no pause for a gap that is shorter than two of its sweeps."""
+
+
+def _check_pairs(settings: Settings) -> None:
+    for pair in _PAIRS:
+        if not pair.holds(settings):
+            field = next(each for each in dataclasses.fields(Settings) if each.name == pair.name)
+            expected = pair.expected.format(**dataclasses.asdict(settings))
+            raise InvalidSetting(
+                variable(pair.name), _shown(field, getattr(settings, pair.name)), expected, hint=pair.hint
+            )
 
 
 @dataclass(frozen=True, slots=True)

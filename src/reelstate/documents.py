@@ -8,8 +8,23 @@ from datetime import datetime
 from typing import Any
 
 from reelstate.core.machine import Machine, TaskStatus
-from reelstate.core.model import Event, Job, JobDetail, LogEntry, Stage, StepEntry, Task, Video, VideoVersion, Worker
+from reelstate.core.model import (
+    Event,
+    Job,
+    JobDetail,
+    Json,
+    LogEntry,
+    PipelineVersion,
+    Stage,
+    StepEntry,
+    Task,
+    Video,
+    VideoVersion,
+    Worker,
+)
+from reelstate.core.outcome import without_passwords
 from reelstate.core.state import State
+from reelstate.media.address import shown_source
 from reelstate.media.quality import Quality
 from reelstate.services.feed import Told
 from reelstate.services.keys import Key
@@ -23,20 +38,19 @@ NOT_OF_A_STAGE = frozenset({"job_id", "stage"})
 
 
 def job_document(job: Job) -> Document:
-    return _fields(job)
+    """A job without the secrets of its spec: users, passwords and queries of addresses."""
+    return {**_fields(job), "spec": _without_secrets(job.spec)}
 
 
-def detail_document(
-    detail: JobDetail, current: Sequence[Task] = (), workers: Mapping[int, str] | None = None
-) -> Document:
+def detail_document(detail: JobDetail, current: Sequence[Task] = ()) -> Document:
     """A job as `reel job` tells it."""
     return {
-        **_fields(detail.job),
+        **job_document(detail.job),
         "progress": round(detail.progress, 2),
         "outputs": detail.outputs,
         "stages": [stage_document(stage) for stage in detail.stages],
-        "running": [task_document(task, workers or {}) for task in current if task.status is TaskStatus.RUNNING],
-        "resting": [task_document(task, workers or {}) for task in current if task.run_after is not None],
+        "running": [task_document(task) for task in current if task.status is TaskStatus.RUNNING],
+        "resting": [task_document(task) for task in current if task.run_after is not None],
     }
 
 
@@ -44,18 +58,17 @@ def stage_document(stage: Stage) -> Document:
     return {name: value for name, value in _fields(stage).items() if name not in NOT_OF_A_STAGE}
 
 
-def task_document(task: Task, workers: Mapping[int, str]) -> Document:
+def task_document(task: Task) -> Document:
     kept = {name: value for name, value in _fields(task).items() if name not in NOT_OF_A_TASK}
     place = {"id": f"{task.job_id}/{task.stage_name}/{task.part}", "stage": task.stage_name}
-    return {**kept, **place, "worker": workers.get(task.worker_id or 0)}
+    return {**kept, **place, "claim_state": task.claim_state}
 
 
-def event_document(event: Event, stages: Sequence[str] = ()) -> Document:
-    """An event; `stages` are the names of its job's stages."""
-    stage = stage_name(event.stage, stages)
+def event_document(event: Event) -> Document:
+    """One row of the record of transitions."""
     return {
         "entity": event.entity,
-        "id": event_id(event, stages),
+        "id": event_id(event),
         "version": event.version,
         "from": event.origin,
         "to": event.target,
@@ -63,22 +76,23 @@ def event_document(event: Event, stages: Sequence[str] = ()) -> Document:
         "reason": event.reason,
         "at": event.at,
         "job": event.job_id,
-        "stage": stage,
+        "stage": event.stage,
         "part": event.part,
         "worker": event.worker_id,
+        "worker_name": event.worker,
         "token": event.token,
         "data": event.data,
         "cursor": event.cursor,
     }
 
 
-def event_id(event: Event, stages: Sequence[str]) -> int | str | None:
+def event_id(event: Event) -> int | str | None:
     """What an event is about: JOB, JOB/STAGE, JOB/STAGE/PART, or the number of a worker."""
     if event.job_id is None:
         return event.worker_id
     if event.stage is None:
         return event.job_id
-    pieces = (event.job_id, stage_name(event.stage, stages), event.part)
+    pieces = (event.job_id, event.stage, event.part)
     return "/".join(str(piece) for piece in pieces if piece is not None)
 
 
@@ -103,7 +117,7 @@ def state_document(state: State) -> Document:
 def told_document(item: Told, cursor: str, stages: Sequence[str] = ()) -> Document:
     """What subscribers are told of: an event, a state, or how far a task is."""
     if isinstance(item, Event):
-        return {"kind": "event", **event_document(item, stages)}
+        return {"kind": "event", **event_document(item)}
     if isinstance(item, State):
         return {"kind": "state", **state_document(item), "cursor": cursor}
     stage = stage_name(item.key.stage, stages)
@@ -145,6 +159,11 @@ def worker_document(worker: Worker) -> Document:
     return {**_fields(worker), "lifecycle": worker.status, "status": worker.shown}
 
 
+def pipeline_document(version: PipelineVersion) -> Document:
+    """A version of a pipeline."""
+    return _fields(version)
+
+
 def key_document(key: Key) -> Document:
     return _fields(key)
 
@@ -164,16 +183,36 @@ def machine_document(machine: Machine) -> Document:
 
 
 def video_document(video: Video) -> Document:
-    return _fields(video)
+    """A video; its source is shown without user, password and query."""
+    return {**_fields(video), "source": shown_source(video.source)}
 
 
 def version_document(version: VideoVersion) -> Document:
     """A version: its job, and what it is to its video."""
-    return {**_fields(version.job), **_fields(version), "job": version.job.id}
+    return {**job_document(version.job), **_fields(version), "job": version.job.id}
 
 
 def quality_document(quality: Quality) -> Document:
     return {**_fields(quality), "progress_percent": round(quality.progress_percent, 2)}
+
+
+def _without_secrets(spec: Json) -> Json:
+    shown = _masked(spec)
+    if isinstance(spec, dict) and isinstance(shown, dict) and isinstance(source := spec.get("source"), str):
+        return {**shown, "source": shown_source(source)}
+    return shown
+
+
+def _masked(value: Json) -> Json:
+    """A document whose texts have no passwords and signatures in them."""
+    match value:
+        case str():
+            return without_passwords(value)
+        case dict():
+            return {name: _masked(inner) for name, inner in value.items()}
+        case list():
+            return [_masked(inner) for inner in value]
+    return value
 
 
 def _fields(record: Any) -> Document:

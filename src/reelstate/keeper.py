@@ -1,10 +1,12 @@
 """The keeper: the timer loop of the house. Any number of processes may run it; the lead of one only saves work.
 
     sweep        all       says that a keeper is here, takes back the leases of dead workers of its own machine;
-                 leader    takes back expired leases, marks silent workers offline
+                 leader    takes back expired leases, flags jobs without progress, marks silent workers offline
     orchestrate  leader    makes ready what is due
+    relax        leader    lets tasks go on without what they want and no worker has
     check        leader    runs the quick invariants, tells what they find
     prune        leader    forgets instances that have been offline for long
+    prune states leader    deletes states of jobs that finished long ago, and old versions of states
     mirror       leader    compares the hints in Redis with the store, where there is one
     …            leader    what others add: the library's duties are in `media/librarian.py`
 
@@ -25,6 +27,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from reelstate.config import Settings
 from reelstate.core.errors import RedisUnavailable, StorageError, StoreFull, StoreReadOnly, StoreUnavailable
@@ -56,6 +59,12 @@ class Duty:
 def jittered(every: float) -> float:
     """About this long, so that keepers that were started together do not stay together."""
     return every * random.uniform(1 - JITTER, 1 + JITTER)
+
+
+def steady() -> float:
+    """Seconds of a clock that nobody sets, and that goes on while the machine sleeps where there is such a one."""
+    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
 
 
 def _told_to_stop() -> bool:
@@ -90,19 +99,25 @@ class Keeper:
         self._lock = lock(self._lead) if lock else None
         self._leading = asyncio.Event()
         self._swept = False
+        self._seen: tuple[datetime, float] | None = None
         self._troubles: set[tuple[str, str]] = set()
         self._away_since: float | None = None
         self.duties = (
             Duty("sweep", settings.sweep_every, self._sweep, leaders=False),
             Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
+            Duty("relax", settings.sweep_every, self._relax),
             Duty("check", settings.check_every, engine.check),
             Duty("prune", PRUNE_EVERY, self._prune),
+            Duty("prune states", PRUNE_EVERY, self._prune_states),
             *more,
         )
 
     @property
     def leads(self) -> bool:
         return self._leading.is_set()
+
+    async def _relax(self) -> None:
+        await self._engine.relax(older=self._settings.wants_grace)
 
     async def run(self) -> None:
         """Do every duty in its time, until cancelled."""
@@ -160,16 +175,29 @@ class Keeper:
             await self._sweep_and_lead()
 
     async def _sweep_and_lead(self) -> None:
+        at, then = self._seen or (None, 0.0)
         lead = await self._engine.lead(
-            self.name, lead=self._lead, gap=self._gap, grace=self._settings.keeper_grace, swept=self._swept
+            self.name,
+            lead=self._lead,
+            gap=self._gap,
+            grace=self._settings.keeper_grace,
+            swept=self._swept,
+            since=at,
+            elapsed=lambda: steady() - then,
         )
+        self._seen = None if lead.at is None else (lead.at, steady())
         self._swept = False
+        if lead.step:
+            logger.warning("the database's clock was set by %+.0f s: leases and due times are moved along", lead.step)
         self._follow(leads=lead.leads)
         if lead.began:
-            logger.warning("no keeper was here for over %g s: no lease expires for %.0f s", self._gap, lead.grace)
+            logger.warning("no keeper was here for a while: leases that ran out have %.0f s of grace", lead.grace)
         room = self._settings.sweep_limit - await self._bury(self._settings.sweep_limit)
-        if lead.leads and not lead.grace:
+        if lead.leads:
             await self._reclaim(room)
+        if lead.leads and not lead.grace:
+            await self._flag_stalled()
+            await self._engine.reclaim_workers(stale_after=self._settings.stale_after)
         self._swept = lead.leads
 
     async def _may_lead(self) -> bool:
@@ -218,15 +246,31 @@ class Keeper:
         return reclaimed.total
 
     async def _reclaim(self, room: int) -> None:
-        reclaimed = await self._engine.reclaim(limit=room, gap=self._gap)
+        reclaimed = await self._engine.reclaim(limit=room, gap=self._gap, stall_after=self._stall_limit("recover"))
         if reclaimed.total:
             logger.warning("expired leases taken back: %d", reclaimed.total)
-        await self._engine.reclaim_workers(stale_after=self._settings.stale_after)
+
+    async def _flag_stalled(self) -> None:
+        for flag in await self._engine.flag_stalled(stall_after=self._stall_limit("flag")):
+            if flag.reason is None:
+                logger.info("job flag cleared job=%d", flag.job_id)
+            else:
+                logger.warning("job flagged job=%d reason=%r hint=`reel job %d`", flag.job_id, flag.reason, flag.job_id)
+
+    def _stall_limit(self, action: str) -> float | None:
+        """The deployment's limit of seconds without progress, where this is what is done about it."""
+        settings = self._settings
+        return settings.stall_after if settings.stall_after and settings.stall_action == action else None
 
     async def _prune(self) -> None:
         forgotten = await self._engine.prune_workers(older=self._settings.prune_after)
         if forgotten:
             logger.info("workers forgotten after being offline for long: %d", len(forgotten))
+
+    async def _prune_states(self) -> None:
+        jobs, versions = await self._engine.prune_states(older=self._settings.keep_states)
+        if jobs or versions:
+            logger.info("states pruned jobs=%d versions=%d", len(jobs), versions)
 
     async def _leave(self) -> None:
         """Let another lead at once; if that can't be said now, the lead ends by itself."""

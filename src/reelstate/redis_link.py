@@ -22,6 +22,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from reelstate.breaker import Breaker, Circuit
+from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
 from reelstate.core.outcome import without_passwords
 
@@ -134,8 +135,7 @@ class RedisLink:
     async def close(self) -> None:
         self._closed = True
         if self._trying is not None:
-            self._trying.cancel()
-            await asyncio.gather(self._trying, return_exceptions=True)
+            await cancel_and_wait(self._trying)
         with contextlib.suppress(*FAULTS):
             await self.client.aclose()
 

@@ -18,7 +18,8 @@ UPLOADS = "/api/v1/uploads"
 WEB = "https://example.com/film.mov"
 TRANSCODE = Graph.of(
     "transcode",
-    [
+    built_in=True,
+    stages=[
         StageSpec(name="plan", phase=JobStatus.PLANNING),
         StageSpec(name="publish", after=("plan",), phase=JobStatus.UPLOADING_OUTPUTS),
     ],

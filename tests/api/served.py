@@ -55,7 +55,7 @@ class Served:
         """A client of a role; it is closed with the server."""
         if role not in self._made:
             client = httpx.AsyncClient(
-                base_url=self.url, headers=self.headers(role), verify=PLAIN, timeout=30, trust_env=False
+                base_url=self.url, headers=self.headers(role), verify=PLAIN, timeout=300, trust_env=False
             )
             self._made[role] = await self._clients.enter_async_context(client)
         return self._made[role]

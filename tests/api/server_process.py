@@ -68,11 +68,25 @@ class ServerProcess:
             self._process.wait()
             self._process = None
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def memory(self) -> int:
         """What it has in memory now, in bytes."""
-        assert self._process is not None
-        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+        return self._memory("VmRSS:")
+
+    def peak_memory(self) -> int:
+        """The most that it has had in memory since `forget_peak`, in bytes."""
+        return self._memory("VmHWM:")
+
+    def forget_peak(self) -> None:
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+
+    def _memory(self, name: str) -> int:
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 async def _lives(client: httpx.AsyncClient, url: str) -> bool:
@@ -91,7 +105,8 @@ async def weight_of(engine: Engine, url: str, folder: Path, streams: int) -> int
     """The bytes that so many idle streams take, beside what the first ones take."""
     key = await a_key(engine)
     async with AsyncExitStack() as stack:
-        server = ServerProcess(folder, url, REEL_STREAMS_PER_KEY=str(streams + WARM))
+        most = str(streams + WARM)
+        server = ServerProcess(folder, url, REEL_STREAMS_PER_KEY=most, REEL_CONNECTIONS_PER_ADDRESS=str(2 * streams))
         await stack.enter_async_context(server)
         for _ in range(WARM):
             await stack.enter_async_context(idle(server, key))

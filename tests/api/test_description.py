@@ -49,7 +49,7 @@ def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def described(aside: Served) -> dict[str, Any]:
     """The description as anybody gets it."""
-    found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False, timeout=60).json()
+    found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False, timeout=300).json()
     return found
 
 
@@ -139,7 +139,7 @@ def test_what_is_sent_has_examples_that_are_accepted(described: dict[str, Any], 
     assert all(examples.values())
     job = {**examples["NewJob"], "pipeline": "simple"}
     with httpx.Client(
-        base_url=aside.url, headers=aside.headers("admin"), verify=PLAIN, trust_env=False, timeout=60
+        base_url=aside.url, headers=aside.headers("admin"), verify=PLAIN, trust_env=False, timeout=300
     ) as client:
         made = client.post("/api/v1/jobs", json=job)
         assert made.status_code == 201
@@ -168,7 +168,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: dict[str, Any], aside: Served) -> None:
-    answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False, timeout=60)
+    answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False, timeout=300)
     page = Page()
     page.feed(answer.text)
     assert page.links == ["/openapi.json", *page.anchors]
@@ -180,7 +180,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: d
 
 
 def test_the_front_page_tells_everybody_where_to_go_on(aside: Served) -> None:
-    with httpx.Client(base_url=aside.url, verify=PLAIN, trust_env=False, timeout=60) as client:
+    with httpx.Client(base_url=aside.url, verify=PLAIN, trust_env=False, timeout=300) as client:
         told = client.get("/")
         assert (told.status_code, told.json()["name"], told.json()["version"]) == (200, "Reelstate", __version__)
         browser = client.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})

@@ -1,8 +1,17 @@
+import asyncio
+
 import pytest
 
+from reelstate.api.health import REDIS
+from reelstate.app import open_engine
+from reelstate.breaker import Circuit
+from reelstate.stores.patience import patience_left, patience_of
 from tests.api.served import NOBODY, Served, served
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
+from tests.faults.proxy import proxied
 from tests.redis_server import RedisServer
+
+JOBS = "/api/v1/jobs"
 
 
 async def test_it_lives_and_is_ready_without_a_key(api: Served) -> None:
@@ -21,7 +30,7 @@ async def test_redis_is_looked_at_where_it_is_used(
     ):
         assert (await api.ask(NOBODY, "GET", "/readyz")).status_code == 200
         there = (await api.ask("admin", "GET", "/health")).json()["house"]["dispatch"]
-        assert (there["kind"], there["redis"], there["redis_opened"]) == (mode, "closed", 0)
+        assert (there["kind"], there["redis"], there["redis_opened"]) == (mode, "ok", 0)
         frail_redis.stop()
 
         async def noticed() -> bool:
@@ -32,5 +41,41 @@ async def test_redis_is_looked_at_where_it_is_used(
         assert (await api.ask(NOBODY, "GET", "/readyz")).status_code == ready
         if ready == 200:
             away = (await api.ask("admin", "GET", "/health")).json()["house"]["dispatch"]
-            assert away["redis"] in {"open", "half_open"}
+            assert away["redis"] in {"unavailable", "reconnecting"}
             assert away["redis_opened"] == 1
+
+
+def test_health_has_plain_words_for_every_state_of_the_breaker() -> None:
+    assert REDIS.keys() == set(Circuit)
+    assert not set(REDIS.values()) & {str(state) for state in Circuit}
+
+
+@pytest.mark.parametrize("path", [JOBS, f"{JOBS}/1", "/api/v1/videos", "/api/v1/queue", "/health"])
+async def test_a_read_does_not_wait_long_for_a_database_that_is_away(postgres_database: str, path: str) -> None:
+    """Its store would wait for an hour, as whatever changes something does."""
+    async with (
+        proxied(postgres_database) as (address, proxy),
+        open_engine(address, patience=3600.0) as engine,
+        served(engine, address) as api,
+    ):
+        assert (await api.ask("admin", "GET", JOBS)).status_code == 200
+        await proxy.cut_off()
+        api.context.keys._cache.clear()
+        answer = await asyncio.wait_for(api.ask("admin", "GET", path), 300)
+        assert (answer.status_code, answer.json().get("status")) in [(503, 503), (200, "unavailable")]
+
+
+async def test_what_a_read_has_started_waits_as_usual_once_the_read_is_over() -> None:
+    started = asyncio.Event()
+
+    async def later() -> float:
+        await started.wait()
+        return patience_left(60.0)
+
+    with patience_of(2.0):
+        inside, task = patience_left(60.0), asyncio.create_task(later())
+        with patience_of(1.0):
+            assert patience_left(60.0) == 1.0
+        assert patience_left(0.5) == 0.5
+    started.set()
+    assert (inside, await task, patience_left(60.0)) == (2.0, 60.0, 60.0)

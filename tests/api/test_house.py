@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from reelstate.core.machine import MACHINES
+from reelstate.core.machine import MACHINES, WorkerStatus
 from reelstate.core.model import Progress, TaskState
 from reelstate.services.keys import Keys
 from tests.api.served import NOBODY, Served
@@ -30,15 +30,26 @@ async def test_workers_are_listed_drained_enabled_and_disabled(api: Served) -> N
     assert (await api.ask("admin", "POST", "/api/v1/workers/decoder/drain")).status_code == 404
 
 
-async def test_who_disables_a_name_ends_the_keys_of_its_workers_alone(api: Served) -> None:
+async def test_a_name_without_instances_can_still_be_enabled(api: Served) -> None:
+    worker = await a_worker(api.engine, "encoder")
+    await api.ask("admin", "POST", "/api/v1/workers/encoder/disable")
+    await api.engine.move_worker(worker, WorkerStatus.OFFLINE, actor="worker")
+    await api.engine.prune_workers(older=-1.0)
+    assert await api.engine.workers() == []
+    assert (await api.ask("admin", "POST", "/api/v1/workers/encoder/enable")).status_code == 200
+    await a_worker(api.engine, "encoder")
+
+
+async def test_who_revokes_a_name_ends_the_keys_of_its_workers_alone(api: Served) -> None:
     await a_worker(api.engine, "worker")
     keys = Keys(api.engine.store)
     namesake = await keys.create("worker", scopes=["jobs:read"], user_id="ada", actor="operator:test")
     await api.ask("admin", "POST", "/api/v1/workers/worker/disable")
-    assert not await keys.in_force(api.keys["worker"].key.id)
-    assert await keys.in_force(namesake.key.id)
+    assert await keys.in_force(api.keys["worker"].key.id, fresh=True)
     revoked = (await api.ask("admin", "POST", "/api/v1/workers/worker/revoke")).json()
-    assert revoked == {"name": "worker", "released": 0, "revoked": 0}
+    assert revoked == {"name": "worker", "released": 0, "revoked": 1}
+    assert not await keys.in_force(api.keys["worker"].key.id, fresh=True)
+    assert await keys.in_force(namesake.key.id, fresh=True)
 
 
 async def test_machines_are_told_as_data_and_as_pictures(api: Served) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 from reelstate.app import built_in
 from reelstate.config import Settings
+from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Completion, LogLine, Progress, Step
+from reelstate.core.pipeline import Graph, StageSpec
 from tests.api.served import Served
-from tests.engines import a_worker, failed
+from tests.engines import a_worker, done, failed
 
 JOBS = "/api/v1/jobs"
 
@@ -36,6 +38,18 @@ async def test_the_same_request_under_one_key_makes_one_job(api: Served) -> None
     assert first.headers["location"] == f"{JOBS}/{first.json()['id']}"
 
 
+async def test_a_spec_is_checked_by_the_schema_of_its_pipeline(api: Served) -> None:
+    schema = {"required": ["video"], "properties": {"width": {"type": "integer"}}}
+    await api.engine.declare(Graph.of("shots", [StageSpec(name="grab")], spec=schema))
+    wrong, right = ({"pipeline": "shots", "spec": {"video": "a", "width": width}} for width in ("wide", 640))
+    one = await api.ask("ada", "POST", JOBS, json=wrong)
+    many = await api.ask("ada", "POST", f"{JOBS}/batch", json={"jobs": [right, wrong]})
+    for refused in (one, many):
+        assert (refused.status_code, refused.json()["field"]) == (422, "spec.width")
+        assert '"wide" is not of type "integer"' in refused.json()["detail"]
+    assert (await api.ask("ada", "POST", JOBS, json=right)).status_code == 201
+
+
 async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Served) -> None:
     jobs = [{"pipeline": "simple", "spec": {"n": n}} for n in range(20)]
     wrong = await api.ask("ada", "POST", f"{JOBS}/batch", json={"jobs": [*jobs, {"pipeline": "no such"}]})
@@ -51,6 +65,18 @@ async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Serv
     assert len((await api.ask("ada", "GET", JOBS)).json()["items"]) == 20
 
 
+async def test_flagged_jobs_are_listed_for_whoever_asks_for_them(api: Served) -> None:
+    job_id = await api.submit()
+    await api.submit()
+    await api.engine.claim(await a_worker(api.engine), 1)
+    await api.engine.flag_stalled(stall_after=0)
+    (found,) = (await api.ask("ada", "GET", f"{JOBS}?flagged=true")).json()["items"]
+    assert found["id"] == job_id
+    assert found["flagged"] == f"task {job_id}/0/0 of stage main has reported no progress for 0 s"
+    assert datetime.fromisoformat(found["flagged_at"]).tzinfo is not None
+    assert (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()["flagged"] == found["flagged"]
+
+
 async def test_pages_follow_each_other_by_their_links(api: Served) -> None:
     made = {await api.submit(spec={"n": n}) for n in range(5)}
     found: list[int] = []
@@ -62,6 +88,17 @@ async def test_pages_follow_each_other_by_their_links(api: Served) -> None:
     assert found == sorted(made, reverse=True)
     for wrong in ("limit=501", "limit=0", "after=x", "status=nope", "staus=failed"):
         assert (await api.ask("ada", "GET", f"{JOBS}?{wrong}")).status_code == 422
+
+
+async def test_running_stands_for_every_phase(api: Served) -> None:
+    waiting, running = await api.submit(), await api.submit(priority=9)
+    await api.engine.claim(await a_worker(api.engine), 1)
+    listed = (await api.ask("ada", "GET", f"{JOBS}?status=running")).json()["items"]
+    assert [job["id"] for job in listed] == [running]
+    both = (await api.ask("ada", "GET", f"{JOBS}?status=running&status=pending&status=processing")).json()["items"]
+    assert {job["id"] for job in both} == {waiting, running}
+    counted = await api.ask("ada", "POST", f"{JOBS}/bulk", json={"action": "cancel", "status": ["running"]})
+    assert counted.json()["matched"] == 1
 
 
 async def test_only_an_admin_names_another_user(api: Served) -> None:
@@ -130,3 +167,15 @@ async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api
     assert (await api.ask("admin", "POST", f"{JOBS}/batch", json=batch)).status_code == 422
     assert (await api.engine.jobs()).items == []
     assert await api.submit(pipeline="transcode", spec={"source": "https://example.com/a.mp4"})
+
+
+async def test_who_ran_a_finished_task_is_shown_after_the_worker_is_pruned(api: Served) -> None:
+    job_id = await api.submit("ada")
+    worker = await a_worker(api.engine, "encoder-7")
+    await api.engine.complete([done(task) for task in (await api.engine.claim(worker, 1)).tasks])
+    await api.engine.move_worker(worker, WorkerStatus.OFFLINE, actor="worker")
+    assert await api.engine.prune_workers(older=-1.0) == [worker]
+    (task,) = (await api.ask("ada", "GET", f"/api/v1/jobs/{job_id}/tasks")).json()["items"]
+    assert (task["status"], task["worker"]) == ("done", "encoder-7")
+    events = (await api.ask("ada", "GET", f"/api/v1/jobs/{job_id}/events")).json()["items"]
+    assert {event["worker_name"] for event in events if event["entity"] == "task"} == {"encoder-7"}

@@ -207,3 +207,74 @@ def _dump(url: str, request: pytest.FixtureRequest) -> str:
 
 def _with_checksum(key_id: str, secret: str) -> str:
     return f"reel_{key_id}_{secret}{zlib.crc32(f'{key_id}_{secret}'.encode()):08x}"
+
+
+KEYS = "/api/v1/keys"
+
+
+async def test_an_admin_makes_lists_rotates_and_revokes_keys_over_http(api: Served) -> None:
+    body = {"name": "eve-laptop", "user_id": "eve", "scopes": ["jobs:read"], "lifetime": 3600}
+    made = await api.ask("admin", "POST", KEYS, json=body)
+    first = made.json()
+    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
+    assert (first["scopes"], first["user_id"], first["actor"]) == (["jobs:read"], "eve", "operator:admin")
+
+    async def seen_with(text: str) -> int:
+        return (await api.ask("nobody", "GET", JOBS, headers={"Authorization": f"Bearer {text}"})).status_code
+
+    assert await seen_with(first["key"]) == 200
+    turned = await api.ask("admin", "POST", f"{KEYS}/{first['id']}/rotate", json={"overlap": 0})
+    second = turned.json()
+    assert (turned.status_code, second["scopes"], second["user_id"]) == (201, ["jobs:read"], "eve")
+    assert (await seen_with(first["key"]), await seen_with(second["key"])) == (401, 200)
+    assert (await api.ask("admin", "POST", f"{KEYS}/{first['id']}/rotate")).status_code == 404, "it is over"
+    revoke = f"{KEYS}/{second['id']}/revoke"
+    assert (await api.ask("admin", "POST", revoke)).json() == {"id": second["id"], "revoked": True}
+    assert (await api.ask("admin", "POST", revoke)).json() == {"id": second["id"], "revoked": False}
+    assert await seen_with(second["key"]) == 401
+    listed = await api.ask("admin", "GET", KEYS)
+    assert {key["id"] for key in listed.json()} >= {first["id"], second["id"]}
+    assert first["key"] not in listed.text
+    assert "key" not in listed.json()[0]
+    assert [key.id for key in await Keys(api.engine.store).all()] == [key["id"] for key in listed.json()]
+
+
+async def test_keys_that_could_not_be_used_are_not_made_over_http(api: Served) -> None:
+    wrong: dict[str, dict[str, object]] = {
+        "scopes": {"name": "x", "scopes": []},
+        "scopes.0": {"name": "x", "scopes": ["root"]},
+        "user_id": {"name": "x", "scopes": ["jobs:read"]},
+        "name": {"name": "two words", "scopes": ["worker"]},
+        "lifetime": {"name": "x", "scopes": ["admin"], "lifetime": -1},
+        "digest": {"name": "x", "scopes": ["admin"], "digest": "00"},
+    }
+    before = await api.context.keys.all()
+    for field, body in wrong.items():
+        answer = await api.ask("admin", "POST", KEYS, json=body)
+        assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert [key.id for key in await api.context.keys.all()] == [key.id for key in before]
+
+
+async def test_no_key_makes_or_turns_into_one_that_may_do_more(api: Served) -> None:
+    admin = api.keys["admin"].key.id
+    before = [(key.id, key.expires_at, key.revoked_at) for key in await api.context.keys.all()]
+    for role in ("ada", "reader", "writer", "worker"):
+        for path, body in (
+            (KEYS, {"name": "x", "scopes": ["admin"]}),
+            (KEYS, {"name": "x", "scopes": ["jobs:read"], "user_id": "ada"}),
+            (f"{KEYS}/{admin}/rotate", {}),
+            (f"{KEYS}/{api.keys[role].key.id}/rotate", {}),
+            (f"{KEYS}/{admin}/revoke", None),
+        ):
+            assert (await api.ask(role, "POST", path, json=body)).status_code == 403, (role, path)
+    assert [(key.id, key.expires_at, key.revoked_at) for key in await api.context.keys.all()] == before
+
+
+async def test_an_admin_key_that_was_revoked_elsewhere_makes_no_other_in_the_seconds_it_is_believed(
+    api: Served,
+) -> None:
+    assert (await api.ask("admin", "GET", KEYS)).status_code == 200
+    await Keys(api.engine.store).revoke(api.keys["admin"].key.id, actor=ACTOR)
+    for path in (KEYS, f"{KEYS}/{api.keys['ada'].key.id}/rotate"):
+        answer = await api.ask("admin", "POST", path, json={"name": "x", "scopes": ["admin"]} if path == KEYS else {})
+        assert answer.status_code == 401, path

@@ -9,6 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from reelstate.cli.state_files import key_file
+from reelstate.config import Settings
 from tests.api.films import UPLOADS, VIDEOS, WEB
 from tests.api.senders import PIECE
 from tests.api.test_serve import PATIENCE, Process, client, running
@@ -22,7 +24,7 @@ MOST_GROWTH = 48 * MIB
 def begun(server: Process, folder: Path) -> httpx.Client:
     base = server.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
     server.until(r"sign in once")
-    return client(base, (folder / "reelstate.db.key").read_text().strip())
+    return client(base, key_file(Settings(database_url=f"sqlite:///{folder / 'reelstate.db'}")).read_text().strip())
 
 
 def blocks(count: int) -> Iterator[bytes]:

@@ -63,6 +63,7 @@ MATRIX = {
     f"GET {JOB}/events": Line(READ, owned=True),
     f"GET {JOB}/logs": Line(READ, owned=True),
     f"GET {JOB}/steps": Line(READ, owned=True),
+    f"POST {JOB}/reprioritise": Line(WRITE, owned=True, body={"priority": 9}),
     f"POST {JOB}/retry": Line(WRITE, owned=True, body={}),
     f"POST {JOB}/cancel": Line(WRITE, owned=True, body={}),
     f"POST {JOB}/quarantine": Line(ADMIN, body={"reason": "why"}),
@@ -75,6 +76,10 @@ MATRIX = {
     f"POST {NAMED}/enable": Line(ADMIN),
     f"POST {NAMED}/disable": Line(ADMIN),
     f"POST {NAMED}/revoke": Line(ADMIN),
+    "GET /api/v1/keys": Line(ADMIN),
+    "POST /api/v1/keys": Line(ADMIN, body={"name": "x", "scopes": ["admin"]}),
+    "POST /api/v1/keys/{key_id}/rotate": Line(ADMIN, body={}),
+    "POST /api/v1/keys/{key_id}/revoke": Line(ADMIN),
     "GET /api/v1/machines": Line(READ),
     f"GET {MACHINE}": Line(READ),
     f"GET {MACHINE}/mermaid": Line(READ),
@@ -104,6 +109,26 @@ MATRIX = {
     "GET /api/v1/queue": Line(READ),
     "GET /api/v1/settings": Line(ADMIN),
 }
+
+LISTINGS = {
+    "GET /api/v1/jobs": "job",
+    "GET /api/v1/events": "job",
+    "GET /api/v1/videos": "video",
+    "GET /api/v1/queue": "count",
+}
+"""What a listing shows of its reader's own, and of nobody else's: jobs, videos, or how many jobs."""
+COMMON = {
+    "GET /",
+    "GET /livez",
+    "GET /readyz",
+    "GET /health",
+    "GET /signin",
+    "GET /api/v1/machines",
+    f"GET {MACHINE}",
+    f"GET {MACHINE}/mermaid",
+    f"GET {MACHINE}/svg",
+}
+"""What is nobody's: the same for every reader."""
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +183,17 @@ def test_every_route_that_is_described_says_what_it_does(app: FastAPI) -> None:
         assert ("security" in operation) >= (line.scope is not None)
 
 
+def test_every_route_that_reads_says_whose_things_it_shows(app: FastAPI) -> None:
+    named = {name.replace(":path}", "}"): line for name, line in MATRIX.items()}
+    narrowed = {name for name, line in named.items() if line.owned or line.permit}
+    read = {f"GET {path}" for path, operations in app.openapi()["paths"].items() if "get" in operations}
+    for_users = {name for name in read if named[name].scope in (None, READ, WRITE)}
+    classified = narrowed | set(LISTINGS) | COMMON | {"GET /play/{ticket}/{key}"}
+    assert sorted(for_users - classified) == [], "add these to LISTINGS, to COMMON, or mark their lines as owned"
+    assert sorted((set(LISTINGS) | COMMON) - for_users) == []
+    assert sorted(set(LISTINGS) & (narrowed | COMMON)) == []
+
+
 async def asked(api: Served, role: str, name: str, values: dict[str, Any]) -> int:
     method, path = name.split(" ")
     line = MATRIX[name]
@@ -175,7 +211,7 @@ def may(role: str, scope: Scope | None) -> bool:
 async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Served) -> None:
     await a_worker(api.engine, "encoder")
     values = {"job_id": await api.submit("ada"), "name": "encoder", "entity": "job", "key": "a/b"}
-    values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x"}
+    values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x", "key_id": "0" * 12}
     for name, line in MATRIX.items():
         for role in (NOBODY, *ROLES):
             status = await asked(api, role, name, values)
@@ -207,11 +243,25 @@ async def test_what_belongs_to_nobody_is_not_seen_by_users(api: Served) -> None:
 
 
 async def test_listings_and_counts_hold_only_ones_own(api: Served) -> None:
-    for _ in range(2):
-        await api.submit("ada")
-    await api.submit("bob")
-    for role, count in (("ada", 2), ("bob", 1), ("admin", 3)):
-        assert len((await api.ask(role, "GET", "/api/v1/jobs")).json()["items"]) == count
-        queue = (await api.ask(role, "GET", "/api/v1/queue")).json()
-        assert queue["jobs"] == {"pending": count}
-        assert queue["pipelines"][0]["ready"] == count
+    users = {"ada": "ada", "bob": "bob", "admin": ""}
+    mine: dict[str, dict[str, set[int]]] = {}
+    for count, (role, user_id) in enumerate(users.items(), start=1):
+        made = [await api.engine.submit_video("a.mp4", pipeline="simple", user_id=user_id) for _ in range(count)]
+        jobs = {each.job_id for each in made} | {await api.submit(role)}
+        mine[role] = {"job": jobs, "video": {each.video_id or 0 for each in made}}
+    for kind in ("job", "video"):
+        mine["admin"][kind] = set.union(*(each[kind] for each in mine.values()))
+    for name, kind in LISTINGS.items():
+        method, path = name.split(" ")
+        for role in users:
+            answer = (await api.ask(role, method, path)).json()
+            if kind == "count":
+                assert answer["jobs"] == {"pending": len(mine[role]["job"])}, f"{role}: {name}"
+                assert answer["pipelines"][0]["ready"] == len(mine[role]["job"]), f"{role}: {name}"
+            else:
+                shown = {int(str(item["id"]).partition("/")[0]) for item in answer["items"]}
+                assert shown == mine[role][kind], f"{role}: {name}"
+            for other in users.values():
+                foreign = await api.ask(role, method, path, params={"user_id": other or "nobody"})
+                if role not in {"admin", other} and kind != "count":
+                    assert foreign.status_code == 403, f"{role}: {name} of {other!r}"

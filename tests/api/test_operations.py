@@ -28,6 +28,24 @@ async def test_a_user_cancels_and_retries_what_is_theirs(api: Served) -> None:
     assert (last.actor, last.reason, last.target) == ("user:ada", "wrong film", "cancelled")
 
 
+async def test_a_user_makes_their_jobs_more_urgent(api: Served) -> None:
+    job_id = await api.submit("ada")
+    path = f"{JOBS}/{job_id}/reprioritise"
+    assert (await api.ask("bob", "POST", path, json={"priority": 9})).status_code == 404
+    assert (await api.ask("ada", "POST", path, json={"priority": 11})).status_code == 422
+    assert (await api.ask("ada", "POST", path, json={"priority": "high", "reason": "live"})).json()["verdict"] == "ok"
+    assert (await api.ask("ada", "POST", path, json={"priority": 8})).json()["verdict"] == "repeated"
+    assert (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()["priority"] == 8
+    last = (await api.engine.history(job_id, stage=-1, part=-1)).items[-1]
+    assert (last.actor, last.reason) == ("user:ada", "priority 5 to 8: live")
+    many = {"action": "reprioritise", "status": ["pending"], "expected": 1}
+    assert (await api.ask("ada", "POST", f"{JOBS}/bulk", json=many)).json()["field"] == "priority"
+    done = await api.ask("ada", "POST", f"{JOBS}/bulk", json={**many, "priority": 2})
+    assert [item["verdict"] for item in done.json()["items"]] == ["ok"]
+    wrong = {"action": "cancel", "status": ["pending"], "priority": 2}
+    assert (await api.ask("ada", "POST", f"{JOBS}/bulk", json=wrong)).status_code == 422
+
+
 async def test_an_admin_puts_aside_and_forces_with_a_reason(api: Served) -> None:
     job_id = await api.submit("ada")
     assert (await api.ask("admin", "POST", f"{JOBS}/{job_id}/quarantine", json={})).status_code == 422

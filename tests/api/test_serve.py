@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+import pty
 import re
+import shutil
 import signal
 import socket
 import ssl
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,13 +21,14 @@ import pytest
 
 from reelstate.api.server import listening
 from reelstate.app import open_engine
+from reelstate.cli.state_files import address_file, key_file
 from reelstate.config import PREFIX, Settings
 from reelstate.core.errors import InvalidRequest
 from tests.api.served import PLAIN, SETTINGS
 from tests.cli.conftest import Reel, reel
 
 __all__ = ["reel"]  # a fixture of the command line's tests
-PATIENCE = 60
+PATIENCE = 300
 CERTIFICATE = Path(__file__).parents[1] / "media" / "certificates" / "media.test.pem"
 
 
@@ -81,15 +85,15 @@ def client(url: str, key: str = "") -> httpx.Client:
     return httpx.Client(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=PATIENCE)
 
 
-def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Path) -> None:
+def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Path, state_home: Path) -> None:
     with running(tmp_path, "serve", "--port", "0") as server:
         base = server.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
         path = Path(server.until(r"it is in (\S+)")[1])
-        address = server.until(r"sign in once\S* .*(http\S+)")[1]
-        key = path.read_text().strip()
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert key not in server.said
+        offered = Path(server.until(r"sign in once\S* .* in (\S+)")[1])
+        key, address = path.read_text().strip(), offered.read_text().strip()
         assert path.with_suffix(".url").read_text().strip() == base
+        assert modes(path, offered, path.with_suffix(".url"), tmp_path / "reelstate.db") == [0o600] * 4
+        assert modes(path.parent) == [0o700]
         with client(base, key) as admin:
             film = {"pipeline": "transcode", "spec": {"source": "https://example.com/a.mp4"}}
             assert admin.post("/api/v1/jobs", json=film).status_code == 201
@@ -98,10 +102,71 @@ def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Pa
             assert browser.get("/api/v1/workers").status_code == 200
         assert server.stop() == 0
     assert key not in server.said
+    assert not offered.exists()
     with running(tmp_path, "serve", "--port", "0") as again:
         again.until("sign in once")
         assert "made an admin key" not in again.said
     assert path.read_text().strip() == key
+    assert path.parent == state_home / "reelstate"
+
+
+def modes(*paths: Path) -> list[int]:
+    return [stat.S_IMODE(path.stat().st_mode) for path in paths]
+
+
+def test_keys_and_codes_are_kept_out_of_the_working_folder_and_of_git(reel: Reel, state_home: Path) -> None:
+    with running(reel.folder, "serve", "--port", "0") as server:
+        server.until("sign in once")
+        named = Path(reel("keys", "path").stdout.strip())
+        assert named == Path(server.until(r"it is in (\S+)")[1])
+        assert {path.name.partition("-")[0] for path in reel.folder.iterdir()} == {"reelstate.db"}
+    status = ["git", "-C", str(state_home / "reelstate"), "status", "--porcelain", "--untracked-files=all"]
+    subprocess.run(["git", "init", "-q", str(state_home / "reelstate")], check=True)
+    try:
+        assert subprocess.run(status, check=True, capture_output=True).stdout == b""
+    finally:
+        shutil.rmtree(state_home / "reelstate" / ".git")
+
+
+def test_deployments_of_one_user_have_keys_of_their_own(tmp_path: Path) -> None:
+    urls = [
+        f"sqlite:///{tmp_path}/a/reelstate.db",
+        f"sqlite:///{tmp_path}/b/reelstate.db",
+        "postgresql://reel:secret@db.example/jobs",
+        "postgresql://reel:secret@db.example:5433/jobs",
+        "postgresql://reel:secret@db.example/films",
+    ]
+    assert len({key_file(Settings(database_url=url)) for url in urls}) == len(urls)
+    assert key_file(Settings(database_url=urls[2])) == key_file(Settings(database_url=urls[2].replace("secret", "new")))
+    assert "secret" not in str(key_file(Settings(database_url=urls[2])))
+
+
+def test_a_sign_in_code_is_printed_to_a_terminal_and_into_no_log(tmp_path: Path) -> None:
+    with running(tmp_path, "serve", "--port", "0") as logged:
+        logged.until("sign in once")
+    assert "code=" not in logged.said
+    assert "code=" in said_on_a_terminal(tmp_path, "serve", "--port", "0")
+
+
+def said_on_a_terminal(folder: Path, *arguments: str) -> str:
+    """What a command prints on a terminal of its own until it offers an address to sign in with."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "reelstate", *arguments]
+    with closing_terminal(ours), Popen(command, cwd=folder, stderr=theirs, env={**os.environ, "TERM": "dumb"}) as made:
+        os.close(theirs)
+        said = b""
+        while b"sign in once" not in said or not said.endswith(b"\n"):
+            said += os.read(ours, 4096)
+        made.terminate()
+        return said.decode()
+
+
+@contextmanager
+def closing_terminal(descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])  # noqa: S104 - they are refused
@@ -130,6 +195,8 @@ def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> N
         assert f"127.0.0.1:{port} is taken by another program" in chosen.words
         told = reel("up", REEL_SERVE_PORT=str(port))
         assert told.code == 1
+        assert "reel is up" not in chosen.words + told.words
+        assert list(reel.folder.iterdir()) == [], "nothing was begun before it was known"
     with closing(_at_the_usual_port()), closing(listening(Settings(), elsewhere=True)) as other:
         assert other.getsockname()[1] != Settings().serve_port
 
@@ -155,7 +222,7 @@ def test_an_address_of_another_machine_is_told_as_that(reel: Reel) -> None:
         (["--tls-cert", str(CERTIFICATE), "--tls-key", "none.key"], "tls_key: none.key can't be read: No such file"),
         (["--tls-cert", "words.pem", "--tls-key", "words.pem"], "words.pem are no certificate and its key"),
         (["--tls-cert", "words.pem"], "words.pem and the key in it are no certificate and its key"),
-        (["--tls-key", str(CERTIFICATE)], "there is a key, but no certificate"),
+        (["--tls-key", str(CERTIFICATE)], "invalid value '' for REEL_TLS_CERT"),
     ],
 )
 def test_a_certificate_that_can_not_be_served_with_is_told_before_anything_is_done(
@@ -193,10 +260,11 @@ def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:
             asyncio.run(_rested(tmp_path, made["id"]))
             assert admin.get(f"/api/v1/jobs/{made['id']}").json()["status"] == "completed"
             assert admin.get("/health").json()["house"]["workers"]["offline"] == 0
-        assert (tmp_path / "reelstate.db.url").read_text().strip() == base
+        address = address_file(Settings(database_url=f"sqlite:///{tmp_path / 'reelstate.db'}"))
+        assert address.read_text().strip() == base
         assert house.stop() == 0
     assert "nothing was lost" in house.said
-    assert not (tmp_path / "reelstate.db.url").exists()
+    assert not address.exists()
 
 
 def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:

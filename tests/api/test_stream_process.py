@@ -18,7 +18,7 @@ from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
 from tests.engines import a_worker, done
 
 EVENTS = "/api/v1/events"
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 async def work(engine: Engine, stop: asyncio.Event, seed: int) -> None:
@@ -38,7 +38,7 @@ class Client:
 
     def __init__(self, url: str, key: str) -> None:
         headers = {**EVENT_STREAM, "Authorization": f"Bearer {key}"}
-        self._client = httpx.AsyncClient(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=30)
+        self._client = httpx.AsyncClient(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=300)
         self.seen: list[str] = []
         self.last_id = "0"
         self.connections = 0

@@ -1,3 +1,4 @@
+import asyncio
 import base64
 import os
 import random
@@ -11,6 +12,7 @@ import pytest
 
 from reelstate.artifacts.keys import source
 from reelstate.media import reception
+from reelstate.services.uploads import Uploads
 from tests.api.films import UPLOADS, VIDEOS, Films, films_at
 from tests.api.senders import PIECE, begin, digest_header, offset_of, send, sending, sha256, until
 
@@ -229,6 +231,52 @@ async def test_a_user_has_only_so_many_under_way(database_url: str, tmp_path: Pa
         await begin(films, FILM, role="bob")
         await send(films, first, FILM)
         await begin(films, FILM)
+
+
+async def test_what_does_not_fit_into_the_quota_is_refused_with_what_is_used_and_what_to_do(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with films_at(database_url, tmp_path / "media", upload_quota=2 * len(FILM)) as films:
+        place = await begin(films, FILM)
+        await send(films, place, FILM)
+        await send(films, await begin(films, FILM), FILM)
+        refused = await films.api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": "5"})
+        problem = refused.json()
+        assert (refused.status_code, problem["type"]) == (413, "urn:reelstate:error:quota-exceeded")
+        assert (problem["used"], problem["limit"]) == (2 * len(FILM), 2 * len(FILM))
+        assert "make videos of finished uploads, or delete those" in problem["hint"]
+        whole = await films.api.ask("ada", "POST", f"{VIDEOS}/upload", content=FILM)
+        assert (whole.status_code, whole.json()["type"]) == (413, problem["type"])
+        await films.api.ask("ada", "POST", VIDEOS, json={"upload": place.rpartition("/")[2]})
+        assert (await films.api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": "5"})).status_code == 201
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"])
+@pytest.mark.parametrize("digest", [{}, {"Content-Digest": digest_header(FILM)}], ids=["plain", "digest"])
+async def test_a_body_of_unknown_length_ends_where_the_quota_does(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: dict[str, str]
+) -> None:
+    monkeypatch.setattr(reception, "COUNT_EVERY", MIB)
+    refused = asyncio.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        """The last piece comes when the answer is there: what is refused is what came before it."""
+        yield FILM[:MIB]
+        yield FILM[MIB : 2 * MIB]
+        await asyncio.wait_for(refused.wait(), 300)
+        yield FILM[2 * MIB :]
+
+    refuse = Uploads._refuse
+
+    async def noted(*arguments: Any, **options: Any) -> None:
+        refused.set()
+        await refuse(*arguments, **options)
+
+    monkeypatch.setattr(Uploads, "_refuse", noted)
+    async with films_at(database_url, tmp_path / "media", upload_quota=MIB) as films:
+        answer = await films.api.ask("ada", "POST", f"{VIDEOS}/upload", content=pieces(), headers=digest)
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:reelstate:error:quota-exceeded")
+        assert (films.spooled(), films.sources()) == ([], [])
 
 
 async def test_the_upload_of_somebody_else_is_not_there(films: Films) -> None:

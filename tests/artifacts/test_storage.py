@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from reelstate.artifacts import bucket
 from reelstate.artifacts.bucket import SMALL
 from reelstate.artifacts.faults import cause, folder_fault
 from reelstate.artifacts.folder import INCOMING, Folder
+from reelstate.artifacts.spool import spool_for
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.artifacts.stored import Stored
 from reelstate.core.errors import (
@@ -265,30 +267,33 @@ def test_a_full_disk_is_told_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    "change, error, words",
+    "name, value, error, words",
     [
-        ({"AWS_SECRET_ACCESS_KEY": "anotherwrongsecret"}, StorageDenied, "refused"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, StorageUnavailable, "127.0.0.1:9"),
+        ("AWS_SECRET_ACCESS_KEY", "anotherwrongsecret", StorageDenied, "refused"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:{port}", StorageUnavailable, "127.0.0.1:{port}"),
     ],
 )
 async def test_a_bucket_that_does_not_let_us_in_is_told_without_the_secret(
     bucket_url: str,
     monkeypatch: pytest.MonkeyPatch,
-    change: dict[str, str],
+    refusing_port: int,
+    name: str,
+    value: str,
     error: type[Exception],
     words: str,
 ) -> None:
-    for name, value in change.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(error, match=words) as refused:
+    monkeypatch.setenv(name, value.format(port=refusing_port))
+    with pytest.raises(error, match=words.format(port=refusing_port)) as refused:
         await open_storage(bucket_url).put_bytes(KEY, b"data")
     assert "secret" not in str(refused.value).replace("AWS_SECRET_ACCESS_KEY", "")
 
 
-async def test_missing_credentials_are_told_as_such(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_credentials_are_told_as_such(
+    bucket_url: str, monkeypatch: pytest.MonkeyPatch, refusing_port: int
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", f"http://127.0.0.1:{refusing_port}")
     with pytest.raises(StorageDenied, match="no credentials") as refused:
         await open_storage(bucket_url).get_bytes(KEY)
     assert "AWS_ACCESS_KEY_ID" in refused.value.hint
@@ -332,5 +337,40 @@ async def test_an_object_may_take_long_as_long_as_it_comes(tmp_path: Path, monke
         storage = open_storage("s3://slow")
         assert (await storage.download("film", tmp_path / "film")).sha256 == sha256(b"patience")
         with pytest.raises(StorageUnavailable):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(300):
                 await storage.download("never", tmp_path / "film")
+
+
+def modes(folder: Path) -> dict[str, int]:
+    found = [folder, *folder.rglob("*")]
+    return {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in found}
+
+
+async def test_a_folder_and_its_sources_are_for_this_user_alone_and_streams_can_be_opened_to_all(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    folder = Folder(tmp_path / "media")
+    (tmp_path / "film").write_bytes(b"film")
+    (tmp_path / "film").chmod(0o644)
+    usual = os.umask(0o022)
+    request.addfinalizer(lambda: os.umask(usual))
+    await folder.put_file("sources/abc", tmp_path / "film")
+    await folder.put_bytes("sources/def", b"film")
+    await folder.put_bytes("versions/1/master.m3u8", b"#EXTM3U")
+    assert modes(folder.root) == {
+        ".": 0o700,
+        ".incoming": 0o700,
+        "sources": 0o700,
+        "sources/abc": 0o600,
+        "sources/def": 0o600,
+        "versions": 0o755,
+        "versions/1": 0o755,
+        "versions/1/master.m3u8": 0o644,
+    }
+
+
+def test_an_upload_under_way_is_for_this_user_alone(tmp_path: Path) -> None:
+    spool = spool_for(Folder(tmp_path / "media"), "", tmp_path)
+    with spool.held("upload") as descriptor:
+        assert descriptor is not None
+    assert modes(tmp_path / "media") == {".": 0o700, ".uploads": 0o700, ".uploads/upload": 0o600}

@@ -24,7 +24,7 @@ OPTIONS = (
 )
 ON_THE_PIPE = 'exec "$@" 3<&0 4>&0 </dev/null'
 """Chromium reads commands from descriptor 3 and answers on 4."""
-PATIENCE = 30.0
+PATIENCE = 300.0
 PLAYS = """['video/mp4; codecs="avc1.64001f"', 'audio/mp4; codecs="mp4a.40.2"'].every(MediaSource.isTypeSupported)"""
 
 
@@ -155,7 +155,7 @@ def _checked(pipe: Pipe, program: str, log: Path) -> Browser:
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
     try:
-        process.wait(10)
+        process.wait(300)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -84,6 +84,13 @@ def files(tmp_path: Path, published: Published, players: Path) -> Iterator[Files
         yield files
 
 
+@pytest.fixture(scope="session")
+def player_page(players: Path) -> Iterator[str]:
+    """The address of the page with the players, which plays streams of any other server."""
+    with served(tests=Path(__file__).parent, npm=players) as files:
+        yield files.url("tests/player.html")
+
+
 @pytest.fixture
 def page(chromium: Browser, files: Files) -> Iterator[Page]:
     with chromium.page(files.url("tests/player.html")) as page:

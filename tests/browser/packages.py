@@ -1,15 +1,16 @@
-"""Packages from npm for tests: installed once, as the lock file names them, into the ignored folder `build`."""
+"""Installs the npm packages that tests use, once, as the lock file names them, into the Python environment."""
 
 import hashlib
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BUILD = HERE.parents[1] / "build" / "browser"
+BUILD = Path(sys.prefix) / "npm"
 LISTS = ("package.json", "package-lock.json")
 PATIENCE = 300
 UNPACK = """

@@ -25,7 +25,7 @@ from tests.chaos.launch import HERE
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
-PATIENCE = 90.0
+PATIENCE = 300.0
 LOOK_EVERY = 0.02
 SWEEP = POLL = HEARTBEAT = 0.5
 SETTINGS = {
@@ -260,7 +260,7 @@ class Fleet:
 @asynccontextmanager
 async def a_fleet(url: str, folder: Path, bytecode: Path) -> AsyncIterator[Fleet]:
     """A fleet without members yet, and the test's own engine on its store."""
-    async with open_engine(url, pipelines=pipelines.every) as engine:
+    async with open_engine(url, pipelines=pipelines.every, migrate=True) as engine:
         fleet = Fleet(url, folder, engine, bytecode)
         try:
             yield fleet

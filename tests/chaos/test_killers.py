@@ -5,7 +5,7 @@ from tests.chaos.fleet import Fleet
 
 CROWD = 50
 HEALTHY = {"first": "never"}
-"""Its first run is there when the killer strikes; the next one comes through."""
+"""Its first run is there when the worker is killed; the next one completes, unless the worker is killed again."""
 KILLER = {"kill": CROWD}
 LONG = 60.0
 
@@ -19,7 +19,7 @@ async def test_a_job_that_kills_its_worker_ends_quarantined_and_its_neighbours_c
         await fleet.rests(job)
 
     assert len(fleet.runs(job=killer)) == 3
-    assert {len(fleet.runs(job=job)) for job in healthy} == {2}
+    assert {len(fleet.runs(job=job)) for job in healthy} <= {2, 3}, "isolated after the second loss"
     await it_left_evidence(fleet, killer, part=0)
 
 
@@ -31,7 +31,8 @@ async def test_a_part_that_kills_its_worker_has_its_job_quarantined_and_the_othe
 
     tasks = await fleet.tasks(job)
     assert [task.status for task in tasks] == [*[TaskStatus.DONE] * 49, TaskStatus.ERROR]
-    assert [task.lost for task in tasks] == [*[1] * 49, 3]
+    assert {task.lost for task in tasks[:-1]} <= {1, 2}, "isolated after the second loss"
+    assert tasks[-1].lost == 3
     await it_left_evidence(fleet, job, part=49)
 
 

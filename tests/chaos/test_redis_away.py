@@ -131,18 +131,18 @@ async def test_whatever_happens_to_redis_every_job_is_done_once(
         feeding = asyncio.create_task(feed(engine, jobs, count))
         for fault in FAULTS:
             enough = min(len(jobs) + 20, count)
-            await fleet.until(partial(are, jobs, enough), "jobs are submitted", 60)
+            await fleet.until(partial(are, jobs, enough), "jobs are submitted")
             began = time.time()
             await fault(frail_redis, link)
             times.append((fault.__name__, began, time.time()))
         await feeding
-        await fleet.until(lambda: all_completed(engine), "every job is completed", 120)
+        await fleet.until(lambda: all_completed(engine), "every job is completed")
     done, at = await completions(fleet.engine)
     told = [f"{name}: {pause_from(at, began, ended):.2f} s" for name, began, ended in times]
     print(f"\n{count} jobs, {mode}, {queue}, {workers} workers; longest pause of work: {', '.join(told)}")  # noqa: T201
     assert done == dict.fromkeys(jobs, 1)
     assert len(jobs) == count
-    assert all(pause_from(at, began, ended) < 10 for _, began, ended in times)
+    assert all(pause_from(at, began, ended) < 60 for _, began, ended in times)
 
 
 async def all_completed(engine: Engine) -> bool:

@@ -7,7 +7,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Task
 from tests.chaos.fleet import HEARTBEAT, Fleet
 
-GRACE = 2.0
+GRACE = 8.0
 QUICK = 60
 
 
@@ -21,26 +21,27 @@ async def test_a_worker_told_to_stop_finishes_what_is_short_and_gives_the_rest_b
 
     told_at = time.monotonic()
     worker.send(signal.SIGTERM)
-    await fleet.until(lambda: leases(fleet, job, 2), "what was only held ready goes back at once", GRACE)
+    await fleet.until(lambda: leases(fleet, job, 2), "what was only held ready goes back at once")
     fleet.open("soon")
     code = await worker.ended()
     took = time.monotonic() - told_at
 
     short, long, *waiting = (await fleet.tasks(job, stage="work"))[QUICK:]
     assert code == 0
-    assert GRACE <= took < GRACE + 30
+    assert took >= GRACE
     assert (short.status, short.attempt) == (TaskStatus.DONE, 1)
     assert [uncharged(task) for task in (long, *waiting)] == [True] * 9
     assert len(fleet.runs()) == QUICK + 2, "what was held ready never began"
     assert [run.part for run in fleet.runs("stopped")] == [long.part]
     assert len(given_back := [task for task in waiting if task.token]) > 0
     assert {task.reason for task in given_back} == {long.reason}
+    assert max(task.changed_at for task in given_back) < long.changed_at, "they do not wait for the grace"
     assert (await fleet.named("worker")).shown == "offline"
     assert "it holds nothing" in worker.log
 
 
 async def test_a_worker_told_twice_gives_everything_back_at_once(fleet: Fleet) -> None:
-    worker = fleet.worker("worker", worker_grace=60)
+    worker = fleet.worker("worker", worker_grace=3600)
     job = await fleet.submit("long", work=[{"gate": "never"}], encode=[{"gate": "never", "grandchild": True}])
     await fleet.sees(lambda: len(fleet.runs()) == 2, "both tasks run")
 
@@ -50,7 +51,7 @@ async def test_a_worker_told_twice_gives_everything_back_at_once(fleet: Fleet) -
     worker.send(signal.SIGTERM)
 
     assert await worker.ended() == 0
-    assert time.monotonic() - told_at < 30
+    assert time.monotonic() - told_at < 3600
     work, encode = await fleet.tasks(job)
     assert uncharged(work)
     assert uncharged(encode)

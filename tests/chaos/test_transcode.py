@@ -13,15 +13,17 @@ from typing import Any
 import pytest
 
 from reelstate.artifacts.storage import open_storage
+from reelstate.artifacts.stored import digest_of
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
+from reelstate.media.adoption import RECORD
 from reelstate.media.librarian import Librarian
 from tests.chaos.fleet import Fleet, Member, a_fleet
 from tests.media.films import RATE, Stream, film, profile, wrapper
 from tests.media.tools import Handles, running
 
 CHUNKS, FEW = 10, 6
-PATIENCE = 120.0
+PATIENCE = 300.0
 APP = "tests.chaos.films:every"
 ENCODE = "encode"
 
@@ -78,9 +80,16 @@ class Studios:
 
     async def encodes(self, job: int) -> list[tuple[int, int]]:
         """The part and token of every encode that came to its end."""
+        return await self._steps(job, "ffmpeg")
+
+    async def adopted(self, job: int) -> list[tuple[int, int]]:
+        """The part and token of every chunk that was adopted from an earlier attempt."""
+        return await self._steps(job, "adopt")
+
+    async def _steps(self, job: int, kind: str) -> list[tuple[int, int]]:
         names = [stage.name for stage in (await self.fleet.engine.job(job)).stages]
         steps = (await self.fleet.engine.steps(job)).items
-        return [(step.part, step.token) for step in steps if names[step.stage] == ENCODE]
+        return [(step.part, step.token) for step in steps if (names[step.stage], step.type) == (ENCODE, kind)]
 
 
 @pytest.fixture(scope="session")
@@ -227,31 +236,54 @@ async def test_a_house_that_was_stopped_goes_on_where_it_was(
     assert {len(frames) for frames in stream.played().values()} == {FEW * RATE}
 
 
-async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_swept(
-    studios: Studios, short: Path
-) -> None:
-    """It has encoded and stored its chunk, and is frozen just before it says so."""
+@contextlib.asynccontextmanager
+async def stopped_before_its_report(studios: Studios, source: Path) -> AsyncIterator[tuple[Member, int, Path]]:
+    """A worker that has stored its first chunk and is stopped before it reports it; its job, and what it stored."""
     reached, gate = studios.folder / "reached", studios.folder / "gate"
     waiting = f": > {reached}; while [ ! -e {gate} ]; do sleep 0.02; done"
     slow = wrapper(studios.folder / "ffmpeg", f'case "$*" in *-{ENCODE}-0-1-*) {waiting};; esac')
     late = studios.worker("late", ffmpeg=slow, sandbox="off")
-    job = await studios.submit(short)
+    job = await studios.submit(source)
     await studios.fleet.sees(reached.exists, "the first chunk is being encoded")
     left = studios.storage / f"versions/{job}/{ENCODE}/0/1"
     with locked(studios.folder / "reelstate.db"):
         gate.touch()
-        await studios.fleet.sees(lambda: len(names(left)) == 4, "everything of the chunk is stored")
+        await studios.fleet.sees((left / RECORD).exists, "everything of the chunk is stored")
         late.send(signal.SIGSTOP)
-    studios.worker("other")
-    stream = await studios.stream(job)
-    late.send(signal.SIGCONT)
-    await studios.fleet.said(late, "was refused: lost")
+    yield late, job, left
+
+
+async def test_a_chunk_whose_worker_is_killed_before_its_report_is_not_encoded_again(
+    studios: Studios, short: Path
+) -> None:
+    async with stopped_before_its_report(studios, short) as (killed, job, left):
+        killed.kill()
+        studios.worker("other")
+        stream = await studios.stream(job)
+        assert [part for part, _ in await studios.encodes(job)].count(0) == 0, "the first report was lost as well"
+        assert await studios.adopted(job) == [(0, 2)]
+        assert [task.token for task in await studios.chunks(job)] == [2, *[1] * (FEW - 1)]
+        for key, file in stream.manifest["files"].items():
+            if key.startswith(f"versions/{job}/{ENCODE}/0/"):
+                assert digest_of(studios.storage / key) == file["sha256"] == digest_of(left / Path(key).name)
+        assert {len(frames) for frames in stream.played().values()} == {FEW * RATE}
+
+
+async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_swept(
+    studios: Studios, short: Path
+) -> None:
+    """It has encoded and stored its chunk, and is frozen just before it says so."""
+    async with stopped_before_its_report(studios, short) as (late, job, left):
+        studios.worker("other")
+        stream = await studios.stream(job)
+        late.send(signal.SIGCONT)
+        await studios.fleet.said(late, "was refused: lost")
 
     assert [task.token for task in await studios.chunks(job)] == [2, *[1] * (FEW - 1)]
     told = [
         (event.origin, event.target, event.actor, event.reason, event.token)
         for event in await studios.fleet.history(job)
-        if event.token and event.part == 0 and event.stage == stream.stage(ENCODE)
+        if event.token and event.part == 0 and event.stage_number == stream.stage(ENCODE)
     ]
     assert told[1:] == [
         ("running", "ready", "keeper", "lease expired", 1),
@@ -261,7 +293,7 @@ async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_
     prefix = f"versions/{job}/{ENCODE}/0/"
     counted = {key.split("/")[4] for key in stream.manifest["files"] if key.startswith(prefix)}
     assert counted == {"2"}
-    assert names(left) == {"180p.mp4", "180p-init.mp4", "90p.mp4", "90p-init.mp4"}
+    assert names(left) == {"180p.mp4", "180p-init.mp4", "90p.mp4", "90p-init.mp4", RECORD}
     librarian = Librarian(studios.fleet.engine, open_storage(str(studios.storage)), keep=0.0)
     assert await librarian.sweep() >= 1
     assert names(left) == set()

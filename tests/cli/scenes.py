@@ -1,6 +1,7 @@
 """Jobs in the states that the commands are about."""
 
 from reelstate.core.model import Completion, LogLine, Progress, Step, TaskState
+from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 from tests.engines import a_worker, done, failed
 
@@ -38,6 +39,18 @@ async def broken(engine: Engine) -> int:
     return job_id
 
 
+async def degraded(engine: Engine) -> int:
+    """Completed, though its optional stage failed."""
+    await engine.declare(
+        Graph.of("lenient", [StageSpec(name="main"), StageSpec(name="extra", required=False, attempts=1)])
+    )
+    job_id = (await engine.submit("lenient")).job_id
+    main, extra = (await engine.claim(await a_worker(engine, pipelines={"lenient"}), 2)).tasks
+    await engine.fail([failed(extra, error="no such [codec]")])
+    await engine.complete([done(main)])
+    return job_id
+
+
 async def running(engine: Engine) -> int:
     """Two parts that run and have said something."""
     job_id = (await engine.submit("parts", {"parts": 2})).job_id
@@ -58,6 +71,24 @@ async def running(engine: Engine) -> int:
         for number, task in enumerate(tasks)
     ]
     await engine.report(worker, said)
+    return job_id
+
+
+async def isolated(engine: Engine) -> int:
+    """Two parts whose worker was lost while it ran one of them; that one runs alone from the first loss on."""
+    job_id = (await engine.submit("parts", {"parts": 2})).job_id
+    worker = await a_worker(engine, "encoder")
+    await engine.claim(worker, 1)
+    await engine.reclaim(dead=[worker])
+    await engine.claim(await a_worker(engine, "other"), 1)
+    return job_id
+
+
+async def flagged(engine: Engine) -> int:
+    """A part that runs, and counts as stalled at once."""
+    job_id = (await engine.submit("parts", {"parts": 1})).job_id
+    await engine.claim(await a_worker(engine, "encoder"), 1)
+    await engine.flag_stalled(stall_after=0)
     return job_id
 
 

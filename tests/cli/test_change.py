@@ -1,6 +1,7 @@
 """retry, cancel, quarantine, force, and the workers' verbs: they do what they say, in the name of whoever is there."""
 
 import getpass
+import stat
 
 import pytest
 
@@ -29,6 +30,23 @@ def test_each_verb_moves_the_job_and_is_recorded(reel: Reel) -> None:
         last = [event for event in reel("history", job_id, "--json").json if event["entity"] == "job"][-1]
         assert (last["to"], last["reason"]) == (status, f"to {status}")
         assert last["actor"] == f"operator:{getpass.getuser()}"
+
+
+def test_jobs_are_made_more_urgent_one_or_many(reel: Reel) -> None:
+    job_id, other = reel.engine(scenes.waiting), reel.engine(scenes.waiting)
+    changed = reel("reprioritise", other, "--priority", "high", "--reason", "live tonight")
+    assert (changed.code, changed.stdout) == (0, f"job {other}: priority is now 8\n")
+    assert [reel("job", each, "--json").json["priority"] for each in (job_id, other)] == [5, 8]
+    last = reel("history", other, "--json").json[-1]
+    assert (last["reason"], last["actor"]) == ("priority 5 to 8: live tonight", f"operator:{getpass.getuser()}")
+    assert reel("reprioritise", "--status", "pending", "-p", "9", "--json").json == {"matched": 2}
+    assert reel("reprioritise", "--status", "pending", "-p", "9", "--expect", 2).code == 0
+    assert [reel("job", each, "--json").json["priority"] for each in (job_id, other)] == [9, 9]
+    assert reel("cancel", job_id).code == 0
+    refused = reel("reprioritise", job_id, "-p", "1")
+    assert refused.code == 1
+    assert "cancelled" in refused.words
+    assert reel("reprioritise", other, "-p", "11").code == 2
 
 
 def test_all_jobs_of_a_status_are_counted_before_they_are_changed(reel: Reel) -> None:
@@ -95,6 +113,37 @@ def test_a_name_is_drained_enabled_and_disabled(reel: Reel) -> None:
     assert reel("workers", "disable", "encoder", "--json").json == {"name": "encoder", "released": 0}
     assert shown() == "disabled"
     assert "there are: encoder" in reel("workers", "enable", "encodr").stderr
+
+
+@pytest.mark.parametrize(
+    "command, place",
+    [
+        (["workers", "register", "encoder-7"], "encoder-7.key"),
+        (["workers", "register", "encoder-7", "--key-file", "there.key"], "there.key"),
+        (
+            ["keys", "create", "laptop", "--user", "ada", "--scope", "jobs:read", "--key-file", "laptop.key"],
+            "laptop.key",
+        ),
+    ],
+)
+def test_a_key_is_written_for_its_owner_alone(reel: Reel, command: list[str], place: str) -> None:
+    reel("migrate")
+    answer = reel(*command)
+    path = reel.folder / place
+    key = path.read_text().strip()
+    assert (answer.code, stat.S_IMODE(path.stat().st_mode)) == (0, 0o600)
+    assert key.startswith("reel_")
+    assert key not in answer.stdout + answer.stderr
+    made = reel("keys", "--json").json
+    again = reel(*command)
+    assert (again.code, path.read_text().strip()) == (1, key)
+    assert "exists already hint: remove it, or name another with --key-file" in again.words
+    assert reel("keys", "--json").json == made
+
+
+def test_no_key_file_stays_where_no_key_was_made(reel: Reel) -> None:
+    assert reel("workers", "register", "encoder-7").code == 1
+    assert not list(reel.folder.glob("*.key"))
 
 
 def test_who_has_no_name_is_an_operator(monkeypatch: pytest.MonkeyPatch) -> None:

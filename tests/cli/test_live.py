@@ -13,7 +13,7 @@ from reelstate.core.model import ClaimedTask, Progress
 from reelstate.media.ladder import LadderReader
 from reelstate.services.engine import Engine
 from tests.cli.test_videos import RESULTS, a_video, half_done
-from tests.engines import a_worker, done, engine_at
+from tests.engines import FakeClock, a_worker, done, engine_at
 from tests.worker.crew import until
 
 LADDER = r"720p +in_progress +\S+ +{percent} % +{segments}"
@@ -85,7 +85,7 @@ async def test_a_low_terminal_names_stages_that_are_not_at_work(height: int, who
 
 
 async def test_what_is_shown_moves_with_the_task() -> None:
-    async with engine_at("sqlite://") as engine, asyncio.timeout(20):
+    async with engine_at("sqlite://") as engine, asyncio.timeout(300):
         job_id, task = await at_half_of_the_second_chunk(engine)
         worker = (await engine.workers())[0].id
         async with told(engine, job_id) as changed:
@@ -103,3 +103,22 @@ async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> Non
         console.print(page_of(await snapshot(engine, job_id)))
     assert "start one with `reel up`" in " ".join(shown(console).split())
     assert f"video {video_id}" in shown(console)
+
+
+async def test_plain_lines_say_what_is_flagged_and_what_runs_alone(clock: FakeClock) -> None:
+    async with engine_at("sqlite://", clock) as engine:
+        job_id = (await engine.submit("parts", {"parts": 2})).job_id
+        await engine.claim(await a_worker(engine), 2)
+        console = Console(file=io.StringIO(), width=80)
+        watching = asyncio.create_task(follow(engine, job_id, console))
+        await until(lambda: "processing" in shown(console))
+        assert "alone" not in shown(console)
+        clock.advance(61)
+        await engine.reclaim()
+        await until(lambda: "part: 2 tasks have lost their workers; each runs alone on a worker" in shown(console))
+        await engine.claim(await a_worker(engine), 1)
+        await engine.flag_stalled(stall_after=0)
+        await until(lambda: f"flagged since {clock.now:%Y-%m-%d}" in shown(console))
+        assert "has reported no progress for 0 s" in shown(console)
+        await engine.cancel(job_id)
+        await watching

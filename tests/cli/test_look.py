@@ -1,10 +1,11 @@
 """jobs, job, history, logs, workers: what they tell people and programs."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
-from reelstate.core.machine import WorkerStatus
+from reelstate.cli.options import StatusName
+from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.services.engine import Engine
 from tests.cli import scenes
 from tests.cli.conftest import Reel
@@ -70,6 +71,54 @@ def test_jobs_are_filtered_and_paged(reel: Reel) -> None:
     assert reel("jobs", "--status", "cancelled").code == 0
 
 
+def test_a_flagged_job_is_shown_with_the_reason_and_since_when(reel: Reel) -> None:
+    flagged, other = reel.engine(scenes.flagged), reel.engine(scenes.running)
+    reason = f"task {flagged}/0/0 of stage part has reported no progress for 0 s"
+    assert [job["id"] for job in reel("jobs", "--flagged", "--json").json] == [flagged]
+    listed = {job["id"]: job for job in reel("jobs", "--json").json}
+    assert (listed[flagged]["flagged"], listed[other]["flagged"]) == (reason, None)
+    assert datetime.fromisoformat(listed[flagged]["flagged_at"]).tzinfo is not None
+    assert f"flagged: {reason}" in reel("jobs", COLUMNS="200").words
+    shown = reel("job", flagged, COLUMNS="200").words
+    assert "flagged since " in shown
+    assert reason in shown
+    assert f"reel cancel {flagged}" in shown
+    assert "flagged" not in reel("job", other).words
+    assert f"flagged: {reason}" in reel("history", flagged, COLUMNS="200").words
+
+
+def test_a_task_that_runs_alone_is_shown_with_the_reason(reel: Reel) -> None:
+    other, job_id = reel.engine(scenes.running), reel.engine(scenes.isolated)
+    shown = reel("job", job_id, COLUMNS="160").words
+    assert "part: 1 task has lost its workers and runs alone on a worker" in shown
+    assert "part/0 other Claimed 2/3 alone" in shown
+    told = reel("history", job_id, COLUMNS="200").words
+    assert "worker died; it has lost 1 worker and runs alone on one from now on (encoder)" in told
+    events = reel("history", job_id, "--json").json
+    assert [event["data"] for event in events if event["reason"] == "worker died"] == [{"isolated": True, "lost": 1}]
+    assert [task["isolated"] for task in reel("job", job_id, "--json").json["running"]] == [True]
+    assert "alone" not in reel("job", other).words
+
+
+def test_doctor_names_flagged_jobs_and_finds_nothing_wrong(reel: Reel) -> None:
+    def check() -> dict[str, str]:
+        found: dict[str, dict[str, str]] = {each["name"]: each for each in reel("doctor", "--json").json["environment"]}
+        return found["flagged jobs"]
+
+    reel.engine(scenes.completed)
+    assert check()["status"] == "ok"
+    job_id = reel.engine(scenes.flagged)
+    assert (check()["status"], check()["detail"]) == ("warning", str(job_id))
+    assert reel("doctor", "--json").json["findings"] == []
+
+
+def test_running_stands_for_every_phase(reel: Reel) -> None:
+    running, _ = reel.engine(scenes.running), reel.engine(scenes.waiting)
+    assert [job["id"] for job in reel("jobs", "--status", "running", "--json").json] == [running]
+    assert reel("cancel", "--status", "running", "--json").json == {"matched": 1}
+    assert set(StatusName) == {*JobStatus, "running"}
+
+
 def test_a_job_is_told_to_programs(reel: Reel) -> None:
     told = reel("job", reel.engine(scenes.completed), "--json").json
     assert (told["pipeline"], told["status"], told["priority"], told["progress"]) == ("fan", "completed", 5, 100)
@@ -112,10 +161,29 @@ def test_json_is_json_whatever_the_terminal(reel: Reel) -> None:
 def test_a_running_job_shows_its_tasks_and_their_workers(reel: Reel) -> None:
     job_id = reel.engine(scenes.running)
     words = reel("job", job_id).words
-    assert "part/0 encoder 1/3 50 % frame 0" in words
-    assert "part/1 encoder 1/3 50 % frame 1" in words
+    assert "part/0 encoder Claimed 1/3 50 % frame 0" in words
+    assert "part/1 encoder Claimed 1/3 50 % frame 1" in words
     task = reel("job", job_id, "--json").json["running"][1]
     assert (task["id"], task["worker"], task["message"]) == (f"{job_id}/part/1", "encoder", "frame 1")
+
+
+def test_a_degraded_job_shows_its_reason(reel: Reel) -> None:
+    job_id = reel.engine(scenes.degraded)
+    reason = "extra: 1 failed, part 0: no such [codec]"
+    assert reel("job", job_id, "--json").json["degraded"] == [reason]
+    assert f"degraded: {reason}" in reel("job", job_id).words
+    assert f"degraded: {reason}" in reel("jobs", COLUMNS="160").words
+
+
+def test_workers_show_which_tasks_they_run_and_what_came_of_others(reel: Reel) -> None:
+    reel.engine(scenes.broken)
+    job_id = reel.engine(scenes.running)
+    tasks = [f"{job_id}/part/0", f"{job_id}/part/1"]
+    shown = {len(worker["tasks"]): worker for worker in reel("workers", "--json").json}
+    assert [(shown[n]["tasks"], shown[n]["done"], shown[n]["failed"]) for n in (2, 0)] == [(tasks, 0, 0), ([], 1, 1)]
+    lines = [line.split() for line in reel("workers", COLUMNS="200").stdout.splitlines() if "encoder" in line]
+    assert sorted(line[3:6] for line in lines) == [["0/1000", "1", "1"], ["2/4", "0", "0"]]
+    assert any(set(tasks) <= set(line) for line in lines)
 
 
 def test_a_job_that_nobody_can_run_says_so(reel: Reel) -> None:
@@ -169,8 +237,12 @@ def test_steps_are_those_of_a_job_a_stage_or_a_part_or_those_that_failed(reel: R
     assert told("--stage", "part", "--part", 1) == [(1, 0), (1, 1)]
     assert told("--failed") == [(0, 1), (1, 1)]
     page = reel("steps", job_id, "--part", 0).words
-    assert "part/0 exit 0 1.5 s ffmpeg -i 'a film [red].mp4'" in page
-    assert "part/0 exit 1 0.1 s ffmpeg -x first [bold]no such option" in page
+    assert "part/0 ffmpeg exit 0 1.5 s ffmpeg -i 'a film [red].mp4'" in page
+    assert "part/0 ffmpeg exit 1 0.1 s ffmpeg -x first [bold]no such option" in page
+    (first, *_) = reel("steps", job_id, "--part", 0, "--json").json
+    started = datetime.fromisoformat(first["started_at"])
+    assert (first["type"], datetime.fromisoformat(first["at"]) - started) == ("ffmpeg", timedelta(seconds=1.5))
+    assert f"{started.astimezone():%H:%M:%S} part/0 ffmpeg exit 0" in page
 
 
 def test_logs_of_a_resting_job_are_followed_to_their_end(reel: Reel) -> None:

@@ -87,10 +87,10 @@ def test_a_database_that_is_not_there_is_not_made(reel: Reel, arguments: list[st
     assert list(reel.folder.iterdir()) == []
 
 
-def test_a_server_that_is_away_is_told_once_and_soon(reel: Reel) -> None:
-    answer = reel("jobs", "-d", "postgresql://u:secret@127.0.0.1:1/x", REEL_DATABASE_PATIENCE="0.2")
+def test_a_server_that_is_away_is_told_once_and_soon(reel: Reel, refusing_port: int) -> None:
+    answer = reel("jobs", "-d", f"postgresql://u:secret@127.0.0.1:{refusing_port}/x", REEL_DATABASE_PATIENCE="0.2")
     assert answer.code == FAILED
-    assert answer.stderr.startswith("error: can't connect to postgresql://u@127.0.0.1:1/x")
+    assert answer.stderr.startswith(f"error: can't connect to postgresql://u@127.0.0.1:{refusing_port}/x")
     assert "hint:  check REEL_DATABASE_URL" in answer.stderr
     assert "secret" not in answer.words
     assert "trying again" not in answer.stderr
@@ -134,7 +134,10 @@ def test_what_the_system_refuses_has_a_hint(number: int, file: str | None, words
 def test_a_wrong_variable_is_told_by_its_name(reel: Reel, command: list[str]) -> None:
     answer = reel(*command, REEL_HEARTBEAT="often")
     assert answer.code == FAILED
-    assert answer.stderr == "error: REEL_HEARTBEAT: 'often' is not a number\nhint:  for example 10.0\n"
+    assert (
+        answer.stderr
+        == "error: invalid value 'often' for REEL_HEARTBEAT (expected a number)\nhint:  the default is 10.0\n"
+    )
 
 
 def test_verdicts_come_for_each_job(reel: Reel) -> None:

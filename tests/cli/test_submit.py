@@ -13,8 +13,10 @@ from subprocess import PIPE
 import pytest
 
 from reelstate.app import open_engine
-from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import Retry
+from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.declaration import Pipeline
+from reelstate.services.engine import Engine
 from reelstate.worker.run import BlockingRun
 from tests.cli import scenes
 from tests.cli.conftest import APP_MODULE, Reel
@@ -51,7 +53,7 @@ def test_a_spec_is_typed_or_read_from_a_file_or_standard_input(reel: Reel) -> No
 
 def test_options_reach_the_job(reel: Reel) -> None:
     reel.engine(scenes.waiting)
-    options = ("--priority", "high", "--key", "k", "--user", "ada", "--delay", 30)
+    options = ("--priority", "high", "--idempotency-key", "k", "--user", "ada", "--delay", 30)
     answer = reel("submit", "simple", *options, "--json")
     job = reel("job", answer.json["id"], "--json").json
     assert (job["priority"], job["user_id"], job["spec"]) == (8, "ada", {})
@@ -59,7 +61,7 @@ def test_options_reach_the_job(reel: Reel) -> None:
     again = reel("submit", "simple", *options, "--json")
     assert again.json == {**answer.json, "verdict": "repeated"}
     assert "was submitted before under this key" in reel("submit", "simple", *options).stdout
-    conflict = reel("submit", "simple", "--key", "k", "--user", "ada")
+    conflict = reel("submit", "simple", "--idempotency-key", "k", "--user", "ada")
     assert (conflict.code, conflict.stdout) == (1, "")
     assert "was already used for job" in conflict.stderr
 
@@ -73,6 +75,23 @@ def test_the_code_may_come_along(reel: Reel, app: str, pipeline: str) -> None:
     sys.modules.pop(APP_MODULE)
     assert reel("submit", pipeline, REEL_APP=app).code == 0
     assert reel("submit", pipeline).code == 0
+
+
+async def shots_with_a_schema(engine: Engine) -> None:
+    schema = {"required": ["video"], "properties": {"video": {"type": "string"}}}
+    await engine.declare(Graph.of("shots", [StageSpec(name="grab")], spec=schema))
+
+
+def test_a_spec_is_checked_without_the_code(reel: Reel) -> None:
+    reel.engine(shots_with_a_schema)
+    for spec, message in (("{}", "spec.video: is missing"), ('{"video": 7}', 'spec.video: 7 is not of type "string"')):
+        answer = reel("submit", "shots", "--spec", spec)
+        assert (answer.code, answer.stdout) == (1, "")
+        assert message in answer.words
+        assert "expected string" in answer.words
+    assert reel("submit", "shots", "--spec", '{"video": "a.mp4"}').code == 0
+    shown = {version["name"]: version["spec"] for version in reel("pipelines", "--json").json}
+    assert shown["shots"]["required"] == ["video"]
 
 
 quick = Pipeline("quick")
@@ -118,10 +137,10 @@ def at_work(reel: Reel) -> Iterator[None]:
 
     thread = threading.Thread(target=lambda: asyncio.run(work()))
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(300)
     yield
     stop.set()
-    thread.join(30)
+    thread.join(300)
 
 
 def test_waiting_ends_with_the_job_and_its_exit_code_says_how(reel: Reel, at_work: None) -> None:
@@ -220,7 +239,7 @@ def test_ctrl_c_while_waiting_leaves_the_job_and_says_how_to_see_it_again(reel: 
         assert process.stdout is not None
         submitted, shown = process.stdout.readline(), process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=300)
     job_id = submitted.split()[2]
     assert (process.returncode, told) == (130, f"job {job_id} goes on; `reel watch {job_id}` shows it\n")
     assert "pending" in shown

@@ -14,6 +14,7 @@ import pytest
 from reelstate.api.server import listening, url_of
 from reelstate.cli.serving import telling_where
 from reelstate.cli.session import settings_for
+from reelstate.cli.state_files import address_file, write_key
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
@@ -28,7 +29,8 @@ from tests.engines import a_worker, done, failed
 REEL = Path(sys.executable).with_name("reel")
 TRANSCODE = Graph.of(
     "transcode",
-    [
+    built_in=True,
+    stages=[
         StageSpec(name="plan", phase=JobStatus.PLANNING),
         StageSpec(name="fetch", after=("plan",), phase=JobStatus.DOWNLOADING_INPUTS),
         StageSpec(name="encode", after=("fetch",), each="fetch.chunks"),
@@ -154,7 +156,7 @@ def test_a_failed_video_says_what_to_do(reel: Reel) -> None:
 def test_a_retranscode_makes_a_version(reel: Reel) -> None:
     video_id, first, second = reel.engine(two_versions)
     chosen = ("--profile", "fast", "--quality", "720p", "--quality", "360p")
-    options = (*chosen, "--captions", "drop", "--priority", "high", "--key", "k")
+    options = (*chosen, "--captions", "drop", "--priority", "high", "--idempotency-key", "k")
     answer = reel("videos", "retranscode", video_id, *options, "--json")
     assert (answer.code, answer.json["id"], answer.json["verdict"]) == (0, video_id, "ok")
     job = reel("job", answer.json["job"], "--json").json
@@ -192,7 +194,7 @@ def test_a_profile_is_a_name_or_a_file(reel: Reel) -> None:
 
 def test_a_retranscode_is_waited_for(reel: Reel) -> None:
     video_id, _ = reel.engine(broken)
-    key = ("--key", "once")
+    key = ("--idempotency-key", "once")
     reel("videos", "retranscode", video_id, *key)
     reel.engine(finished)
     answer = reel("videos", "retranscode", video_id, *key, "--wait", "--json")
@@ -282,7 +284,7 @@ def test_a_watch_takes_what_comes_and_ends_at_ctrl_c(reel: Reel) -> None:
             (incoming / "b.mp4").write_bytes(b"film")
             names.append(Path(json.loads(process.stdout.readline())["path"]).name)
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=300)
         finally:
             process.kill()
     assert (names, process.returncode) == (["a.mp4", "b.mp4"], 0)
@@ -329,12 +331,12 @@ def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
             made.close()
             gone = reel("videos", "play", video_id)
             assert (gone.code, f"the server at {place} does not answer" in gone.words) == (1, True)
-    assert not list(reel.folder.glob("*.url"))
+    assert not address_file(settings_for()).exists()
 
 
 def test_a_server_that_ends_leaves_the_address_of_another(reel: Reel) -> None:
     with telling_where(settings_for(), "http://127.0.0.1:1"):
-        (path,) = reel.folder.glob("*.url")
+        path = address_file(settings_for())
         path.write_text("http://127.0.0.1:2\n")
     assert path.read_text() == "http://127.0.0.1:2\n"
 
@@ -357,9 +359,33 @@ def test_what_can_not_be_played_yet_gets_no_address(reel: Reel) -> None:
 
 def _keep_key(reel: Reel) -> MadeKey:
     made = reel.engine(_key)
-    Path(f"{reel.folder / 'reelstate.db'}.key").write_text(made.text)
+    write_key(settings_for(), made.text)
     return made
 
 
 async def _key(engine: Engine) -> MadeKey:
     return await Keys(engine.store).create("admin", scopes=[Scope.ADMIN], actor="operator:test")
+
+
+async def a_failed_retranscode(engine: Engine) -> int:
+    """A video of 12.5 s whose second version failed."""
+    video_id, _ = await a_video(engine)
+    worker = await a_worker(engine)
+    results = {**RESULTS, "publish": {"master": "m.m3u8", "duration": 12.5}}
+    while tasks := (await engine.claim(worker, 10)).tasks:
+        await engine.complete([done(task, results[task.stage_name]) for task in tasks])
+    await engine.retranscode(video_id)
+    (plan,) = (await engine.claim(worker)).tasks
+    await engine.fail([failed(plan, retryable=False, error="no [memory]")])
+    return video_id
+
+
+def test_a_video_shows_how_long_it_is_and_why_its_latest_version_failed(reel: Reel) -> None:
+    video_id = reel.engine(a_failed_retranscode)
+    shown = reel("videos", "show", video_id, "--json").json
+    assert (shown["duration"], shown["error"]["cause"]["message"]) == (12.5, "no [memory]")
+    page = reel("videos", "show", video_id).words
+    assert "12 s long" in page
+    assert f"version {shown['latest']} failed: " in page
+    assert "no [memory]" in page
+    assert " 12 s " in reel("videos").words

@@ -23,7 +23,7 @@ from tests.vandal import Vandal
 HERE = Path(__file__).parent
 EMPTIED = (
     "jobs stages tasks events logs steps idempotency workers worker_names pipelines lanes keeper findings"
-    " videos removed_versions state_jobs states state_log keys"
+    " videos removed_versions state_jobs states state_log keys worker_instances uploads"
 )
 
 

@@ -9,6 +9,7 @@ from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
 from reelstate.core.pipeline import StageSpec
+from reelstate.core.policy import BACKSTOP_MARGIN
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
@@ -435,7 +436,7 @@ async def test_a_lease_is_as_long_as_the_soonest_of_its_limits(engine: Engine, c
     limits: list[dict[str, Any]] = [
         {"lease": 30},
         {"lease": 30, "stall_after": 20},
-        {"lease": 30, "stall_after": 20, "timeout": 10},
+        {"lease": 30, "stall_after": 20, "timeout": 2},
         {"lease": 30, "timeout": 300},
     ]
     await declared(engine, "limits", *(StageSpec(name=f"s{n}", **given) for n, given in enumerate(limits)))
@@ -443,7 +444,7 @@ async def test_a_lease_is_as_long_as_the_soonest_of_its_limits(engine: Engine, c
     tasks = await take(engine, await a_worker(engine))
     assert [task.lease for task in tasks] == [30] * 4
     rows = (await engine.tasks(job_id)).items
-    expected = [clock.now + timedelta(seconds=seconds) for seconds in (30, 20, 10, 30)]
+    expected = [clock.now + timedelta(seconds=seconds) for seconds in (30, 20, 2 + BACKSTOP_MARGIN, 30)]
     assert [row.lease_expires_at for row in rows] == expected
 
 

@@ -58,14 +58,6 @@ async def test_a_late_completion_is_accepted_while_nobody_took_the_task(engine: 
     assert (await task_at(engine, task.key)).result == "late"
 
 
-async def test_a_completion_is_refused_once_the_lease_was_taken_back(engine: Engine, clock: FakeClock) -> None:
-    task = await a_running_task(engine)
-    await lose(engine, clock)
-    assert await engine.complete([done(task, "late")]) == [LOST]
-    row = await task_at(engine, task.key)
-    assert (row.status, row.result) == (TaskStatus.READY, None)
-
-
 async def test_the_old_token_is_refused_while_the_new_one_runs_and_after(engine: Engine, clock: FakeClock) -> None:
     old = await a_running_task(engine)
     await lose(engine, clock)

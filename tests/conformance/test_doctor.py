@@ -2,14 +2,18 @@
 
 import asyncio
 import logging
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from reelstate.app import open_engine
 from reelstate.core.errors import CorruptState, InvalidRequest
 from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.documents import job_document
 from reelstate.services import doctor
 from reelstate.services.engine import Engine
+from tests.conformance.scenes import submitted
+from tests.conformance.test_bad_job import allow_changes, forbid_changes_of
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
 from tests.vandal import Vandal
 
@@ -264,7 +268,7 @@ async def test_a_repair_ends_when_a_pass_changes_nothing(
     vandal.drop_guards()
     vandal.run("UPDATE tasks SET worker_id = NULL, lease_expires_at = NULL")
     vandal.run("DELETE FROM jobs WHERE id = ?", job_id)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         assert (await engine.doctor(repair=True)).healthy
     assert vandal.run("SELECT count(*) FROM tasks") == [(0,)]
 
@@ -383,3 +387,106 @@ async def test_reading_a_job_of_a_pipeline_declared_elsewhere_writes_nothing(eng
         before = Vandal(database_url).run("SELECT count(*) FROM lanes")
         assert (await reader.job(job_id)).job.pipeline == "fan"
         assert Vandal(database_url).run("SELECT count(*) FROM lanes") == before
+
+
+UNKNOWN = "from_the_future"
+
+
+async def test_a_job_of_unknown_status_is_shown_as_it_is_and_is_read_only(engine: Engine, vandal: Vandal) -> None:
+    known, strange = await submitted(engine), await submitted(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET status = ? WHERE id = ?", UNKNOWN, strange)
+    assert {job.id: str(job.status) for job in (await engine.jobs()).items} == {known: "pending", strange: UNKNOWN}
+    detail = await engine.job(strange)
+    assert (detail.job.status, detail.stages[0].status) == (UNKNOWN, TaskStatus.READY)
+    assert job_document(detail.job)["status"] == UNKNOWN
+    for verb in (engine.cancel, engine.retry, engine.quarantine):
+        with pytest.raises(CorruptState, match="does not know"):
+            await verb(strange, reason="try")
+    assert [task.key.job_id for task in (await engine.claim(await a_worker(engine), 9)).tasks] == [known]
+    assert str((await engine.job(strange)).job.status) == UNKNOWN
+    await engine.doctor(repair=True)
+
+
+async def test_a_phase_and_other_statuses_that_are_unknown_are_shown_as_they_are(
+    engine: Engine, vandal: Vandal
+) -> None:
+    job_id, worker = await submitted(engine), await a_worker(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET phase = ?", UNKNOWN)
+    vandal.run("UPDATE tasks SET status = ?", UNKNOWN)
+    vandal.run("UPDATE workers SET status = ?", UNKNOWN)
+    assert [str(job.phase) for job in (await engine.jobs()).items] == [UNKNOWN]
+    assert [str(task.status) for task in (await engine.tasks(job_id)).items] == [UNKNOWN]
+    assert [(each.id, str(each.status)) for each in await engine.workers()] == [(worker, UNKNOWN)]
+    vandal.run("UPDATE workers SET status = 'active'")
+    vandal.run("UPDATE jobs SET phase = 'processing'")
+    await engine.doctor(repair=True)
+
+
+async def test_a_task_in_a_lane_that_does_not_exist_is_found_and_put_into_its_own(
+    engine: Engine, vandal: Vandal
+) -> None:
+    job_id = await submitted(engine)
+    worker = await a_worker(engine)
+    vandal.run("UPDATE tasks SET lane = 424242")
+    assert not (await engine.claim(worker, 1)).tasks
+    await _mended(engine, "lanes")
+    assert [task.key.job_id for task in (await engine.claim(worker, 1)).tasks] == [job_id]
+    assert "doctor" in {event.actor for event in (await engine.history(job_id)).items}
+
+
+async def test_one_row_that_can_not_be_repaired_does_not_stop_the_others(
+    engine: Engine, vandal: Vandal, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = await submitted(engine), await submitted(engine)
+    vandal.run_unguarded("UPDATE stages SET done = 1")
+    forbid_changes_of(vandal, bad, "stages")
+    diagnosis = await engine.doctor(repair=True)
+    assert {finding.job_id for finding in diagnosis.repaired if finding.check == "counters"} == {good}
+    assert {finding.job_id for finding in diagnosis.findings if finding.check == "counters"} == {bad}
+    assert any("counters" in record.message and str(bad) in record.message for record in caplog.records)
+    allow_changes(vandal, "stages")
+    assert (await engine.doctor(repair=True)).healthy
+
+
+async def test_text_in_an_instant_breaks_no_listing_and_is_repaired(
+    engine: Engine, vandal: Vandal, dialect: str
+) -> None:
+    if dialect == "postgres":
+        pytest.skip("A COLUMN OF POSTGRESQL HAS A TYPE")
+    job_id, worker = await submitted(engine), await a_worker(engine)
+    vandal.drop_guards()
+    vandal.run("UPDATE jobs SET created_at = 'yesterday', changed_at = '2026-01-02 03:04:05'")
+    vandal.run("UPDATE tasks SET ready_at = x'00', changed_at = 'x'")
+    vandal.run("UPDATE stages SET opened_at = 'x'")
+    vandal.run("UPDATE workers SET registered_at = 'x', last_heartbeat_at = 'x'")
+    vandal.run("UPDATE events SET at = 'x', data = 'no JSON'")
+    assert [job.id for job in (await engine.jobs()).items] == [job_id]
+    assert [each.id for each in await engine.workers()] == [worker]
+    assert (await engine.tasks(job_id)).items
+    assert (await engine.history(job_id)).items
+    await engine.orchestrate()
+    await engine.reclaim()
+    diagnosis = await engine.doctor(repair=True)
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert len([finding for finding in diagnosis.repaired if finding.check == "times"]) == 4
+    assert not [finding for finding in diagnosis.findings if finding.check != "guards"]
+    assert (await engine.job(job_id)).job.changed_at.replace(microsecond=0) in {moment, moment - timedelta(seconds=1)}
+    assert vandal.run("SELECT count(*) FROM jobs WHERE created_at > 1e9") == [(1,)]
+
+
+async def test_an_event_that_was_added_by_manual_sql_is_found(engine: Engine, vandal: Vandal) -> None:
+    job_id = await submitted(engine)
+    worker = await a_worker(engine)
+    columns = "entity, job_id, stage, part, worker_id, version, origin, target, actor"
+    for entity, place in (
+        ("job", (job_id, -1, -1, None)),
+        ("task", (job_id, 0, 0, None)),
+        ("worker", (None, -1, -1, worker)),
+    ):
+        forged = (entity, *place, 7, "x", "y", "worker")
+        vandal.run(f"INSERT INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *forged)
+    found = {finding.check for finding in (await engine.doctor()).findings}
+    assert found >= {"record_jobs", "record_tasks", "record_workers"}
+    await engine.doctor(repair=True)

@@ -172,4 +172,4 @@ async def test_forcing_a_degraded_stage_to_pending_keeps_what_is_closed(engine: 
     await engine.force(job_id, PENDING, reason="again")
     assert await finish(engine, worker) == ["main"]
     job = (await engine.job(job_id)).job
-    assert (job.status, job.degraded) == (COMPLETED, ["extra"])
+    assert (job.status, job.degraded) == (COMPLETED, ["extra: 1 failed, part 0: it broke"])

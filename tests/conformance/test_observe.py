@@ -282,7 +282,7 @@ async def test_an_event_of_a_task_names_its_run(engine: Engine, clock: FakeClock
     clock.advance(2)
     await engine.complete([done(task)])
     event = (await engine.history(task.key.job_id, stage=0, part=0)).items[-1]
-    assert (event.entity, event.stage, event.part, event.token) == ("task", 0, 0, 1)
+    assert (event.entity, event.stage_number, event.part, event.token) == ("task", 0, 0, 1)
     assert (event.worker_id, event.at, event.origin, event.target) == (worker, clock.now, "running", "done")
 
 
@@ -332,7 +332,7 @@ async def test_versions_follow_each_other_and_the_record_replays_to_the_rows(eng
     rows = (await engine.tasks(job_id)).items
     assert len(rows) == 6
     for row in rows:
-        told = [event for event in events if event.entity == "task" and (event.stage, event.part) == row.key[1:]]
+        told = [event for event in events if event.entity == "task" and (event.stage_number, event.part) == row.key[1:]]
         assert told[0].version == 2
         assert told[0].origin in ("new", "ready")
         assert replayed(told) == (row.version, row.status)
@@ -345,7 +345,7 @@ async def test_tokens_never_fall(engine: Engine, clock: FakeClock) -> None:
     last: dict[TaskKey, int] = {}
     for event in events:
         if event.entity == "task":
-            key = TaskKey(job_id, event.stage or 0, event.part or 0)
+            key = TaskKey(job_id, event.stage_number or 0, event.part or 0)
             assert (event.token or 0) >= last.get(key, 0)
             last[key] = event.token or 0
 

@@ -117,7 +117,7 @@ async def test_a_join_opens_once_when_both_branches_end_together(engine: Engine)
     worker = await a_worker(engine)
     await engine.complete([done(task) for task in await take(engine, worker)])
     assert await finish(engine, worker) == ["join"]
-    opened = [event.stage for event in (await engine.history(job_id)).items if event.entity == "stage"]
+    opened = [event.stage_number for event in (await engine.history(job_id)).items if event.entity == "stage"]
     assert opened == [0, 1, 2]
 
 
@@ -125,7 +125,7 @@ async def test_one_event_tells_that_a_stage_opened_and_with_how_many_parts(engin
     job_id = await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), {"plan": {"items": ["a", "c"]}})
     opened = [event for event in (await engine.history(job_id)).items if event.entity == "stage"]
-    told = [(event.stage, event.part, event.target, event.actor, event.data) for event in opened]
+    told = [(event.stage_number, event.part, event.target, event.actor, event.data) for event in opened]
     assert told == [
         (0, None, "opened", "orchestrator", {"total": 1}),
         (1, None, "opened", "orchestrator", {"total": 2}),
@@ -259,7 +259,8 @@ async def test_a_failed_part_of_an_optional_stage_leaves_the_job_degraded(engine
     assert (await stage_statuses(engine, job_id))["extra"] is TaskStatus.DONE
     assert await finish(engine, worker) == ["last"]
     job = (await engine.job(job_id)).job
-    assert (job.status, job.degraded, job.error) == (JobStatus.COMPLETED, ["extra"], None)
+    reason = f"extra: {broken} failed, part 0: it broke"
+    assert (job.status, job.degraded, job.error) == (JobStatus.COMPLETED, [reason], None)
 
 
 @pytest.mark.parametrize("result, told", [({"degraded": ["1080p", 4]}, ["1080p", "4"]), ({"degraded": "no"}, None)])

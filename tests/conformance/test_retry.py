@@ -159,7 +159,7 @@ async def test_a_finally_failed_optional_part_is_not_run_again_by_a_plain_retry(
     job_id, worker = await failed_with_its_optional_part(engine)
     await engine.retry(job_id)
     assert await finish(engine, worker) == ["main"]
-    assert (await engine.job(job_id)).job.degraded == ["extra"]
+    assert (await engine.job(job_id)).job.degraded == ["extra: 1 failed, part 0: it broke"]
 
 
 async def test_a_finally_failed_optional_part_is_run_again_when_its_stage_is_named(engine: Engine) -> None:

@@ -1,5 +1,8 @@
 """report: what a run says of itself under tags is kept under its token, once and in order."""
 
+import asyncio
+import contextlib
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,8 +12,12 @@ from reelstate.core.model import ClaimedTask, Report, TaskState, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.state import FINISHED, Severity, State
 from reelstate.dispatch.dispatch import Bell
+from reelstate.feed.subscriber import Kind
 from reelstate.services.engine import Engine
 from reelstate.services.states import States
+from reelstate.states.manager import StateManager
+from reelstate.states.sql import SqlStateStore
+from reelstate.stores.store import Batch, Flow, Row, Store, Transaction
 from tests.conformance.scenes import a_running_task, declared, lose, progress, running_parts, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done
 
@@ -29,7 +36,7 @@ async def say(engine: Engine, task: ClaimedTask, *states: TaskState) -> Verdict:
 async def log_of(engine: Engine, name: str) -> list[State]:
     """Every version, in the order of the feed."""
     job = await engine.state_store.find_job(name)
-    log = (await engine.state_store.feed(job)).log
+    log = (await engine.state_store.feed(job.job_id)).log
     return [entry.item for entry in (await log.read(log.first(), 1000)).entries]
 
 
@@ -50,7 +57,7 @@ async def test_what_a_run_says_is_kept_in_the_order_in_which_it_said_it(engine: 
     assert versions(await log_of(engine, name)) == [
         (0, "a", 1, 1, ""), (0, "b", 1, 5, ""), (0, "a", 2, 40, "half"), (0, "a", 3, 41, ""), (0, "a", 4, FINISHED, ""),
     ]  # fmt: skip
-    newest = {state.tag: state for state in await engine.state_store.states(name)}
+    newest = {state.tag: state for state in (await engine.state_store.states(name)).states}
     assert (newest["a"].version, newest["a"].status, newest["a"].timestamp) == (4, FINISHED, clock.now)
     assert newest["a"].event_id == f"{task.token}.5"
 
@@ -100,7 +107,8 @@ async def test_the_parts_of_a_stage_are_the_tasks_of_one_job(engine: Engine) -> 
     assert (await engine.report(worker, items)).verdicts == [Verdict.OK] * 3
     job = await engine.state_store.find_job(f"{tasks[0].key.job_id}.part")
     assert (job.tasks, job.tags, job.generation) == (3, (), 1)
-    assert sorted((state.task, state.tag, state.status) for state in await engine.state_store.states(job.job_id)) == [
+    _, states = await engine.state_store.states(job.job_id)
+    assert sorted((state.task, state.tag, state.status) for state in states) == [
         (0, "a", 10), (0, "b", 5), (1, "a", 11), (1, "b", 5), (2, "a", 12), (2, "b", 5),
     ]  # fmt: skip
 
@@ -113,7 +121,7 @@ async def test_stages_of_several_jobs_in_one_report(engine: Engine) -> None:
     items = [progress(task, states=(said(1, "a", task.key.part),)) for task in tasks]
     assert (await engine.report(worker, items)).verdicts == [Verdict.OK] * 3
     names = {f"{task.key.job_id}.{task.stage_name}" for task in tasks}
-    assert sorted([len(await engine.state_store.states(name)) for name in names]) == [1, 2]
+    assert sorted([len((await engine.state_store.states(name)).states) for name in names]) == [1, 2]
 
 
 async def test_expected_tags_come_with_the_stage(engine: Engine) -> None:
@@ -133,7 +141,7 @@ async def test_a_job_of_states_that_was_deleted_is_made_anew(engine: Engine) -> 
     await say(engine, task, said(1, "a", 1))
     assert await engine.state_store.delete_job(name)
     await say(engine, task, said(2, "a", 2))
-    (state,) = await engine.state_store.states(name)
+    (state,) = (await engine.state_store.states(name)).states
     assert (state.version, state.status) == (1, 2)
     assert (await engine.state_store.find_job(name)).generation == 2
 
@@ -194,7 +202,7 @@ async def test_a_bell_rings_for_states_that_were_stored(engine: Engine) -> None:
     await say(engine, task)
     assert not await ears.wait(0)
     await say(engine, task, said(1, "a", 1))
-    assert await ears.wait(5) == {Bell.STATE}
+    assert await ears.wait(300) == {Bell.STATE}
     await engine.complete([done(task)])
     await say(engine, task, said(2, "a", 2))
     assert not await ears.wait(0)
@@ -219,3 +227,87 @@ async def test_nobody_but_its_tasks_writes_the_states_of_a_stage(engine: Engine)
             await manager.set_state("a", 5)
     with pytest.raises(InvalidRequest, match="belongs to a stage"):
         await engine.state_manager(f"{task.key.job_id}.other", 0, 1)
+
+
+class Counting:
+    """A store that counts the statements of its reads and the rows that they give."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.statements: list[str] = []
+        self.rows = 0
+
+    async def read(self, flow: Flow[Any]) -> Any:
+        return await self._store.read(lambda transaction: flow(CountingTransaction(self, transaction)))
+
+
+class CountingTransaction:
+    def __init__(self, counting: Counting, transaction: Transaction) -> None:
+        self._counting = counting
+        self._transaction = transaction
+
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+        rows = await self._transaction.run(statement, batch, **parameters)
+        self._counting.statements.append(statement)
+        self._counting.rows += len(rows)
+        return rows
+
+
+async def test_one_state_is_read_by_one_statement_that_gives_one_row(engine: Engine) -> None:
+    for task in range(3):
+        async with await engine.state_manager("mine", task, 3) as manager:
+            for tag in ("a", "b"):
+                await manager.set_state(tag, 10 + task)
+    counting = Counting(engine.store)
+    monitor = await StateManager.open("mine", None, None, SqlStateStore(engine.store, engine.dispatch))
+    monitor._store = SqlStateStore(counting, engine.dispatch)  # type: ignore[arg-type]  # it only reads
+    assert (await monitor.get_state(task=1, tag="b")).status == 11
+    assert (await monitor.get_state(task=1, tag="c")).version == 0
+    assert (counting.statements, counting.rows) == (["states_one"] * 2, 2)
+
+
+@pytest.mark.parametrize("what", ["jobs", "versions"])
+async def test_who_follows_the_engine_from_before_what_was_pruned_gets_a_reset(
+    engine: Engine, clock: FakeClock, what: str
+) -> None:
+    async with await engine.state_manager("other", 0, 1) as manager:
+        await manager.set_state("a", 1)
+        cursor = await engine.head()
+        await manager.set_state("a", 2)
+        await manager.set_state("a", 3 if what == "versions" else FINISHED)
+    after = await submitted(engine)
+    clock.now += timedelta(days=40)
+    jobs, versions = await engine.prune_states(older=30 * 86_400)
+    assert (jobs, versions) == ((["other"], 0) if what == "jobs" else ([], 2))
+    head = await engine.head()
+    async with asyncio.timeout(300), contextlib.aclosing(engine.subscribe(after=cursor)) as messages:
+        assert (await anext(messages)).kind is Kind.RESET
+    async with asyncio.timeout(300), contextlib.aclosing(engine.subscribe(after=head)) as messages:
+        assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+    assert [each.id for each in (await engine.jobs()).items] == [after], "nothing else is deleted"
+
+
+async def test_states_of_a_stage_are_kept_until_its_job_is_over(engine: Engine, clock: FakeClock) -> None:
+    task = await a_running_task(engine)
+    await say(engine, task, said(1, "a", FINISHED), said(2, "b", -1, "broken"))
+    name = f"{task.key.job_id}.main"
+    clock.now += timedelta(days=40)
+    assert await engine.state_store.forget(older=86_400) == []
+    await engine.cancel(task.key.job_id)
+    assert await engine.state_store.forget(older=86_400) == [name]
+    with pytest.raises(NotFound):
+        await engine.state_store.find_job(name)
+
+
+async def test_pruning_goes_on_until_nothing_old_is_left(
+    engine: Engine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reelstate.states.sql.PRUNE_BATCH", 2)
+    monkeypatch.setattr("reelstate.states.sql.FORGET_BATCH", 2)
+    for number in range(5):
+        async with await engine.state_manager(f"job-{number}", 0, 1) as manager:
+            await manager.set_started("a")
+            await manager.set_finished("a")
+    clock.now += timedelta(days=1)
+    assert await engine.state_store.prune(older=3600) == 5
+    assert await engine.state_store.forget(older=3600) == [f"job-{number}" for number in range(5)]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reelstate.core.errors import IdempotencyConflict, InvalidRequest, TooLarge, UnknownPipeline
-from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.errors import IdempotencyConflict, InvalidPipeline, InvalidRequest, TooLarge, UnknownPipeline
+from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Json, Submission, Submitted, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
@@ -232,25 +232,91 @@ async def test_the_known_pipelines_are_those_of_every_process(engine: Engine) ->
         await Engine(engine.store).submit("no\x00name")
 
 
-async def test_a_process_without_the_code_submits_what_was_declared_last(engine: Engine, clock: FakeClock) -> None:
-    old, new = (Graph.of("film", [StageSpec(name=name)]) for name in ("old", "new"))
+async def stages_of(engine: Engine, job_id: int) -> list[str]:
+    return [stage.name for stage in (await engine.job(job_id)).stages]
+
+
+async def submits(engine: Engine, **options: Any) -> list[str]:
+    """The stages that a new job of the pipeline `film` has: made alone, and in a batch."""
+    alone = await stages_of(engine, (await engine.submit("film", **options)).job_id)
+    made = await engine.submit_many([Submission(pipeline="film", **options), Submission(pipeline="simple")])
+    assert await stages_of(engine, made[0].job_id) == alone
+    return alone
+
+
+OLD, NEW = (Graph.of("film", [StageSpec(name=name)]) for name in ("old", "new"))
+
+
+async def test_an_old_version_that_is_declared_again_does_not_come_back(engine: Engine, clock: FakeClock) -> None:
     stranger = Engine(engine.store)
-    for graph in (old, new, old):
+    for graph, expected in ((OLD, "old"), (NEW, "new"), (OLD, "new")):
         clock.advance(1)
-        await engine.declare(graph)
-        job_id = (await stranger.submit("film")).job_id
-        assert [stage.name for stage in (await stranger.job(job_id)).stages] == [graph.stages[0].name]
+        await Engine(engine.store).declare(graph)
+        assert await submits(stranger) == [expected]
     assert stranger.catalogue.names == []
 
 
-async def test_a_process_submits_its_own_graph_though_another_was_declared_since(
-    engine: Engine, clock: FakeClock
-) -> None:
-    await declared(engine, "film", StageSpec(name="mine"))
-    clock.advance(1)
-    await declared(Engine(engine.store), "film", StageSpec(name="theirs"))
-    job_id = await submitted(engine, "film")
-    assert [stage.name for stage in (await engine.job(job_id)).stages] == ["mine"]
+async def test_every_process_submits_the_newest_version_whatever_code_it_has(engine: Engine) -> None:
+    await engine.declare(OLD)
+    assert await submits(engine) == ["old"]
+    await Engine(engine.store).declare(NEW)
+    assert await submits(engine) == ["new"]
+
+
+async def test_a_submission_may_name_its_version(engine: Engine) -> None:
+    await engine.declare(OLD, NEW)
+    for digest in (OLD.digest, OLD.digest[:6]):
+        assert await submits(engine, digest=digest) == ["old"]
+    for digest in ("", OLD.digest[:5], "0" * 64):
+        with pytest.raises(InvalidRequest, match="is not the digest of a version of film") as refused:
+            await engine.submit("film", digest=digest)
+        assert (refused.value.field, OLD.digest[:12] in refused.value.hint) == ("digest", True)
+
+
+async def test_the_same_key_with_another_version_is_another_request(engine: Engine) -> None:
+    await engine.declare(OLD, NEW)
+    await engine.submit("film", idempotency_key="once", digest=OLD.digest)
+    with pytest.raises(IdempotencyConflict):
+        await engine.submit("film", idempotency_key="once", digest=NEW.digest)
+
+
+async def test_a_pinned_version_stays_though_a_newer_one_is_declared(engine: Engine) -> None:
+    await engine.declare(OLD)
+    assert (await engine.use_pipeline("film", OLD.digest[:8])).digest == OLD.digest
+    await Engine(engine.store).declare(NEW)
+    assert await submits(engine) == ["old"]
+    shown = [(each.digest, each.current, each.pinned) for each in await engine.pipelines() if each.name == "film"]
+    assert shown == [(NEW.digest, False, False), (OLD.digest, True, True)]
+    assert (await engine.use_pipeline("film", None)).digest == NEW.digest
+    assert await submits(engine) == ["new"]
+    with pytest.raises(UnknownPipeline):
+        await engine.use_pipeline("flim", None)
+    with pytest.raises(InvalidRequest, match="is not the digest"):
+        await engine.use_pipeline("film", "abcdef")
+
+
+async def test_a_change_of_the_newest_version_is_logged(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "reelstate.pipelines")
+    for graph in (OLD, OLD, NEW, NEW, OLD):
+        await Engine(engine.store).declare(graph)
+    changed, ignored = (record.getMessage() for record in caplog.records)
+    assert "new jobs run it pipeline=film" in changed
+    assert NEW.digest[:12] in changed
+    assert f"pipeline version not current pipeline=film digest={OLD.digest[:12]}" in ignored
+
+
+async def test_a_version_is_listed_with_the_workers_that_have_its_code(engine: Engine) -> None:
+    await engine.declare(OLD, NEW)
+    for name, graph in (("cpu-1", OLD), ("cpu-2", NEW), ("cpu-3", NEW)):
+        await a_worker(engine, name, metadata={"pipelines": {"film": graph.digest}})
+    gone = await a_worker(engine, "cpu-4", metadata={"pipelines": {"film": OLD.digest}})
+    await engine.move_worker(gone, WorkerStatus.OFFLINE, actor="worker")
+    await a_worker(engine, "old-release", metadata=None)
+    versions = [each for each in await engine.pipelines() if each.name == "film"]
+    assert [(each.digest, each.workers, each.stages) for each in versions] == [
+        (NEW.digest, ("cpu-2", "cpu-3"), ("new",)),
+        (OLD.digest, ("cpu-1",), ("old",)),
+    ]
 
 
 @pytest.mark.parametrize("given", [{}, {"parts": None}, {"parts": "abc"}, {"parts": {}}, {"parts": True}, []])
@@ -344,3 +410,50 @@ async def test_a_pipeline_declared_twice_is_one_pipeline(engine: Engine) -> None
     await declared(engine, "same", StageSpec(name="a"))
     again = (await engine.job(await submitted(engine, "same"))).job
     assert first.digest == again.digest
+
+
+SHOTS = {
+    "type": "object",
+    "required": ["video"],
+    "additionalProperties": False,
+    "properties": {"video": {"type": "string"}, "width": {"type": "integer", "minimum": 1}},
+}
+
+
+async def submits_elsewhere(engine: Engine, schema: dict[str, Any]) -> Engine:
+    """Declare `shots` with a schema of its specs; the answer is an engine of a process without the code."""
+    await engine.declare(Graph.of("shots", [StageSpec(name="grab")], spec=schema))
+    return Engine(engine.store)
+
+
+async def test_a_process_without_the_code_checks_specs_by_the_stored_schema(engine: Engine) -> None:
+    elsewhere = await submits_elsewhere(engine, SHOTS)
+    good = {"video": "a.mp4", "width": 640}
+    await elsewhere.submit("shots", good)
+    for key in (None, "k"):
+        with pytest.raises(InvalidRequest) as refused:
+            await elsewhere.submit("shots", {**good, "width": 0}, idempotency_key=key)
+        assert str(refused.value) == "spec.width: 0 is less than the minimum of 1 (expected integer, at least 1)"
+    with pytest.raises(InvalidRequest, match=r"spec\.video: is missing"):
+        await elsewhere.submit_many([Submission(pipeline="shots", spec=spec) for spec in (good, {"width": 1})])
+    assert len(await job_ids(engine)) == 1
+
+
+async def test_a_spec_is_checked_by_the_schema_of_the_version_that_its_job_runs(engine: Engine) -> None:
+    elsewhere = await submits_elsewhere(engine, SHOTS)
+    strict = {"video": "a.mp4"}
+    await elsewhere.submit("shots", strict, idempotency_key="before")
+    new = {**SHOTS, "required": ["video", "width"]}
+    (old,) = [version.digest for version in await engine.pipelines() if version.name == "shots"]
+    await submits_elsewhere(engine, new)
+    with pytest.raises(InvalidRequest, match=r"spec\.width: is missing"):
+        await elsewhere.submit("shots", strict)
+    assert (await elsewhere.submit("shots", strict, digest=old)).verdict is Verdict.OK
+    assert (await elsewhere.submit("shots", strict, idempotency_key="before")).verdict is Verdict.REPEATED
+    assert [version.spec for version in await engine.pipelines() if version.name == "shots"] == [new, SHOTS]
+
+
+async def test_a_graph_with_an_unusable_schema_is_not_stored(engine: Engine) -> None:
+    with pytest.raises(InvalidPipeline, match="leads out of the schema"):
+        await submits_elsewhere(engine, {"$ref": "https://example.com/schema.json"})
+    assert "shots" not in {version.name for version in await engine.pipelines()}

@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest, NotFound, UnknownPipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict, VideoStatus
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.declaration import Pipeline
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import fail_for_good, finish, progress, status_of, take, take_one
 from tests.engines import FakeClock, a_worker, done
 
 TRANSCODE = Graph.of(
     "transcode",
-    [
+    built_in=True,
+    stages=[
         StageSpec(name="plan", phase=JobStatus.PLANNING),
         StageSpec(name="publish", after=("plan",), phase=JobStatus.UPLOADING_OUTPUTS),
     ],
@@ -498,7 +499,7 @@ async def test_a_pipeline_looks_at_specs_when_they_are_complete(engine: Engine) 
         if spec.get("profile") == "none":
             raise ValueError("there is no such profile")
 
-    checked = Pipeline("transcode", check=check)
+    checked = Pipeline("transcode", check=check, built_in=True)
     checked.stage(name="publish")(lambda _: None)
     await engine.declare(checked)
     first = await a_video(engine, spec={"profile": "small"})
@@ -514,3 +515,14 @@ async def test_a_pipeline_looks_at_specs_when_they_are_complete(engine: Engine) 
         assert refused.value.field == "spec"
     assert {job.id for job in (await engine.jobs()).items} == {first.job_id, again.job_id}
     assert [video.id for video in (await engine.videos()).items] == [first.video_id]
+
+
+async def test_a_spec_completed_by_its_video_is_checked_by_the_stored_schema(engine: Engine) -> None:
+    schema = {"properties": {"captions": {"enum": ["keep", "drop"]}}, "required": ["source", "video_id"]}
+    await engine.declare(Graph.of("transcode", [StageSpec(name="publish")], built_in=True, spec=schema))
+    elsewhere = Engine(engine.store)
+    video_id = video_of(await elsewhere.submit_video("/films/a.mp4"))
+    with pytest.raises(InvalidRequest, match=r'spec\.captions: "no" is not one of'):
+        await elsewhere.retranscode(video_id, spec={"captions": "no"})
+    assert (await elsewhere.retranscode(video_id, spec={"captions": "drop"})).verdict is Verdict.OK
+    assert len((await engine.video(video_id)).versions) == 2

@@ -26,7 +26,7 @@ from tests.conformance.scenes import (
 from tests.engines import FakeClock, a_worker, done, failed
 from tests.worker.crew import until
 
-PATIENCE = 20.0
+PATIENCE = 300.0
 FAN_RESULTS = {"plan": {"items": [1, 2, 3]}}
 
 
@@ -281,3 +281,20 @@ async def test_disable_and_enable_ring(engine: Engine) -> None:
     async with rung(engine) as bells:
         await engine.enable("worker")
     assert bells == {Bell.WORK}
+
+
+async def test_an_event_names_its_stage_wherever_it_is_read(engine: Engine) -> None:
+    job_id = (await engine.submit("fan")).job_id
+    await finish(engine, await a_worker(engine), {"plan": {"items": 2}})
+    elsewhere = Engine(engine.store)
+    logs = {
+        "history": (await elsewhere.history(job_id)).items,
+        "events": (await elsewhere.events()).items,
+        "watch": [event async for event in engine.watch(job_id)],
+    }
+    for name, events in logs.items():
+        named = {(event.stage, event.stage_number) for event in events if event.job_id == job_id}
+        assert named == {(None, None), ("plan", 0), ("work", 1), ("pack", 2)}, name
+    assert {event.part for event in (await engine.history(job_id, stage="work")).items} == {None, 0, 1}
+    with pytest.raises(InvalidRequest, match="wrok"):
+        await engine.history(job_id, stage="wrok")

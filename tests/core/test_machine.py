@@ -38,7 +38,7 @@ EXPECTED = {
     """,
     "task": """
         new: ready OUP, skipped O, cancelled UP
-        ready: running W, new OKDUP, cancelled UP
+        ready: running W, done W, skipped W, new OKDUP, cancelled UP
         running: done W, error WK, skipped W, ready WKPD, new WKPD, cancelled UPK
         error: ready OUP, new OKDUP, cancelled UP
         done: ready UP, new UP

@@ -51,6 +51,7 @@ def test_a_worker_is_shown_in_one_word(status: WorkerStatus, enabled: bool, runn
         status=status,
         enabled=enabled,
         running=running,
+        stuck=0,
         version=1,
         registered_at=datetime(2026, 1, 1, tzinfo=UTC),
         last_heartbeat_at=None,

@@ -47,7 +47,7 @@ async def ringer() -> AsyncIterator[Ringer]:
         yield lambda url: stack.enter_async_context(ringing(url))
 
 
-async def heard(listener: Listener, bell: Bell, seconds: float = 20.0) -> frozenset[Bell]:
+async def heard(listener: Listener, bell: Bell, seconds: float = 300.0) -> frozenset[Bell]:
     """What came together with a bell that must come."""
     rung = await listener.wait(seconds)
     assert bell in rung

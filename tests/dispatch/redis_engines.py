@@ -34,7 +34,7 @@ async def redis_engine(url: str, redis_url: str, **options: Any) -> AsyncIterato
         yield engine
 
 
-async def until(look: Callable[[], Awaitable[object]], what: str, seconds: float = 60.0) -> None:
+async def until(look: Callable[[], Awaitable[object]], what: str, seconds: float = 300.0) -> None:
     """Wait until something is so."""
     try:
         async with asyncio.timeout(seconds):

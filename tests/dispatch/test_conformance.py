@@ -70,7 +70,7 @@ async def claimed(engine: Engine, worker: int, count: int = 1, **options: Any) -
     found: list[ClaimedTask] = []
     listener = engine.dispatch.listen()
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while len(found) < count:
                 found += (await engine.claim(worker, count - len(found), **options)).tasks
                 if len(found) < count:
@@ -129,6 +129,21 @@ async def test_what_is_released_or_due_again_is_claimed_elsewhere(here: Engine, 
     assert third.attempt == 2
 
 
+async def test_reclaimed_work_wakes_idle_workers_of_other_processes(here: Engine, there: Engine, kind: str) -> None:
+    dead, idle = await a_worker(here), await a_worker(there)
+    await here.submit("retried")
+    (task,) = await claimed(here, dead)
+    if kind == "poll":  # it has no wake-ups between processes
+        listener = here.dispatch.listen((Bell.WORK,))
+    else:
+        listener = there.dispatch.listen((Bell.WORK,))
+        await heard(listener, Bell.WORK)  # a new listener may have missed some
+    assert (await here.reclaim(dead=[dead], expired=False)).ready == 1
+    assert await heard(listener, Bell.WORK) == {Bell.WORK}
+    (again,) = await claimed(there, idle)
+    assert (again.key, again.lost) == (task.key, 1)
+
+
 async def test_a_worker_gets_nothing_that_it_can_not_run(here: Engine, there: Engine) -> None:
     plain = await a_worker(here)
     able = await a_worker(there, "able", capabilities=["gpu"])
@@ -185,7 +200,7 @@ async def test_many_claimers_get_every_task_once(here: Engine, there: Engine) ->
     found: list[int] = []
 
     async def work(engine: Engine, worker: int) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while len(found) < len(jobs):
                 tasks = (await engine.claim(worker, 7)).tasks
                 found.extend(task.key.job_id for task in tasks)

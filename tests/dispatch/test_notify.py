@@ -95,7 +95,7 @@ async def test_what_a_process_rings_itself_does_not_come_back_to_it(postgres_url
 async def test_a_thousand_rings_are_a_handful_of_notifications(postgres_url: str) -> None:
     async with eavesdropping(postgres_url) as ears, dispatching(postgres_url) as dispatch:
         dispatch.ring(Bell.WORK)
-        await anext(ears.notifies(timeout=20))
+        await anext(ears.notifies(timeout=300))
         sending = asyncio.create_task(payloads(ears, 0.6))
         began = time.monotonic()
         for _ in range(100):
@@ -111,12 +111,12 @@ async def test_a_thousand_rings_are_a_handful_of_notifications(postgres_url: str
 async def test_the_first_ring_after_a_quiet_while_is_written_before_ring_returns(postgres_url: str) -> None:
     async with eavesdropping(postgres_url) as ears, dispatching(postgres_url) as dispatch:
         dispatch.ring(Bell.WORK)
-        await anext(ears.notifies(timeout=20))
+        await anext(ears.notifies(timeout=300))
         await asyncio.sleep(0.06)
         dispatch.ring(Bell.STOP)
         # This process does nothing more, not even a turn of its event loop: the server has it already.
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            until = time.monotonic() + 20
+            until = time.monotonic() + 300
             while not _stop_was_sent(connection) and time.monotonic() < until:
                 pass
             assert _stop_was_sent(connection)
@@ -130,7 +130,7 @@ async def test_connections_are_opened_when_they_are_needed(postgres_url: str) ->
     async with dispatching(postgres_url) as silent, dispatching(postgres_url) as submitter:
         assert await sessions(postgres_url) == []
         submitter.ring(Bell.WORK)
-        await asyncio.wait_for(submitter._sender._quiet.wait(), 20)
+        await asyncio.wait_for(submitter._sender._quiet.wait(), 300)
         assert await sessions(postgres_url) == ["NOTIFY reelstate, 'work'"]
         listener = silent.listen(EVERY_BELL)
         await heard(listener, Bell.WORK)
@@ -154,7 +154,7 @@ async def test_after_a_restart_both_ends_go_on_and_everything_is_rung(
         await loop.run_in_executor(None, own_server.start)
         assert await heard(listener, Bell.WORK) == set(Bell)
         await listener.wait(0.5)
-        await asyncio.wait_for(ringing._sender._quiet.wait(), 20)
+        await asyncio.wait_for(ringing._sender._quiet.wait(), 300)
         ringing.ring(Bell.STOP)
         assert Bell.STOP in await heard(listener, Bell.STOP)
     away = [record for record in caplog.records if "away" in record.message]
@@ -164,29 +164,29 @@ async def test_after_a_restart_both_ends_go_on_and_everything_is_rung(
 async def test_a_ring_that_was_under_way_when_the_line_broke_is_sent_again(own_server: PostgresServer) -> None:
     async with dispatching(own_server.url) as ringing, eavesdropping(own_server.url) as ears:
         ringing.ring(Bell.WORK)
-        await anext(ears.notifies(timeout=20))
+        await anext(ears.notifies(timeout=300))
         await asyncio.sleep(0.06)
         with psycopg.connect(own_server.url, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(%s, 5000)", [ringing._sender.pid])
         ringing.ring(Bell.STOP)  # this end has not seen yet that the other is gone
-        assert (await anext(ears.notifies(timeout=20))).payload == "stop"
+        assert (await anext(ears.notifies(timeout=300))).payload == "stop"
 
 
 async def test_on_a_dead_server_a_ring_costs_nothing_and_is_logged_once(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, refusing_port: int
 ) -> None:
-    monkeypatch.setattr(notify, "LAST_WORDS", 60.0)
-    async with dispatching("postgresql://nobody@127.0.0.1:1/nowhere") as dispatch:
+    monkeypatch.setattr(notify, "LAST_WORDS", 3600.0)
+    async with dispatching(f"postgresql://nobody@127.0.0.1:{refusing_port}/nowhere") as dispatch:
         listener = dispatch.listen(EVERY_BELL)
         began = time.perf_counter()
         for _ in range(1000):
             dispatch.ring(Bell.WORK)
-        assert time.perf_counter() - began < 5
+        assert time.perf_counter() - began < 60
         assert await listener.wait(0) == {Bell.WORK}
         await listener.wait(0.5)  # long enough for some tries
         dispatch.ring(Bell.WORK)
         began = time.perf_counter()
-    assert time.perf_counter() - began < 30, "closing does not wait for a server that is known to be away"
+    assert time.perf_counter() - began < 600, "closing does not wait for a server that is known to be away"
     assert sorted(record.message.split(":")[0] for record in caplog.records) == [
         "can't send wake-ups",
         "no wake-ups while the database is away",
@@ -201,7 +201,7 @@ async def test_behind_a_pooler_that_delivers_nothing_it_falls_back_to_polling(
         listener = dispatch.listen(EVERY_BELL)
         assert dispatch._listening is not None
         with caplog.at_level(logging.WARNING):
-            await asyncio.wait_for(dispatch._listening, 20)
+            await asyncio.wait_for(dispatch._listening, 300)
         assert len(caplog.records) == 1
         assert "REEL_DISPATCH=poll" in caplog.text
         dispatch.ring(Bell.WORK)

@@ -8,8 +8,8 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.core.declaration import Pipeline
 from reelstate.core.model import Submission
+from reelstate.declaration import Pipeline
 from reelstate.redis_link import RedisTerms
 from tests.dispatch.redis_engines import dispatch_of, until
 
@@ -47,5 +47,5 @@ async def test_one_worker_runs_mixed_priorities_in_exact_order(
         async def all_ran() -> bool:
             return len(ran) == count
 
-        await until(all_ran, "all have run", 120)
+        await until(all_ran, "all have run")
     assert ran == sorted(priorities, key=lambda job: (-int(priorities[job]), job))

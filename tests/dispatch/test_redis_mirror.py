@@ -16,6 +16,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
 from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until
 from tests.engines import a_worker, done
+from tests.vandal import Vandal
 
 BEFORE_IT_IS_FREE = HANDED_MILLISECONDS / 1000 - 1
 """Seconds in which a hint that was only handed out would be nobody else's."""
@@ -68,6 +69,38 @@ async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine:
     assert await hinted(engine) == set()
 
 
+@pytest.mark.parametrize("way", ["verb", "sql"])
+async def test_hints_follow_a_changed_priority(engine: Engine, database_url: str, way: str) -> None:
+    """At once after the verb; after manual SQL with the next comparison."""
+    first, second, third = [(await engine.submit("simple")).job_id for _ in range(3)]
+    await until(lambda: mirrored(engine), "they are mirrored")
+    if way == "verb":
+        await engine.reprioritise(third, 9)
+        await engine.reprioritise(first, 1)
+    else:
+        Vandal(database_url).run(f"UPDATE jobs SET priority = 9 WHERE id = {third}")
+        Vandal(database_url).run(f"UPDATE jobs SET priority = 1 WHERE id = {first}")
+        await engine.mirror()
+
+    async def in_order() -> bool:
+        return [key.job_id for key in await dispatch_of(engine).queue.peek(3)] == [third, second, first]
+
+    await until(in_order, "the hints are in the new order")
+    assert await mirrored(engine)
+
+
+async def test_a_task_that_falls_behind_the_horizon_has_no_hint(small: Engine) -> None:
+    jobs = [each.job_id for each in await small.submit_many([Submission(pipeline="simple")] * 12)]
+    await small.mirror()
+    assert TaskKey(jobs[0], 0, 0) in await hinted(small)
+    await small.reprioritise(jobs[0], 1)
+
+    async def is_gone() -> bool:
+        return TaskKey(jobs[0], 0, 0) not in await hinted(small)
+
+    await until(is_gone, "its hint is gone")
+
+
 async def test_a_hint_is_given_after_the_commit_and_not_for_what_was_refused(engine: Engine) -> None:
     with pytest.raises(InvalidRequest):
         await engine.submit_many([Submission(pipeline="simple"), Submission(pipeline="simple", priority=99)])
@@ -112,6 +145,18 @@ async def test_what_was_claimed_without_a_hint_and_is_ready_again_is_hinted_at(e
     other = (await engine.submit("simple")).job_id
     await until(lambda: mirrored(engine), "both are mirrored")
     assert await hinted(engine) == {TaskKey(job, 0, 0), TaskKey(other, 0, 0)}
+
+
+async def test_what_is_reclaimed_is_hinted_at_again(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    job = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "it is mirrored")
+    assert len((await engine.claim(worker)).tasks) == 1
+    await until(lambda: mirrored(engine), "nothing is mirrored any more")
+    assert await hinted(engine) == set()
+    assert (await engine.reclaim(dead=[worker], expired=False)).ready == 1
+    await until(lambda: mirrored(engine), "it is mirrored again")
+    assert await hinted(engine) == {TaskKey(job, 0, 0)}
 
 
 async def test_an_idle_worker_does_not_ask_the_store(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +11,15 @@ from redis.asyncio.client import PubSub
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.core.declaration import Pipeline
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import ClaimedTask, NewVideo, Progress
+from reelstate.declaration import Pipeline
 from reelstate.redis_link import RedisTerms, redis_at
 from reelstate.services.engine import Engine
+from tests.api.served import served
 from tests.dispatch.redis_engines import redis_engine, until
 from tests.engines import a_worker, done
+from tests.remote.station import key_of, line_to, settings_for, working
 
 
 class Inbox:
@@ -28,7 +31,7 @@ class Inbox:
 
     async def told(self, topic: str) -> tuple[str, dict[str, Any]]:
         """The next message on a channel whose name begins so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while True:
                 for each in self._kept:
                     if each[0].startswith(topic):
@@ -102,6 +105,44 @@ async def test_workers_that_come_and_go_are_told_of(inbox: Inbox, database_url: 
         assert (await inbox.told("worker_status"))[1] == {"status": "enabled", "name": "ada"}
         await engine.move_worker(worker, WorkerStatus.OFFLINE, actor="worker")
         assert (await inbox.told("worker_status"))[1] == {"status": "offline", "id": worker}
+
+
+async def test_a_worker_that_a_keeper_finds_dead_is_told_of(
+    inbox: Inbox, database_url: str, redis_terms: RedisTerms
+) -> None:
+    async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
+        silent, killed = await a_worker(engine, "silent"), await a_worker(engine, "killed")
+        for _ in range(2):
+            assert (await inbox.told("worker_status"))[1]["status"] == "idle"
+        await engine.reclaim(dead=[killed])
+        assert (await inbox.told("worker_status"))[1] == {"status": "offline", "id": killed}
+        assert await engine.reclaim_workers(stale_after=0) == [silent]
+        assert (await inbox.told("worker_status"))[1] == {"status": "offline", "id": silent}
+
+
+async def test_a_remote_worker_is_told_of_when_it_begins_and_ends_to_work(
+    inbox: Inbox, database_url: str, redis_terms: RedisTerms, tmp_path: Path
+) -> None:
+    simple = Pipeline("simple")
+    gate = asyncio.Event()
+
+    @simple.stage()
+    async def main(task: Any) -> None:
+        await gate.wait()
+
+    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "scratch")}
+    async with (
+        redis_engine(database_url, redis_terms.url, dispatch="hybrid", redis_prefix=redis_terms.prefix) as engine,
+        served(engine, database_url, **places) as api,
+        line_to(api) as line,
+        working([simple], settings_for(await key_of(api, "far"), line, tmp_path)) as worker,
+    ):
+        told = {"id": worker.id, "name": "far"}
+        assert (await inbox.told("worker_status"))[1] == {"status": "idle", **told}
+        await engine.submit("simple")
+        assert (await inbox.told("worker_status"))[1] == {"status": "busy", **told}
+        gate.set()
+        assert (await inbox.told("worker_status"))[1] == {"status": "idle", **told}
 
 
 async def test_a_worker_tells_of_itself_and_of_the_film_it_makes(

@@ -178,7 +178,7 @@ async def test_a_spell_of_plenty_during_a_comparison_is_noticed(queue: HintQueue
 
 
 async def _until_there_is_no_plenty(queue: HintQueue) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while await queue.spells() is None:  # noqa: ASYNC110 - only Redis knows
             await asyncio.sleep(0.01)
 

@@ -47,15 +47,18 @@ async def test_an_address_that_can_not_be_is_refused(database: str, url: str, wo
     assert words.replace("redis needs", f"{mode} needs") in str(refused.value)
 
 
-async def test_a_redis_that_is_not_there_is_named_with_what_to_do(database: str) -> None:
+async def test_a_redis_that_is_not_there_is_named_with_what_to_do(database: str, refusing_port: int) -> None:
     with pytest.raises(RedisUnavailable) as away:
-        await opening(database, f"redis://:{SECRET}@127.0.0.1:1/0")
-    assert "redis://:***@127.0.0.1:1/0 can't be used" in str(away.value)
+        await opening(database, f"redis://:{SECRET}@127.0.0.1:{refusing_port}/0")
+    assert f"redis://:***@127.0.0.1:{refusing_port}/0 can't be used" in str(away.value)
     assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in str(away.value)
 
 
-async def test_a_house_that_does_without_redis_says_so_once(database: str, caplog: pytest.LogCaptureFixture) -> None:
-    async with redis_engine(database, "redis://127.0.0.1:1/0", dispatch="hybrid", redis_timeout=0.5) as engine:
+async def test_a_house_that_does_without_redis_says_so_once(
+    database: str, caplog: pytest.LogCaptureFixture, refusing_port: int
+) -> None:
+    url = f"redis://127.0.0.1:{refusing_port}/0"
+    async with redis_engine(database, url, dispatch="hybrid", redis_timeout=0.5) as engine:
         link = dispatch_of(engine).link
         with closing(engine.dispatch.listen()):
             failures = link.breaker.health().failures
@@ -65,7 +68,7 @@ async def test_a_house_that_does_without_redis_says_so_once(database: str, caplo
 
             await until(tried_again, "Redis is tried again")
     (told,) = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
-    assert told.startswith("Redis at redis://127.0.0.1:1/0 is away: can't be used: ")
+    assert told.startswith(f"Redis at {url} is away: can't be used: ")
     assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in told
     assert told.endswith("; the database is asked meanwhile")
 

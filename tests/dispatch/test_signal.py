@@ -106,7 +106,7 @@ async def test_it_looks_only_while_somebody_listens(database: Path) -> None:
     dispatch.listen().close()
     looking = dispatch._looking
     assert looking is not None
-    await asyncio.wait_for(looking, 20)
+    await asyncio.wait_for(looking, 300)
     listener = dispatch.listen()
     BellFile(database).write([Bell.WORK])
     await heard(listener, Bell.WORK)

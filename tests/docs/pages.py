@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120
+PATIENCE = 300
 
 
 def blocks(page: str, language: str) -> list[str]:

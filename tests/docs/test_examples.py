@@ -34,7 +34,7 @@ def test_an_example_prints_what_its_page_says(name: str, tmp_path: Path) -> None
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 """What the guides show can be declared and run, and every command, option and setting they name is there."""
 
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import typer.main
 import reelstate as rs
 from reelstate.cli.main import reel
 from reelstate.config import variable, variables
+from reelstate.core.pipeline import BUILT_IN
 from tests.docs.pages import ROOT, blocks, run
 
 DECLARE = "docs/guides/declare-a-pipeline.md"
@@ -36,7 +38,7 @@ def module(page: str) -> str:
 
 
 def test_the_pipeline_of_the_guide_can_be_declared(tmp_path: Path) -> None:
-    look = "print([(stage.name, stage.phase.value, stage.each) for stage in transcode.graph.stages], COPY.name)"
+    look = "print([(stage.name, stage.phase.value, stage.each) for stage in clips.graph.stages], COPY.name)"
     (line,) = run(f"{module(DECLARE)}\n{look}", tmp_path)
     assert "('encode', 'processing', 'plan.chunks')" in line
     assert "('publish', 'uploading_outputs', None)" in line
@@ -45,7 +47,7 @@ def test_the_pipeline_of_the_guide_can_be_declared(tmp_path: Path) -> None:
 def test_the_tests_of_the_guide_pass(tmp_path: Path) -> None:
     (tmp_path / "test_words.py").write_text(module(DECLARE))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_words.py"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert "2 passed" in ended.stdout, ended.stdout + ended.stderr
 
 
@@ -76,14 +78,49 @@ def test_a_mistake_is_told_in_the_words_of_the_guide(source: str, told: str) -> 
     assert f"{type(raised.value).__name__}: {raised.value}" == told
 
 
+def test_a_spec_is_refused_in_the_words_of_the_guide(tmp_path: Path) -> None:
+    shown = re.findall(r"^(\{.*\}) {2,}(spec\..*)$", text_of(DECLARE), re.MULTILINE)
+    assert len(shown) == 3
+    refuse = """
+with rs.connect("sqlite://") as reel:
+    shots.stage(name="grab")(lambda task: None)
+    reel.declare(shots)
+    for spec in SPECS:
+        try:
+            reel.submit("shots", spec)
+        except rs.ReelstateError as error:
+            print(error)
+"""
+    specs = [json.loads(spec) for spec, _ in shown]
+    assert run(f"{module(DECLARE)}\nSPECS = {specs!r}\n{refuse}", tmp_path) == [message for _, message in shown]
+
+
 async def test_the_idempotent_handlers_of_the_guide_run(tmp_path: Path) -> None:
     names: dict[str, rs.Pipeline] = {}
     exec(module("docs/guides/idempotent-handlers.md"), names)  # noqa: S102 - our own page
     async with rs.open("sqlite://", pipelines=[names["film"]], workers=1) as engine:
-        job = await engine.submit("film", {"folder": str(tmp_path)})
-        detail = await engine.wait(job.id, timeout=60)
-    assert detail.outputs["announce"] == {"key": f"{job.id}-announce-0", "file": "chunk-0.1.mp4"}
-    assert os.listdir(tmp_path) == ["chunk-0.1.mp4"]  # noqa: PTH208 - the job has ended, nothing waits
+        jobs = [await engine.submit("film", {"folder": str(tmp_path)}) for _ in range(2)]
+        details = [await engine.wait(job.id, timeout=300) for job in jobs]
+    for detail in details:
+        file = detail.outputs["announce"]["file"]
+        assert detail.outputs["announce"] == {"key": f"{detail.job.id}-announce-0", "file": file}
+    written = {detail.outputs["announce"]["file"] for detail in details}
+    assert len(written) == 2
+    assert set(os.listdir(tmp_path)) == written  # noqa: PTH208 - the jobs have ended, nothing waits
+
+
+def test_every_file_that_a_page_names_by_a_token_is_named_by_its_job_too() -> None:
+    """Tokens count the runs of one task: the first run of each job has the same."""
+    for page in [*PAGES, *(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/*.py"))]:
+        for line in text_of(page).splitlines():
+            if re.search(r"\{task\.token\}", line):
+                assert "{task.job_id}" in line, f"{page}: {line.strip()}"
+
+
+def test_no_page_takes_the_name_of_a_built_in_pipeline_for_its_own() -> None:
+    for page in PAGES:
+        named = set(re.findall(r"(?:Pipeline|Graph\.of)\(\s*[\"']([a-z_-]+)", text_of(page)))
+        assert named.isdisjoint(BUILT_IN), page
 
 
 async def test_the_states_of_the_guide_are_reported(tmp_path: Path) -> None:
@@ -92,7 +129,7 @@ async def test_the_states_of_the_guide_are_reported(tmp_path: Path) -> None:
     exec(handler, names)  # noqa: S102 - our own page
     async with rs.open("sqlite://", pipelines=[names["film"]], workers=2) as engine:
         job = await engine.submit("film")
-        await engine.wait(job.id, timeout=60)
+        await engine.wait(job.id, timeout=300)
         (grid,) = (await engine.states(job.id)).stages
         assert (grid.job.tasks, grid.tags, grid.lowest.finished) == (8, ("export", "ingest"), True)
         assert [state.version for state in grid.states] == [1, 4] * 8

@@ -8,10 +8,11 @@ import pytest
 
 import reelstate as rs
 from reelstate.services.keys import Keys, Scope
-from reelstate.services.uploads import Uploads
+from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.stores.migrate import statements
+from reelstate.stores.patience import FIRST_PAUSE, LONGEST_PAUSE
 from reelstate.stores.postgres.store import PACKAGE, PostgresStore
-from tests.docs.pages import blocks
+from tests.docs.pages import ROOT, blocks
 from tests.postgres import PostgresServer
 
 ROLE = "reel_app"
@@ -40,7 +41,7 @@ async def url_of_the_role(postgres_server: PostgresServer, postgres_url: str) ->
 async def test_a_role_with_the_rights_of_the_page_can_run_everything(url_of_the_role: str) -> None:
     async with rs.open(url_of_the_role, pipelines=[film], workers=1, migrate=False) as engine:
         job = await engine.submit("film")
-        assert (await engine.wait(job.id, timeout=60)).outputs == {"cut": "cut"}
+        assert (await engine.wait(job.id, timeout=300)).outputs == {"cut": "cut"}
         await engine.lead("test", lead=1, gap=60, grace=120)
         assert await engine.check() == []
         assert await engine.prune_workers(older=3600) == []
@@ -50,7 +51,7 @@ async def test_a_role_with_the_rights_of_the_page_can_run_everything(url_of_the_
         assert await engine.prune_workers(older=0) == [worker.id]
         await engine.state_manager("states", 0, 1)
         assert await engine.state_store.delete_job("states")
-        uploads = Uploads(engine.store, lifetime=60, most=1)
+        uploads = Uploads(engine.store, lifetime=60, limits=UploadLimits(open=1, unused=100, bytes=2**40))
         upload = await uploads.create(user_id="ada", length=1)
         assert await uploads.delete(upload.id)
         keys = Keys(engine.store)
@@ -65,3 +66,8 @@ async def test_the_page_grants_whatever_a_verb_deletes(url_of_the_role: str) -> 
     with psycopg.connect(url_of_the_role) as connection:
         asked = "SELECT name FROM unnest(%s::text[]) AS name WHERE NOT has_table_privilege(name, 'DELETE')"
         assert connection.execute(asked, [sorted(tables)]).fetchall() == []
+
+
+def test_the_pauses_between_two_tries_are_those_of_the_code() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text()
+    assert f"from {FIRST_PAUSE:g} s up to {LONGEST_PAUSE:g} s" in page

@@ -58,7 +58,7 @@ def test_the_guide_makes_shows_and_rolls_back_versions(folder: Path) -> None:
         assert re.search(rf"{job} +completed +plays, pinned", shown)
         assert f"plays version {made}" in shown.splitlines()[-1]
         looked = terminals.type(without_first_line(failed))
-        assert re.search(rf"{ENCODE}/0 exit 0 .*ffmpeg", looked)
+        assert re.search(rf"{ENCODE}/0 ffmpeg exit 0 .*ffmpeg", looked)
         assert "evening.mp4" in terminals.type(f"{ingest}reel videos")
 
 

@@ -1,8 +1,11 @@
 """The commands of the guide, typed as they stand there, at a server of the test's own."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +22,11 @@ VIDEO = "247993391382528"
 def test_the_guide_can_be_followed_with_curl(tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(b"film" * 100_000)
     start, *commands = blocks(GUIDE, "bash")
-    assert "reelstate.db.key" in start
+    (key,) = re.findall(r"^export (KEY=.*)$", start, re.MULTILINE)
     with running(tmp_path, "serve", "--port", "0") as server:
         base = server.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
         server.until("sign in once")
-        opening = f"export REEL={base} KEY=$(cat reelstate.db.key)\n"
+        opening = f"export REEL={base} {key}\n"
         script = "set -euo pipefail\n" + opening + "\necho\n".join(commands)
         made = _typed(opening + commands[0], tmp_path)[0]
         answers = _typed(script.replace(VIDEO, str(made["id"])), tmp_path)
@@ -36,7 +39,16 @@ def test_the_guide_can_be_followed_with_curl(tmp_path: Path) -> None:
 
 def _typed(script: str, folder: Path) -> list[dict[str, Any]]:
     """What a shell says, as far as it is JSON."""
-    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.replace("}{", "}\n{").splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]

@@ -1,5 +1,6 @@
 """A SQLite store from before there were keepers: its record moves to a new table, whole and guarded."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
@@ -28,7 +29,9 @@ def old_file(tmp_path: Path) -> Path:
         "INSERT INTO events (id, entity, job_id, version, target, actor) VALUES (?, ?, ?, ?, ?, 'user')", EVENTS
     )
     file.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'events'", [GIVEN_OUT])
-    file.executescript(guards.script())
+    for trigger in guards.triggers().values():
+        with contextlib.suppress(sqlite3.OperationalError):  # of a table that a later migration makes
+            file.execute(trigger)
     file.execute("INSERT INTO facts VALUES ('guards', ?)", [guard.digest(guards.script())])
     file.commit()
     file.close()

@@ -42,7 +42,7 @@ class Frame:
 
 def run(argv: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        list(argv), check=False, capture_output=True, cwd=folder, env={**os.environ, **ENVIRONMENT}, timeout=120
+        list(argv), check=False, capture_output=True, cwd=folder, env={**os.environ, **ENVIRONMENT}, timeout=300
     )
 
 

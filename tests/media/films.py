@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,18 +10,19 @@ from typing import Any
 
 from reelstate.app import built_in, open_engine
 from reelstate.config import Settings
-from reelstate.core.declaration import Pipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail, LogEntry, StepEntry, Task
+from reelstate.declaration import Pipeline
 from reelstate.media.manifest import Manifest
 from reelstate.services.engine import Engine
+from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg
 from tests.media.streams import builds
 
 Json = Any
 BUILD = next(iter(builds()))
 RATE = 25
-PATIENCE = 60.0
+PATIENCE = 300.0
 RUNGS = ("180p", "90p")
 SOUND = ("-f", "lavfi", "-i", "sine=sample_rate=48000")
 X264 = "-c:v libx264 -preset ultrafast -bf 2 -g 8 -pix_fmt yuv420p"
@@ -81,21 +82,26 @@ class House:
         return (await self.engine.logs(job)).items
 
 
-def altered(pipeline: Pipeline, **options: Any) -> Pipeline:
-    """A pipeline as it is, but for these options of all its stages."""
-    made = Pipeline(pipeline.name)
+Handler = Callable[[Run], Awaitable[Json]]
+Wrap = Callable[[str, Handler], Handler]
+"""Returns what to run in the place of the handler of a stage."""
+
+
+def altered(pipeline: Pipeline, wrap: Wrap = lambda _, handler: handler, **options: Any) -> Pipeline:
+    """A pipeline as it is, but for these options of all its stages and for handlers that are wrapped."""
+    made = Pipeline(pipeline.name, built_in=True)
     for spec in pipeline.graph.stages:
         given = {field.name: getattr(spec, field.name) for field in fields(spec)}
-        made.stage(**{**given, **options})(pipeline.handlers[spec.name].call)
+        made.stage(**{**given, **options})(wrap(spec.name, pipeline.handlers[spec.name].call))
     return made
 
 
 @asynccontextmanager
-async def house(folder: Path, **settings: Any) -> AsyncIterator[House]:
+async def house(folder: Path, wrap: Wrap = lambda _, handler: handler, **settings: Any) -> AsyncIterator[House]:
     """A house with room for two tasks, whose storage and scratch are in this folder; it retries without a pause."""
     given = {"storage_url": str(folder / "media"), "scratch": str(folder / "scratch"), "encode_threads": 1}
     chosen = Settings(database_url=f"sqlite:///{folder / 'house.db'}", **{**given, **settings})
-    pipelines = [altered(pipeline, backoff=0.0) for pipeline in built_in(chosen)]
+    pipelines = [altered(pipeline, wrap, backoff=0.0) for pipeline in built_in(chosen)]
     async with open_engine(chosen.database_url, pipelines=pipelines, workers=2, settings=chosen) as engine:
         yield House(engine, chosen)
 

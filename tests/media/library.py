@@ -15,10 +15,10 @@ from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.artifacts.stored import Stored
 from reelstate.config import Settings
-from reelstate.core.declaration import Pipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, JobDetail, Submitted
 from reelstate.core.policy import Backoff
+from reelstate.declaration import Pipeline
 from reelstate.keeper import Keeper
 from reelstate.media.hls import resolve_uri
 from reelstate.media.librarian import Librarian
@@ -27,7 +27,7 @@ from reelstate.worker.run import Run
 from tests.media.films import profile
 
 Json = Any
-PATIENCE = 60.0
+PATIENCE = 300.0
 _URI = re.compile(r'URI="([^"]*)"')
 
 
@@ -137,7 +137,7 @@ async def working(engine: Engine, pipelines: list[Pipeline], settings: Settings)
 
 def changed(pipeline: Pipeline, gate: Gate | None, backoff: float | None) -> Pipeline:
     """The pipeline with a gate before its encodes, or with other pauses between attempts."""
-    made = Pipeline(pipeline.name)
+    made = Pipeline(pipeline.name, built_in=True)
     for spec in pipeline.graph.stages:
         handler = pipeline.handlers[spec.name].call
         options = {each.name: getattr(spec, each.name) for each in dataclasses.fields(spec)}

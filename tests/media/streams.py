@@ -69,11 +69,12 @@ def chunk(build: str, folder: Path, number: int, *, size: tuple[int, int] = (320
     return path.read_bytes()
 
 
-def sound(build: str, folder: Path, seconds: Fraction = DURATION) -> bytes:
+def sound(build: str, folder: Path, seconds: Fraction = DURATION, *, channels: int = 2) -> bytes:
     path = folder / "sound.mp4"
     run(
         build, "-f", "lavfi", "-i", f"sine=frequency=440:sample_rate=48000:duration={float(seconds)}",
-        *["-c:a", "aac", "-b:a", "96k", "-ac", "2", "-flags", "+bitexact", "-fflags", "+bitexact", "-f", "mp4"],
+        *["-c:a", "aac", "-b:a", "96k", "-ac", str(channels)],
+        *["-flags", "+bitexact", "-fflags", "+bitexact", "-f", "mp4"],
         *["-movflags", "+delay_moov+default_base_moof", "-frag_duration", "500000"], str(path),
     )  # fmt: skip
     return path.read_bytes()
@@ -175,7 +176,7 @@ def _rung(made: Package, build: str, folder: Path, name: str) -> Track:
 def _sound(made: Package, build: str, folder: Path) -> Track:
     key = "versions/7/audio/0/1/sound.mp4"
     made.put(key, sound(build, folder))
-    track = Track("0", {key: parse(made.files[key]).with_shortest(Fraction(1, 2))})
+    track = Track("0", {key: parse(made.files[key]).ending_by(DURATION)})
     entry: AudioEntry = {
         "name": "0", "init": track.init, "playlist": f"{PACKAGE}/audio/0.m3u8", "duration": None,
         "chunks": track.entries(),

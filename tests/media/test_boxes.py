@@ -156,6 +156,14 @@ def test_sound_starts_after_its_priming_and_lasts_to_the_sample(build: str, tmp_
     assert all(segment.starts_with_sync for segment in boxes.segments)
 
 
+def test_mono_is_mono_though_its_sample_entry_says_two(build: str, tmp_path: Path) -> None:
+    """As ffmpeg 5 writes it: the count of channels in the sample entry of an mp4 is reserved, and 2."""
+    data = bytearray(sound(build, tmp_path, Fraction(1), channels=1))
+    at = data.index(b"mp4a", data.index(b"stsd")) + 4 + 16
+    struct.pack_into(">H", data, at, 2)
+    assert parse(bytes(data)).track.channels == 1
+
+
 def test_sound_before_zero_is_refused(build: str, tmp_path: Path) -> None:
     path = tmp_path / "early.mp4"
     run(
@@ -205,13 +213,15 @@ def test_a_gap_inside_a_segment_is_refused(small: bytes) -> None:
         parse(bytes(data)).with_counts([30])
 
 
-def test_a_short_end_joins_what_is_before_it(tmp_path: Path) -> None:
+def test_what_begins_after_the_end_joins_what_is_before_it(tmp_path: Path) -> None:
     boxes = parse(sound("wheel", tmp_path, Fraction(2)))
-    assert boxes.segments[-1].duration < 24000
-    merged = boxes.with_shortest(Fraction(1, 2))
-    assert all(segment.duration >= 24000 for segment in merged.segments)
-    assert merged.duration == boxes.duration
-    assert merged.segments[-1].end == boxes.segments[-1].end
+    starts = [Fraction(segment.decode_time, 48000) for segment in boxes.segments]
+    cut = boxes.ending_by(starts[-2])
+    assert [segment.decode_time for segment in cut.segments] == [segment.decode_time for segment in boxes.segments[:-2]]
+    assert cut.duration == boxes.duration
+    assert cut.segments[-1].end == boxes.segments[-1].end
+    assert boxes.ending_by(Fraction(2)).segments == boxes.segments
+    assert len(boxes.ending_by(Fraction(0)).segments) == 1
 
 
 def box(kind: bytes, body: bytes) -> bytes:

@@ -105,11 +105,11 @@ async def test_a_bucket_that_is_not_there_fails_the_job_at_once(bucket_url: str,
 
 
 async def test_without_credentials_the_job_says_so(
-    bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusing_port: int
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", f"http://127.0.0.1:{refusing_port}")
     source = film(tmp_path / "film.mp4", 1, sound=False)
     async with library(tmp_path, backoff=0.1, storage_url=bucket_url) as made:
         detail = await made.rests((await made.submit(source)).job_id)

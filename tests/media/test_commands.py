@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reelstate.media import commands
+from reelstate.media.boxes import parse
 from reelstate.media.commands import SAFE_INPUT, SCORES
 from reelstate.media.facts import SourceFacts, SubtitleFacts, VideoFacts
 from reelstate.media.plan import Plan, make_plan, settle
@@ -240,3 +241,32 @@ def test_a_file_named_like_an_option_or_an_address_is_a_file(build: str, tmp_pat
     for name in ("-i", "http:x", "concat:a|b", "50%d.mp4"):
         make(build, tmp_path / "plain.mp4", X264).rename(tmp_path / name)
         done(commands.decode_check(builds()[build], {name: FRAMES}), tmp_path)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_chunk_is_cmaf_with_a_key_frame_at_every_group_of_pictures(number: int, build: str, tmp_path: Path) -> None:
+    source = make(build, tmp_path / "source.mp4", X264)
+    facts = facts_of(build, source)
+    plan = settle(make_plan(facts, replace(LOSSLESS, gop_seconds=0.5)), facts)
+    assert (plan.grid.segment_frames, plan.grid.gop_frames) == (28, 14)
+    made = tmp_path / "made.mp4"
+    done(commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[number], str(source), {"90p": str(made)}))
+    parsed = parse(made)
+    assert [(fragment.samples, fragment.starts_with_sync) for fragment in parsed.segments] == [(14, True)] * 2
+    assert b"cmfc" in parsed.init[: parsed.init.index(b"moov")], "its brand"
+    first = parsed.segments[0]
+    assert (first.composition, parsed.track.media_time) == (0, 0), "the first frame is shown when it is decoded"
+    assert len(parsed.with_counts(plan.grid.chunks()[number].segments).segments) == 1
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_sound_is_cmaf_and_its_priming_is_edited_out(build: str, tmp_path: Path) -> None:
+    source = make(build, tmp_path / "source.mp4", f"{X264} -c:a aac", inputs=("-f", "lavfi", "-i", "sine"))
+    facts = replace(facts_of(build, source), audio=(sound_facts(),))
+    plan = settle(make_plan(facts, LOSSLESS), facts)
+    made = tmp_path / "made.mp4"
+    done(commands.encode_audio(builds()[build], plan, plan.audio[0], str(source), str(made)))
+    parsed = parse(made)
+    assert b"cmfc" in parsed.init[: parsed.init.index(b"moov")]
+    assert parsed.track.media_time == 1024

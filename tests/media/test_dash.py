@@ -1,14 +1,19 @@
 """The DASH manifest: valid, exact, and over the same bytes as the playlists."""
 
+import posixpath
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from reelstate.media import dash
-from reelstate.media.dash import MalformedManifest, Representation
+from reelstate.media.dash import MalformedManifest, Representation, Tiles
 from reelstate.media.hls import Part
+from reelstate.media.move import moved
+from tests.media import mpd
 
 PARTS = (
     Part("c0.mp4", 700, 1000, Fraction(60060, 30000)),
@@ -34,13 +39,17 @@ def tree(text: str) -> ET.Element:
 def test_what_is_written_is_read_back() -> None:
     found = dash.parse(dash.manifest(DURATION, [RUNG], [SOUND]))
     assert found.duration == DURATION
-    assert found.representations == {"720p": RUNG, "0": replace(SOUND, channels=0, language="")}
+    last = replace(PARTS[-1], duration=PARTS[0].duration)  # a manifest has one length for all
+    rung = replace(RUNG, parts=(*PARTS[:-1], last))
+    assert found.representations == {"720p": rung, "0": replace(SOUND, channels=0, language="")}
 
 
 def test_segments_are_exact_in_ticks() -> None:
     root = tree(dash.manifest(DURATION, [RUNG]))
-    entries = [entry.attrib for entry in root.iterfind(".//SegmentTimeline/S", SPACE)]
-    assert entries == [{"t": "0", "d": "60060", "r": "1"}, {"d": "15015"}]
+    assert [entry.attrib for entry in root.iterfind(".//SegmentList", SPACE)] == [
+        {"timescale": "30000", "duration": "60060"}
+    ]
+    assert root.find(".//SegmentTimeline", SPACE) is None  # several players stop where a list has one
     ranges = [entry.get("mediaRange") for entry in root.iterfind(".//SegmentURL", SPACE)]
     assert ranges == ["700-1699", "1700-4699", "700-1199"]
     assert root.get("mediaPresentationDuration") == "PT4.504500S"
@@ -51,28 +60,28 @@ def test_elements_stand_in_the_order_of_the_schema() -> None:
     root = tree(dash.manifest(DURATION, [RUNG], [SOUND]))
     segments = root.find(".//SegmentList", SPACE)
     assert segments is not None
-    assert [child.tag.partition("}")[2] for child in segments][:3] == [
-        "Initialization",
-        "SegmentTimeline",
-        "SegmentURL",
-    ]
+    assert [child.tag.partition("}")[2] for child in segments] == ["Initialization", *["SegmentURL"] * 3]
 
 
 def test_a_codec_has_a_set_of_its_own() -> None:
     hevc = replace(RUNG, name="720p-hevc", codec="hvc1.1.6.L93.90")
     root = tree(dash.manifest(DURATION, [RUNG, hevc, replace(RUNG, name="360p")]))
-    sets = [[each.get("id") for each in place] for place in root.iterfind(".//AdaptationSet", SPACE)]
+    places = root.findall(".//AdaptationSet", SPACE)
+    sets = [[each.get("id") for each in place.iterfind("Representation", SPACE)] for place in places]
+    assert [place.get("id") for place in places] == ["0", "1"], "numbers, by the schema"
     assert sets == [["720p", "360p"], ["720p-hevc"]]
 
 
 def test_captions_and_tiles_have_sets_too() -> None:
-    captions = dash.Captions(name="0", uri="captions & more.vtt", language="de")
+    captions = dash.Captions(name="captions-0", uri="captions%20&more.vtt", language="de")
     tiles = dash.Tiles(
         pattern="sprites-$Number$.jpg", first=0, sheet_duration=Fraction(200), columns=10, rows=10, width=1600,
         height=900, bandwidth=9000,
     )  # fmt: skip
-    root = tree(dash.manifest(DURATION, [RUNG], captions=[captions], tiles=tiles))
-    assert root.findtext(".//BaseURL", namespaces=SPACE) == "captions & more.vtt"
+    text = dash.manifest(DURATION, [RUNG], [SOUND], captions=[captions], tiles=tiles)
+    assert mpd.faults(text) == []
+    root = tree(text)
+    assert root.findtext(".//BaseURL", namespaces=SPACE) == "captions%20&more.vtt"
     template = root.find(".//SegmentTemplate", SPACE)
     assert template is not None
     assert template.attrib == {
@@ -85,8 +94,74 @@ def test_captions_and_tiles_have_sets_too() -> None:
 
 def test_a_segment_between_two_ticks_is_refused() -> None:
     odd = replace(RUNG, parts=(Part("c.mp4", 0, 1, Fraction(1, 7)),))
-    with pytest.raises(MalformedManifest, match=r"720p: .* no whole number of ticks"):
+    with pytest.raises(MalformedManifest, match=r"720p: .* whole number of ticks"):
         dash.manifest(DURATION, [odd])
+
+
+def test_segments_of_different_lengths_are_refused() -> None:
+    uneven = replace(RUNG, parts=(PARTS[0], PARTS[2], PARTS[1]))
+    with pytest.raises(MalformedManifest, match="720p: its segments do not all last the same"):
+        dash.manifest(DURATION, [uneven])
+
+
+PLACES = ("versions/8/package/0/1/manifest.mpd", "versions/8/manifest.mpd", "videos/7/manifest.mpd")
+
+
+def led_to(text: str, place: str) -> set[tuple[str, str]]:
+    """The files that a manifest at a place leads to, each by the standard and as ffmpeg finds it.
+
+    By the standard, BaseURL elements are steps of one way, the outermost first; ffmpeg takes the innermost alone.
+    """
+    folder, found = posixpath.dirname(place), set()
+
+    def add(steps: tuple[str, ...], innermost: tuple[str, ...], uri: str) -> None:
+        ways = [posixpath.normpath(posixpath.join(folder, *way, uri)) for way in (steps, innermost)]
+        found.add((unquote(ways[0]), unquote(ways[1])))
+
+    def look(element: ET.Element, bases: tuple[str, ...]) -> None:
+        for uri in filter(None, map(element.get, ("media", "sourceURL"))):
+            add(bases, bases[-1:], uri)
+        here = [base.text or "" for base in element.iterfind("BaseURL", SPACE)]
+        assert len(here) <= 1, "several are alternatives to each other"
+        for uri in here:
+            if not uri.endswith("/"):
+                add(bases, (), uri)
+        for child in element:
+            look(child, (*bases, *here))
+
+    look(tree(text), ())
+    return found
+
+
+def test_a_manifest_leads_to_the_same_files_wherever_it_is_moved() -> None:
+    text = dash.Captions(name="t", uri="../../../captions/0/1/captions.vtt")
+    tiles = Tiles(
+        pattern="../../../thumbnails/0/1/sprites-$Number$.jpg", first=1, sheet_duration=Fraction(100), columns=10,
+        rows=10, width=1600, height=900, bandwidth=1000,
+    )  # fmt: skip
+    written = dash.manifest(DURATION, [RUNG], [SOUND], [text], tiles)
+    expected = led_to(written, PLACES[0])
+    assert ("versions/8/captions/0/1/captions.vtt",) * 2 in expected
+    for old, new in pairwise(PLACES):
+        written = moved(written, old, new)
+        assert led_to(written, new) == expected, new
+        assert mpd.faults(written) == []
+
+
+def test_a_manifest_of_an_earlier_release_is_moved_as_well() -> None:
+    """It has one base for all of it, which ffmpeg does not find captions by."""
+    text = dash.Captions(name="t", uri="../../../captions/0/1/captions.vtt")
+    written = dash.manifest(DURATION, [RUNG], captions=[text])
+    earlier = written.replace("  <Period", "  <BaseURL>package/0/1/</BaseURL>\n  <Period")
+    assert led_to(moved(earlier, *PLACES[1:]), PLACES[2]) == led_to(written, PLACES[0])
+
+
+def test_a_base_keeps_what_must_be_quoted() -> None:
+    text = dash.Captions(name="t", uri="x%20&%20y.vtt")
+    once = moved(dash.manifest(DURATION, [RUNG], captions=[text]), "a b/1 & 2/manifest.mpd", "a b/manifest.mpd")
+    twice = tree(moved(once, "a b/manifest.mpd", "c/manifest.mpd"))
+    bases = [base.text for base in twice.iterfind(".//BaseURL", SPACE)]
+    assert bases == ["../a%20b/1%20%26%202/", "../a%20b/1%20%26%202/x%20%26%20y.vtt"]
 
 
 GOOD = dash.manifest(DURATION, [RUNG])
@@ -101,9 +176,8 @@ GOOD = dash.manifest(DURATION, [RUNG])
         (GOOD.replace('timescale="30000"', 'timescale="0"'), "can't be read"),
         (GOOD.replace('timescale="30000"', ""), "can't be read"),
         (GOOD.replace('mediaRange="700-', 'mediaRange="'), "can't be read"),
-        (GOOD.replace('<S d="15015" />', ""), "can't be read"),
-        (GOOD.replace('r="1"', 'r="99999999999"'), "timeline"),
-        (GOOD.replace('r="1"', 'r="-1"'), "timeline"),
+        (GOOD.replace('duration="60060"', ""), "can't be read"),
+        (GOOD.replace('duration="60060"', 'duration="-"'), "can't be read"),
         (GOOD.replace('"PT4.504500S"', '"P1D"'), "a duration of 'P1D'"),
     ],
 )

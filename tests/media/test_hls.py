@@ -92,7 +92,26 @@ def test_titles_of_strangers_stay_inside_their_quotation_marks() -> None:
 
 def test_a_track_without_a_title_has_a_name() -> None:
     nameless = Rendition(uri="0.m3u8", name=" ", language="und", codec="mp4a.40.2")
-    assert 'NAME="und"' in hls.master_playlist([VARIANT], [nameless])
+    assert 'NAME="Audio"' in hls.master_playlist([VARIANT], [nameless])
+
+
+@pytest.mark.parametrize(
+    "languages, default, chosen",
+    [
+        (["en", "de"], 0, ["YES", "YES"]),
+        (["en", "eng", "de"], 0, ["YES", "NO", "YES"]),
+        (["en", "eng"], 1, ["NO", "YES"]),
+    ],
+)
+def test_a_player_chooses_one_of_the_tracks_that_it_can_not_tell_apart(
+    languages: list[str], default: int, chosen: list[str]
+) -> None:
+    tracks = [
+        Rendition(uri=f"{number}.m3u8", name=str(number), language=language, default=number == default)
+        for number, language in enumerate(languages)
+    ]
+    found = hls.parse_master_playlist(hls.master_playlist([VARIANT], tracks)).media
+    assert [media["AUTOSELECT"] for media in found] == chosen
 
 
 @quickly

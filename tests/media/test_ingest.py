@@ -19,11 +19,11 @@ from reelstate.media.inotify import Inotify
 from reelstate.services.engine import Engine
 from tests.engines import engine_at
 
-TRANSCODE = Graph.of("transcode", [StageSpec(name="main")])
+TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="main")])
 A, B = Path("/in/a.mp4"), Path("/in/b.mp4")
 ONE, TWO = Identity(1, 1), Identity(2, 2)
 SETTLE = 0.05
-PATIENCE = 10.0
+PATIENCE = 300.0
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "A.MKV", "deep/er/b.mov", "c.part.webm", "d..ts", "-i.mp4"])

@@ -1,6 +1,6 @@
 import pytest
 
-from reelstate.media.language import language_tag
+from reelstate.media.language import language_name, language_tag
 
 
 @pytest.mark.parametrize(
@@ -13,3 +13,16 @@ from reelstate.media.language import language_tag
 )  # fmt: skip
 def test_a_language_is_told_by_its_shortest_tag(said: str, tag: str) -> None:
     assert language_tag(said) == tag
+
+
+@pytest.mark.parametrize(
+    "given, name",
+    [
+        ("eng", "English"), ("ger", "German"), ("deu", "German"), ("DE", "German"), ("nob", "Norwegian Bokmål"),
+        ("pt-BR", "Portuguese (BR)"), ("por-br", "Portuguese (BR)"), ("zho-Hans", "Chinese (Simplified)"),
+        ("zh-Hant-TW", "Chinese (Traditional, TW)"), ("es-419", "Spanish (Latin America)"), ("gsw", "Swiss German"),
+        ("qaa", "qaa"), ("xyz-AB", "xyz-AB"), ("und", ""), ("UND", ""), ("", ""), ('x",URI="', ""),
+    ],
+)  # fmt: skip
+def test_a_language_has_a_name_or_keeps_its_code(given: str, name: str) -> None:
+    assert language_name(given) == name

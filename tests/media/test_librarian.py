@@ -18,8 +18,10 @@ import pytest
 from reelstate.artifacts.folder import Folder
 from reelstate.core.machine import JobStatus
 from reelstate.media import librarian, package
+from reelstate.media.ladder import read_qualities
 from reelstate.media.librarian import Librarian
 from reelstate.media.package import MANIFEST
+from reelstate.media.quality import QualityStatus
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
 from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole
@@ -245,6 +247,10 @@ async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp
         manifest = json.loads(await made.text(f"versions/{second.job.id}/{MANIFEST}"))
         makers = {rung["name"]: {chunk["key"].split("/")[1] for chunk in rung["chunks"]} for rung in manifest["rungs"]}
         assert makers == {"180p": {str(first.id)}, "90p": {str(second.job.id)}}
+        shown = {each.quality: each for each in await read_qualities(made.engine, second)}
+        assert {name: (each.status, each.reused_from) for name, each in shown.items()} == {
+            "90p": (QualityStatus.COMPLETED, None), "180p": (QualityStatus.COMPLETED, first.id),
+        }  # fmt: skip
         assert "SUBTITLES" not in await made.text(front(video))
 
         await made.librarian.sweep()
@@ -261,6 +267,8 @@ async def check_what_does_not_fit(made: Library, source: Path, video: int) -> No
     other = await made.remade(video, qualities=["90p"], profile=profile(segment_seconds=2, chunk_seconds=2))
     assert other.job.status is JobStatus.FAILED
     assert "its segments have another length" in str(other.job.error)
+    unmade = {each.quality: each.reused_from for each in await read_qualities(made.engine, other)}
+    assert unmade == {"90p": None, "180p": other.job.spec["reuse_from"]}
     spoken(source, "testsrc")
     other = await made.remade(video, qualities=["90p"], profile=profile())
     assert other.job.status is JobStatus.FAILED
@@ -319,7 +327,7 @@ class Rounds:
 
     async def more(self) -> None:
         """Wait until it has begun and ended a round from now on."""
-        async with self.changed, asyncio.timeout(30):
+        async with self.changed, asyncio.timeout(300):
             wanted = self.count + 2
             await self.changed.wait_for(lambda: self.count >= wanted)
 

@@ -100,18 +100,86 @@ def check_ladder(facts: SourceFacts, plan: Plan) -> None:
         assert 16 <= rung.height <= high, "never scaled up"
         short, long = sorted((rung.width, rung.height))
         aspect = max(video.display_aspect, 1 / video.display_aspect)
-        assert abs(long - short * aspect) <= 2, "the aspect is the source's, to the nearest even side"
+        assert abs(short - long / aspect) <= 2, "the aspect is the source's, to the nearest even side"
         assert (rung.width >= rung.height) == (video.display_aspect >= 1) or rung.width == rung.height
     made, skipped = {rung.name for rung in plan.rungs}, {name for name, _ in plan.skipped}
-    asked = {rung.name: rung.height for rung in plan.profile.rungs}
-    fitting = {name for name, height in asked.items() if height <= min(wide, high)}
-    assert made == fitting or (not fitting and made == {f"{min(wide, high) // 2 * 2}p"})
-    assert skipped == set(asked) - fitting
+    asked = {rung.name: rung for rung in plan.profile.rungs}
+    fitting = {name for name, rung in asked.items() if rung.height <= top_height(plan.profile, wide, high)}
+    tiny = {name for name, reason in plan.skipped if reason.startswith("too small")}
+    assert made == fitting - tiny or (not fitting and made == {f"{min(wide, high) // 2 * 2}p"})
+    assert skipped == (set(asked) - fitting) | tiny
+    if fits_a_rung(max(rung.height for rung in plan.profile.rungs), wide, high):
+        even = (wide // 2 * 2, high // 2 * 2)
+        assert even in {(rung.width, rung.height) for rung in plan.rungs}, "the best one is as large as the source"
     by_height = sorted(plan.rungs, key=lambda rung: (rung.codec, min(rung.width, rung.height)))
     for lower, higher in pairwise(by_height):
         if lower.codec == higher.codec:
             assert lower.width * lower.height < higher.width * higher.height
             assert lower.max_bitrate < higher.max_bitrate
+
+
+def fits_a_rung(height: int, wide: int, high: int) -> bool:
+    """Whether a source fits the box of 16:9 of a rung, or is so little larger that it counts as its size."""
+    return 20 * min(wide, high) <= 21 * height and 20 * max(wide, high) <= 21 * box_width(height)
+
+
+def box_width(height: int) -> int:
+    return 2 * round(height * 8 / 9)
+
+
+def top_height(profile: Profile, wide: int, high: int) -> int:
+    """The height of the best rung of a source: the smallest that it fits; 0 where it is smaller than all boxes."""
+    heights = sorted(rung.height for rung in profile.rungs)
+    if min(wide, high) < heights[0] and max(wide, high) < box_width(heights[0]):
+        return 0
+    return next((height for height in heights if fits_a_rung(height, wide, high)), heights[-1])
+
+
+@pytest.mark.parametrize(
+    "size, ladder",
+    [
+        ((1920, 1080), ["1080p 1920x1080", "720p 1280x720", "480p 854x480", "360p 640x360", "240p 426x240"]),
+        ((1920, 800), ["1080p 1920x800", "720p 1280x534", "480p 854x356", "360p 640x266", "240p 426x178"]),
+        ((800, 1920), ["1080p 800x1920", "720p 534x1280", "480p 356x854", "360p 266x640", "240p 178x426"]),
+        ((1920, 1088), ["1080p 1920x1088", "720p 1270x720", "480p 848x480", "360p 636x360", "240p 424x240"]),
+        ((1440, 1080), ["1080p 1440x1080", "720p 960x720", "480p 640x480", "360p 480x360", "240p 320x240"]),
+        ((1000, 600), ["720p 1000x600", "480p 800x480", "360p 600x360", "240p 400x240"]),
+        ((1284, 722), ["720p 1284x722", "480p 854x480", "360p 640x360", "240p 426x240"]),
+        ((540, 1200), ["720p 540x1200", "480p 384x854", "360p 288x640", "240p 192x426"]),
+        ((426, 160), ["240p 426x160"]),
+        ((400, 160), ["160p 400x160"]),
+    ],
+)  # fmt: skip
+def test_the_best_rung_of_a_crop_has_its_own_size(size: tuple[int, int], ladder: list[str]) -> None:
+    plan = make_plan(source(*size), H264)
+    assert [f"{rung.name} {rung.width}x{rung.height}" for rung in plan.rungs] == ladder
+
+
+def test_a_rung_has_one_size_whichever_are_asked_for() -> None:
+    """One that is made again later stands beside those that were made before."""
+    whole = make_plan(source(1000, 600), H264)
+    assert make_plan(source(1000, 600), H264, qualities=["720p"]).rungs == whole.rungs[:1]
+
+
+@pytest.mark.parametrize("rate", [Fraction(24000, 1001), Fraction(24), Fraction(25), NTSC, Fraction(50), Fraction(60)])
+def test_segments_of_four_seconds_have_two_key_frames_by_default(rate: Fraction) -> None:
+    grid = make_plan(source(rate=rate, seconds=600), H264).grid
+    assert (grid.segment_frames, grid.gop_frames) == (round(4 * rate), round(2 * rate))
+    assert grid.chunk_frames % grid.segment_frames == 0
+    assert grid.time(grid.chunk_frames) <= 30
+
+
+@pytest.mark.parametrize(
+    "segment, gop, frames",
+    [
+        (6, 2, (150, 50)), (2, 2, (50, 50)), (1, 2, (25, 25)), (3, 2, (75, 25)), (4, 1, (100, 25)), (6, 6, (150, 150)),
+        (9.56, 2, (239, 239)),
+    ],
+)  # fmt: skip
+def test_a_segment_is_a_whole_number_of_groups_of_pictures(segment: float, gop: float, frames: tuple[int, int]) -> None:
+    """239 is a prime: such a segment stays in one piece."""
+    grid = make_plan(source(rate=Fraction(25)), replace(H264, segment_seconds=segment, gop_seconds=gop)).grid
+    assert (grid.segment_frames, grid.gop_frames) == frames
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -163,6 +231,28 @@ def test_the_rate_is_the_sources_or_the_nearest_standard_one(rate: Fraction, var
     assert make_plan(source(rate=rate, variable_rate=variable), H264).grid.rate == wanted
 
 
+@pytest.mark.parametrize("most, wanted, missing", [(120, 100, 0), (60, 60, 7), (30, 30, 90), (15, 15, 400)])
+def test_a_rate_that_varies_becomes_the_one_that_shows_most_frames_within_the_profile(
+    most: int, wanted: int, missing: int
+) -> None:
+    rates = {30: 90, 60: 7, 25: 120, 50: 8, 100: 0, 120: 0, 15: 400, 12: 500}
+    facts = source(
+        rate=Fraction(27), variable_rate=True, frames=1620,
+        rates=tuple((Fraction(rate), hidden) for rate, hidden in rates.items()),
+    )  # fmt: skip
+    plan = settle(make_plan(facts, replace(H264, max_rate=most)), facts)
+    assert plan.grid.rate == wanted
+    reason = (
+        f"{missing} of 1,620 frames are not shown: they come faster than {wanted} frames/s, which the profile allows"
+    )
+    assert plan.degraded == ((reason,) if missing else ())
+
+
+def test_settling_takes_the_rate_from_the_file_that_is_cut() -> None:
+    joined = source(rate=Fraction(50), variable_rate=True)
+    assert settle(make_plan(joined, H264), source(rate=Fraction(25))).grid.rate == 25
+
+
 def test_a_rate_of_large_terms_is_shortened_so_that_a_clock_can_count_it() -> None:
     grid = make_plan(source(rate=Fraction(123_456_789, 4_567_891)), H264).grid
     assert grid.timescale < 2**31
@@ -182,9 +272,9 @@ def test_frames_are_counted_where_all_are_kept_and_timed_where_not() -> None:
     "seconds, workers, gop, indexed, wanted",
     [
         (59, 2, None, True, 1),
-        (120, 2, None, True, 20),
+        (120, 2, None, True, 15),
         (120, 1, None, True, 10),
-        (3600, 10, None, True, 120),
+        (3600, 10, None, True, 129),
         (3600, 10, Fraction(20), True, 60),
         (3600, 10, Fraction(1300), True, 1),
         (3600, 10, None, False, 1),
@@ -266,24 +356,24 @@ def test_sound_is_as_long_as_the_picture_to_the_sample() -> None:
     plan = make_plan(source(frames=1799, audio=(SOUND, replace(SOUND, index=2, codec="cook"))), H264)
     assert [(track.number, track.index, track.language) for track in plan.audio] == [(0, 1, "eng")]
     assert plan.audio[0].samples == round(1799 / NTSC * 48_000)
-    assert "cook" in plan.warnings[0]
+    assert plan.degraded == ("audio stream 2 (cook) is left out: its codec is not decoded",)
 
 
-def test_sound_that_is_cut_is_warned_of() -> None:
-    early = replace(SOUND, start=Fraction(-2), duration=Fraction(62))
-    assert "before the picture" in make_plan(source(audio=(early,)), H264).warnings[0]
-    late = replace(SOUND, duration=Fraction(90))
-    assert "after the picture" in make_plan(source(audio=(late,)), H264).warnings[0]
+def test_sound_that_is_cut_is_degraded() -> None:
+    early = source(audio=(replace(SOUND, start=Fraction(-2), duration=Fraction(62)),))
+    assert "2.0 s before the picture" in settle(make_plan(early, H264), early).degraded[0]
+    late = source(audio=(replace(SOUND, duration=Fraction(90)),))
+    assert "s after the picture" in settle(make_plan(late, H264), late).degraded[0]
 
 
-def test_text_becomes_captions_and_pictures_of_text_a_warning() -> None:
+def test_text_becomes_captions_and_pictures_of_text_are_left_out() -> None:
     words = SubtitleFacts(index=2, codec="subrip", text=True, language="deu", forced=True)
     drawn = SubtitleFacts(index=3, codec="hdmv_pgs_subtitle", text=False)
     plan = make_plan(source(subtitles=(drawn, words)), H264)
     assert [(track.number, track.index, track.language, track.forced) for track in plan.captions] == [
         (0, 2, "deu", True)
     ]
-    assert "hdmv_pgs_subtitle" in plan.warnings[0]
+    assert plan.degraded == ("subtitle stream 3 (hdmv_pgs_subtitle) is left out: it is not text",)
     assert make_plan(source(subtitles=(words,)), replace(H264, captions=False)).captions == ()
 
 

@@ -1,24 +1,30 @@
 import asyncio
+import contextlib
 import hashlib
+import json
 import os
 import signal
+import socket
 import struct
 import sys
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from reelstate.artifacts.bucket import Bucket
-from reelstate.media import plan
+from reelstate.core.errors import ReelstateError
+from reelstate.media import confine, plan, sandbox
+from reelstate.media import probe as probing_parent
 from reelstate.media.address import LocalAddress, Rules, parse_address
 from reelstate.media.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.facts import SourceFacts, VideoFacts
-from reelstate.media.probe import ProbeLimits, count, look, probe
+from reelstate.media.probe import ProbeLimits, count, look, probe, probe_wall
 from reelstate.media.profile import Profile, Rung
 from reelstate.media.reader import BLOCK
+from reelstate.media.sandbox import REQUIRE, Sandbox
 from reelstate.media.source import FileReader, opened, reading
 from reelstate.media.web import HEAD
 from tests.media.clips import FRAMES, NTSC, X264, done, ffmpeg, make, turned
@@ -337,6 +343,24 @@ def giant_png(side: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
+async def test_an_encrypted_source_is_told_so(tmp_path: Path) -> None:
+    key = ("-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb",
+           "-encryption_kid", "a7e61c373e219033c21091fa607bf3b8")  # fmt: skip
+    picture = ("-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-t", "1", *X264.split())
+    ffmpeg(BUILD, *picture, *key, str(tmp_path / "cenc.mp4"))
+    ffmpeg(BUILD, *picture, *key, "-movflags", "+faststart", str(tmp_path / "fast.mp4"))
+    ffmpeg(BUILD, *picture, str(tmp_path / "plain.ts"))
+    scrambled = bytearray((tmp_path / "plain.ts").read_bytes())
+    for at in range(0, len(scrambled), 188):
+        scrambled[at + 3] |= 0x80
+    (tmp_path / "scrambled.ts").write_bytes(scrambled)
+    for name in ("cenc.mp4", "fast.mp4", "scrambled.ts"):
+        with pytest.raises(UnusableSource, match="it is encrypted") as refused:
+            await probe(tmp_path / name)
+        assert refused.value.kind == "encrypted"
+    assert (await probe(tmp_path / "plain.ts")).video is not None
+
+
 async def test_a_picture_of_giants_takes_no_memory(tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(giant_png(16_000))
     with pytest.raises(UnusableSource, match="png") as picture:
@@ -394,16 +418,89 @@ async def for_ever() -> None:
 
 
 def children() -> list[int]:
-    """The processes that look at a source for this one."""
-    return [int(place.name) for place in Path("/proc").glob("[0-9]*") if looks_for_us(place)]
+    """The processes that look at a source for this one, without the walls that they run behind."""
+    running = {int(place.name): place for place in Path("/proc").glob("[0-9]*")}
+    return [pid for pid, place in running.items() if looks(place) and is_ours(pid)]
 
 
-def looks_for_us(place: Path) -> bool:
+def looks(place: Path) -> bool:
     try:
-        parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-        return parent == os.getpid() and b"probing.py" in (place / "cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
+        program, *arguments = (place / "cmdline").read_bytes().split(b"\0")
+    except OSError:
         return False
+    return program == os.fsencode(sys.executable) and any(each.endswith(b"/probing.py") for each in arguments[:2])
+
+
+def is_ours(pid: int) -> bool:
+    while pid > 1:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+        if pid == os.getpid():
+            return True
+    return False
+
+
+class Given:
+    """A source that is bytes at hand."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+
+    async def read(self, offset: int, length: int) -> bytes:
+        return self.data[offset : offset + length]
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+ATTACK = """
+import json, os, resource, socket, struct, sys
+wanted, given = struct.Struct(">cQI"), struct.Struct(">cI")
+
+def heard():
+    length = given.unpack(sys.stdin.buffer.read(given.size))[1]
+    return json.loads(sys.stdin.buffer.read(length))
+
+order = heard()
+sys.stdout.buffer.write(wanted.pack(b"R", 0, order["size"]))
+sys.stdout.buffer.flush()
+told = heard()
+
+def read():
+    return open({secret!r}).read()
+
+def write():
+    open({written!r}, "w").write("x")
+
+def connect():
+    socket.create_connection(("127.0.0.1", told["port"]), 5)
+
+def signals():
+    os.kill(told["worker"], 0)
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+
+def tried(work):
+    try:
+        work()
+        return "done"
+    except Exception:
+        return "refused"
+
+facts = {{work.__name__: tried(work) for work in (read, write, connect, signals, limits)}}
+answer = json.dumps({{"facts": facts, "memory": 0}}).encode()
+sys.stdout.buffer.write(wanted.pack(b"A", 0, len(answer)) + answer)
+sys.stdout.buffer.flush()
+"""
+"""A probe that does what a hostile source would have it do, and says what came of it."""
 
 
 def told_of(pid: int) -> str:
@@ -437,6 +534,49 @@ async def test_a_look_has_no_secrets_no_files_and_little_memory(data: bytes, mon
     assert "s3cret" not in seen[-1]
     limits = {" ".join(line.split()[:4]) for line in seen[-1].splitlines()}
     assert {"Max file size 0", f"Max address space {ProbeLimits().memory}"} <= limits
+    hard = {line.split("  ")[0]: line.split()[-2] for line in seen[-1].splitlines() if line.startswith("Max")}
+    assert (hard["Max open files"], hard["Max processes"], hard["Max file size"]) == ("16", "0", "0")
+
+
+@pytest.mark.parametrize("wall", ["bubblewrap", "landlock"])
+async def test_a_look_that_is_taken_over_reaches_no_file_no_network_no_process_and_no_higher_limit(
+    wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if wall == "landlock":
+        monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
+    sandbox._wall.cache_clear()
+    if (await probe_wall()).kind != wall:
+        pytest.skip(f"NOT TESTED: no {wall} on this machine")
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2")
+    secret.chmod(0o600)
+    taken_over = tmp_path / "probing.py"
+    taken_over.write_text(ATTACK.format(secret=str(secret), written=str(tmp_path / "written")))
+    monkeypatch.setattr(probing_parent, "PROGRAM", taken_over)
+    probing_parent._python.cache_clear()
+    try:
+        with listening() as port:
+            told = json.dumps({"port": port, "worker": os.getpid()}).encode()
+            found = (await look("probe", Given(told), sandbox=Sandbox(REQUIRE))).facts
+    finally:
+        probing_parent._python.cache_clear()
+        sandbox._wall.cache_clear()
+    assert not (tmp_path / "written").exists()  # in bubblewrap it may write to a /tmp of its own
+    assert {**found, "write": ""} == {
+        "read": "refused", "write": "", "connect": "refused", "signals": "refused", "limits": "refused"
+    }  # fmt: skip
+
+
+async def test_where_no_wall_stands_require_refuses_to_look(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
+    monkeypatch.setattr(confine, "landlock_version", lambda: 0)
+    sandbox._wall.cache_clear()
+    try:
+        with pytest.raises(ReelstateError, match=r"can't be run in a sandbox: bubblewrap .* no Landlock"):
+            await probe(Given(data), sandbox=Sandbox(REQUIRE))
+        assert str(await probe_wall()).startswith("limits only (bubblewrap (bwrap) is not installed; ")
+    finally:
+        sandbox._wall.cache_clear()
 
 
 async def test_a_source_that_is_never_read_through_is_not_waited_for(data: bytes) -> None:

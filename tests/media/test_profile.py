@@ -54,7 +54,7 @@ def test_what_is_left_out_takes_its_default() -> None:
     assert third.preset == "8"
     assert profile.audio is not None
     assert (profile.audio.bitrate, profile.audio.sample_rate) == (96_000, 48_000)
-    assert (profile.segment_seconds, profile.chunk_seconds, profile.hdr) == (6, 30, "tonemap")
+    assert (profile.segment_seconds, profile.gop_seconds, profile.chunk_seconds) == (4, 2, 30)
 
 
 def test_the_defaults_of_the_schema_are_those_of_the_records() -> None:

@@ -26,7 +26,8 @@ from tests.media.library import Slow
 
 TRANSCODE = Graph.of(
     "transcode",
-    [
+    built_in=True,
+    stages=[
         StageSpec(name="fetch", phase=JobStatus.DOWNLOADING_INPUTS),
         StageSpec(name="publish", after=("fetch",), phase=JobStatus.UPLOADING_OUTPUTS),
     ],
@@ -164,7 +165,7 @@ class Ear(logging.Handler):
         self._said.put_nowait(record.getMessage())
 
     async def hears(self, words: str) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while words not in await self._said.get():
                 pass
 

@@ -8,7 +8,7 @@ import pytest
 
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Json, Task
-from reelstate.media.quality import ClaimState, Ladder, Quality, QualityStatus, claim_state, ladder_of, qualities
+from reelstate.media.quality import Ladder, Quality, QualityStatus, ladder_of, qualities
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LADDER = Ladder((("720p", True), ("360p", False)), (("1080p", "higher than the source"),), (5, 5, 2))
@@ -84,6 +84,27 @@ def test_a_chunk_that_failed_for_good_fails_every_quality(error: Json, words: st
     assert found["720p"].status is QualityStatus.FAILED
 
 
+def test_a_chunk_that_failed_at_one_rung_blames_no_other() -> None:
+    error = {"type": "RungFailed", "message": "360p: no memory"}
+    task = a_task(0, TaskStatus.ERROR, error=error, started_at=NOW, finished_at=NOW)
+    found = by_name(task, ready(1), ready(2))
+    assert (found["360p"].status, found["360p"].error_message) == (QualityStatus.FAILED, "chunk 0: no memory")
+    assert (found["720p"].status, found["720p"].error_message) == (QualityStatus.PENDING, "chunk 0: 360p failed in it")
+    other = by_name(replace(task, error={"type": "RungFailed", "message": "9000p: no memory"}), ready(1), ready(2))
+    assert {found.status for found in other.values()} == {QualityStatus.FAILED, QualityStatus.SKIPPED}
+
+
+def test_a_quality_of_an_earlier_version_is_complete_and_says_whose_it_is() -> None:
+    ladder = replace(LADDER, reused=("1080p", "90p"), reused_from=7)
+    found = {each.quality: each for each in qualities(ladder, [done(0, "720p")])}
+    for name in ladder.reused:
+        assert found[name] == Quality(
+            quality=name, required=False, status=QualityStatus.COMPLETED, segments_total=12, segments_completed=12,
+            progress_percent=100.0, reused_from=7,
+        )  # fmt: skip
+    assert found["720p"].reused_from is None
+
+
 def test_a_chunk_that_will_be_tried_again_has_not_failed() -> None:
     task = a_task(1, TaskStatus.ERROR, error="it broke", run_after=NOW, started_at=NOW)
     assert by_name(done(0, "720p"), task, ready(2))["720p"].status is QualityStatus.IN_PROGRESS
@@ -112,25 +133,3 @@ def test_the_ladder_is_read_from_the_results_of_the_stages() -> None:
     assert ladder_of({"plan": plan}) == Ladder((("720p", True), ("360p", False)))
     assert ladder_of({}) is None
     assert ladder_of({"plan": "something else"}) is None
-
-
-RUNNING = a_task(0, TaskStatus.RUNNING, lease_expires_at=NOW)
-
-
-@pytest.mark.parametrize(
-    "task, state",
-    [
-        (ready(0), ClaimState.UNCLAIMED),
-        (a_task(0, TaskStatus.NEW, attempt=0), ClaimState.UNCLAIMED),
-        (replace(RUNNING, lease_expires_at=NOW + timedelta(seconds=1)), ClaimState.CLAIMED),
-        (RUNNING, ClaimState.EXPIRED),
-        (done(0), ClaimState.COMPLETED),
-        (a_task(0, TaskStatus.SKIPPED), ClaimState.COMPLETED),
-        (a_task(0, TaskStatus.ERROR, error="x"), ClaimState.FAILED),
-        (a_task(0, TaskStatus.CANCELLED), ClaimState.FAILED),
-        (a_task(0, TaskStatus.ERROR, error="x", run_after=NOW), ClaimState.RETRYING),
-        (a_task(0, TaskStatus.READY, error="x"), ClaimState.RETRYING),
-    ],
-)
-def test_a_task_has_one_of_six_words(task: Task, state: ClaimState) -> None:
-    assert claim_state(task, NOW) is state

@@ -11,7 +11,7 @@ import pytest
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.spool import Spool
 from reelstate.media.reception import Reception
-from reelstate.services.uploads import Uploads
+from reelstate.services.uploads import UploadLimits, Uploads
 from tests.engines import engine_at
 
 
@@ -26,17 +26,17 @@ async def test_a_file_is_nobody_elses_before_its_last_bytes_are_written(
 
     def slow(descriptor: int) -> None:
         writing.set()
-        assert may.wait(20)
+        assert may.wait(300)
         os.fsync(descriptor)
 
     spool = Spool(tmp_path / "spool")
     async with engine_at(f"sqlite:///{tmp_path / 'jobs.db'}") as engine:
-        uploads = Uploads(engine.store, lifetime=60.0, most=2)
+        uploads = Uploads(engine.store, lifetime=60.0, limits=UploadLimits(open=2, unused=100, bytes=2**40))
         reception = Reception(uploads, Folder(tmp_path / "media"), spool, limit=100, idle=20.0)
         upload = await reception.create(user_id="ada", length=4)
         monkeypatch.setattr(os, "fdatasync", slow)
         receiving = asyncio.create_task(reception.receive(upload, once(b"film")))
-        await asyncio.to_thread(writing.wait, 20)
+        await asyncio.to_thread(writing.wait, 300)
         receiving.cancel()
         await asyncio.wait({receiving}, timeout=0.2)
         with spool.held(upload.id) as descriptor:

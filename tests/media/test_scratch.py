@@ -1,11 +1,15 @@
 """Folders of running tasks: they go with the task, and those of killed processes with the next one."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from reelstate.media.confine import NOBODY
 from reelstate.media.scratch import scratch_folder
 from tests.media.tools import names_in
 
@@ -61,3 +65,13 @@ def test_nothing_else_is_thrown_away(tmp_path: Path) -> None:
         pass
     assert sorted(names_in(place)) == before
     assert (elsewhere / "file").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders to nobody")
+def test_what_a_tool_as_nobody_left_goes_with_the_next_folder_of_root(tmp_path: Path) -> None:
+    with holder(tmp_path) as (process, left):
+        os.chown(left, NOBODY, NOBODY)
+        process.kill()
+        process.wait()
+        with scratch_folder(tmp_path, 8, "encode", 0, 1) as folder:
+            assert names_in(tmp_path) == [folder.name]

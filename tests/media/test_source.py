@@ -48,7 +48,7 @@ def test_an_address_says_what_it_names(text: str, address: object) -> None:
         "s3://bucket/",
         "file://elsewhere/a",
         "/a\0b",
-        "/a\nb",
+        "http://host/a\nb",
         "data:text/plain,x",
         "/" + "x" * 5000,
     ],
@@ -58,6 +58,20 @@ def test_an_address_that_names_nothing_is_refused_with_a_hint(text: str) -> None
         parse_address(text)
     assert refused.value.kind == "address"
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "is empty"),
+        ("/" + "x" * 5000, "5,001 characters"),
+        ("/a\0b", "null character"),
+        ("http://host/a\nb", "line break or another control character"),
+    ],
+)
+def test_a_refused_address_is_told_what_is_wrong_with_it(text: str, words: str) -> None:
+    with pytest.raises(UnusableSource, match=words):
+        parse_address(text)
 
 
 def test_the_settings_become_rules() -> None:
@@ -72,8 +86,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "root"
 
 
-@pytest.mark.parametrize("name", ["a.mp4", "-i", "a b'c\"d$(x).mp4", "ü.mp4"])
+@pytest.mark.parametrize("name", ["a.mp4", "-i", "a b'c\"d$(x).mp4", "ü.mp4", "line\nbreak.mp4", "a://b.mp4"])
 async def test_a_file_below_a_root_is_taken_whatever_its_name(root: Path, tmp_path: Path, name: str) -> None:
+    (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_bytes(DATA)
     rules, address = Rules(roots=(root,)), parse_address(str(root / name))
     assert await fetch(address, tmp_path / "copy", rules) == FETCHED

@@ -27,7 +27,7 @@ class Listener:
 async def test_what_takes_long_is_told_again_and_again_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studio, "TELL_EVERY", 0.01)
     listener: Any = Listener()
-    async with asyncio.timeout(60), telling(listener, "storing"):
+    async with asyncio.timeout(300), telling(listener, "storing"):
         told = [await listener.heard.get() for _ in range(3)]
         assert all(words.startswith("storing") for words in told)
         assert len(set(told)) == 3, "the same words again would be no progress"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Json, TaskKey, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.core.policy import BACKSTOP_MARGIN, backstop
 
 NEW, READY, RUNNING, DONE = TaskStatus.NEW, TaskStatus.READY, TaskStatus.RUNNING, TaskStatus.DONE
 ERROR, SKIPPED, CANCELLED = TaskStatus.ERROR, TaskStatus.SKIPPED, TaskStatus.CANCELLED
@@ -60,6 +61,10 @@ class RefTask:
     run_after: float | None = None
     result: Json = None
     ends: dict[int, Ended] = field(default_factory=dict)
+    taken_back: bool = False
+    """The keeper took it from its worker, and nobody has begun it since."""
+    loss_alone: bool | None = None
+    """Of a task that was taken back for a loss: whether its worker had run it alone."""
 
     @property
     def final(self) -> bool:
@@ -72,10 +77,16 @@ class RefTask:
 
     def move(self, status: TaskStatus, *, by_worker: bool = False, run_after: float | None = None) -> None:
         """One transition: it counts one version, and a run that it ends is remembered under its token."""
+        self.taken_back = False
         if self.status is RUNNING:
             self.ends[self.token] = Ended(status, by_worker)
             self.worker = self.expires = None
         self.status, self.run_after, self.version = status, run_after, self.version + 1
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it has lost so many workers that it runs alone; nothing undoes a loss."""
+        return self.lost >= self.spec.isolate_after
 
     def start(self, worker: int, now: float, *, alone: bool) -> None:
         self.move(RUNNING)
@@ -89,12 +100,13 @@ class RefTask:
         if self.spec.stall_after is not None:
             limits.append(self.progress_at + self.spec.stall_after)
         if self.spec.timeout is not None:
-            limits.append(self.claimed_at + self.spec.timeout)
+            limits.append(self.claimed_at + self.spec.timeout + BACKSTOP_MARGIN)
         self.expires = min(limits)
 
     def loss(self, now: float) -> bool:
         """Whether the lease ran out because the worker fell silent, not by a stall or a timeout."""
-        timed_out = self.spec.timeout is not None and self.claimed_at + self.spec.timeout <= now
+        limit = backstop(self.spec.timeout)
+        timed_out = limit is not None and self.claimed_at + limit <= now
         stalled = self.spec.stall_after is not None and self.progress_at + self.spec.stall_after <= now
         return not timed_out and not stalled
 
@@ -271,14 +283,14 @@ class Reference:
         if worker.status is WorkerStatus.OFFLINE:
             self._heard(worker)
         mine = [task for task in self.tasks() if task.worker == worker_id]
-        if worker.status is WorkerStatus.DRAINING or any(task.lost for task in mine):
+        if worker.status is WorkerStatus.DRAINING or any(task.isolated for task in mine):
             return []
         waiting = sorted((task for task in self.tasks() if task.status is READY), key=lambda task: task.order)
-        suspects = [task for task in waiting if task.lost]
+        suspects = [task for task in waiting if task.isolated]
         if suspects and not mine:
             taken, alone = suspects[:1], True
         else:
-            taken = [task for task in waiting if not task.lost][:limit]
+            taken = [task for task in waiting if not task.isolated][:limit]
             alone = worker.slots == 1 and limit == 1 and not mine
         for task in taken:
             task.start(worker_id, self.now, alone=alone)
@@ -306,10 +318,14 @@ class Reference:
             target = SKIPPED if skipped else DONE
 
             def finish(task: RefTask, target: TaskStatus = target, result: Json = result) -> None:
+                if task.taken_back:
+                    task.ends[task.token] = Ended(target, by_worker=True)
+                    task.lost -= task.loss_alone is not None
+                    task.lost_alone -= bool(task.loss_alone)
                 task.move(target, by_worker=True)
                 task.result = result
 
-            verdicts += self._each([held], [target], finish)
+            verdicts += self._each([held], [target], finish, late=True)
         self._advance_closed(held[0] for (held, _, _), verdict in zip(items, verdicts, strict=True) if verdict == "ok")
         return verdicts
 
@@ -388,6 +404,7 @@ class Reference:
                     killers.append(task)
             else:
                 task.move(READY)
+                task.taken_back, task.loss_alone = True, suspicious if loss else None
         self._settle(final, killers)
 
     def cancel(self, job_id: int) -> Verdict:
@@ -484,24 +501,32 @@ class Reference:
         return self.jobs[task.key.job_id]
 
     def _each(
-        self, items: Iterable[Held], targets: Collection[TaskStatus], accept: Callable[[RefTask], None]
+        self,
+        items: Iterable[Held],
+        targets: Collection[TaskStatus],
+        accept: Callable[[RefTask], None],
+        *,
+        late: bool = False,
     ) -> list[Verdict]:
-        """Only a running task under the same token takes a worker's word; the rest are told why not."""
+        """Only a running task under the same token takes a worker's word; the rest are told why not.
+
+        What may be `late` is also taken by a task that the keeper took back and nobody has begun since.
+        """
         verdicts = []
         for key, token in items:
             job = self.jobs.get(key.job_id)
             task = job.tasks.get(key) if job else None
-            verdict = self._verdict(task, token, targets)
+            verdict = self._verdict(task, token, targets, late=late)
             if verdict is Verdict.OK and task is not None:
                 accept(task)
             verdicts.append(verdict)
         return verdicts
 
     @staticmethod
-    def _verdict(task: RefTask | None, token: int, targets: Collection[TaskStatus]) -> Verdict:
+    def _verdict(task: RefTask | None, token: int, targets: Collection[TaskStatus], *, late: bool) -> Verdict:
         if task is None or token > task.token:
             return Verdict.UNKNOWN
-        if task.status is RUNNING and token == task.token:
+        if token == task.token and (task.status is RUNNING or (late and task.taken_back)):
             return Verdict.OK
         end = task.ends.get(token)
         if end is not None and end.by_worker and end.target in targets:

@@ -459,7 +459,7 @@ def _replayed(events: list[Event], entity: str, stage: int, part: int, *, birth:
     state = None
     place = (None if stage < 0 else stage, None if part < 0 else part)
     mine = sorted(
-        (event for event in events if event.entity == entity and (event.stage, event.part) == place),
+        (event for event in events if event.entity == entity and (event.stage_number, event.part) == place),
         key=lambda event: event.version,
     )
     for number, event in enumerate(mine, start=birth):

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 SIZE = 8
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 _barriers: dict[int, Barrier] = {}
 

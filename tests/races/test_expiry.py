@@ -1,14 +1,17 @@
-"""A completion and the sweep reach for the same expired leases: one of them gets each, never both."""
+"""A completion and a sweep with a claim reach for the same expired leases: one run of each task counts, never two."""
 
+import asyncio
 from collections import Counter
 from typing import Any
 
 import pytest
 
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Completion, Reclaimed, Task, TaskKey, Verdict
+from reelstate.core.model import Completion, Progress, Reclaimed, Task, TaskKey, Verdict
 from tests.engines import FakeClock, a_worker, engine_at
+from tests.faults.wrapped import wrapped
 from tests.races.crew import Crew, Part, start
+from tests.races.test_library import Meeting, done_or_waiting
 
 Held = list[tuple[TaskKey, int]]
 
@@ -30,14 +33,15 @@ async def complete_late(url: str, held: Held, batch: int, number: int, parties: 
     return verdicts
 
 
-async def sweep(url: str, batch: int, number: int, parties: int) -> int:
-    """Take back expired leases until there are none."""
-    reclaimed = 0
+async def sweep(url: str, batch: int, number: int, parties: int) -> list[TaskKey]:
+    """Take back expired leases until there are none, and begin some of the tasks; returns those."""
+    begun: list[TaskKey] = []
     async with engine_at(url, later()) as engine:
+        worker = await a_worker(engine, f"sweeper-{number}")
         start(parties)
-        while (swept := await engine.reclaim(limit=batch)) != Reclaimed(0, 0, 0, ()):
-            reclaimed += swept.total
-    return reclaimed
+        while await engine.reclaim(limit=batch) != Reclaimed(0, 0, 0, ()):
+            begun += [task.key for task in (await engine.claim(worker, batch)).tasks]
+    return begun
 
 
 async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
@@ -58,8 +62,10 @@ async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
     held, verdicts = forwards + backwards, first + second
     async with engine_at(url, later()) as engine:
         counted = Counter(verdicts)
+        begun = {key for keys in swept for key in keys}
         assert counted.keys() <= {Verdict.OK, Verdict.LOST}
-        assert counted[Verdict.OK] + sum(swept) == parts, "each lease ended once"
+        assert len(begun) == sum(map(len, swept)), "nobody began what another had begun"
+        assert counted[Verdict.OK] + len(begun) == parts, "one run of each task counts"
         tasks: dict[TaskKey, Task] = {}
         after = None
         while True:
@@ -68,18 +74,40 @@ async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
             if (after := page.after) is None:
                 break
         for (key, _), verdict in zip(held, verdicts, strict=True):
-            expected = TaskStatus.DONE if verdict is Verdict.OK else TaskStatus.READY
+            expected = TaskStatus.DONE if verdict is Verdict.OK else TaskStatus.RUNNING
             assert tasks[key].status is expected, (key, verdict, tasks[key])
-            assert tasks[key].version == 3, "ready, running, and one end"
+            assert (key in begun) == (verdict is Verdict.LOST)
+            assert tasks[key].version in ({3, 4} if verdict is Verdict.OK else {4}), "taken back at most once"
         assert (await engine.doctor()).findings == ()
         assert counted[Verdict.OK], "the completions never won, so nothing was shown"
-        assert sum(swept), "the sweep never won, so nothing was shown"
+        assert begun, "the sweeps never won, so nothing was shown"
 
 
-async def test_completion_and_reclaim_never_both_win(url: str, racers: Crew) -> None:
+async def test_completion_and_another_run_never_both_count(url: str, racers: Crew) -> None:
     await one_outcome_each(url, racers, parts=1000)
 
 
 @pytest.mark.prove
-async def test_completion_and_reclaim_never_both_win_over_many(url: str, racers: Crew) -> None:
+async def test_completion_and_another_run_never_both_count_over_many(url: str, racers: Crew) -> None:
     await one_outcome_each(url, racers, parts=9000)
+
+
+async def test_a_renewal_that_is_being_committed_wins_against_reclaim(url: str, clock: FakeClock) -> None:
+    async with engine_at(url, clock) as engine:
+        job_id = (await engine.submit("simple")).job_id
+        worker = await a_worker(engine)
+        (held,) = (await engine.claim(worker)).tasks
+        clock.advance(61)
+        sweeps: list[asyncio.Task[Reclaimed]] = []
+
+        async def sweep_meanwhile() -> None:
+            sweeps.append(asyncio.create_task(engine.reclaim()))
+            await done_or_waiting(url, sweeps[0])
+
+        renewing = wrapped(engine, Meeting("report", sweep_meanwhile))
+        answer = await renewing.report(worker, [Progress(key=held.key, token=held.token)])
+        assert answer.verdicts == [Verdict.OK]
+        assert await sweeps[0] == Reclaimed(0, 0, 0, ())
+        (task,) = (await engine.tasks(job_id)).items
+        assert (task.status, task.token, task.lost) == (TaskStatus.RUNNING, held.token, 0)
+        assert await engine.complete([Completion(key=held.key, token=held.token)]) == [Verdict.OK]

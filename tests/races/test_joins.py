@@ -35,7 +35,7 @@ async def opened_once(url: str, racers: Crew, *, jobs: int) -> None:
         assert Counter(task.key for task in third) == {TaskKey(b[0][0], 2, 0): 1 for b in branches[0]}
         for task in third:
             events = (await engine.history(task.key.job_id)).items
-            assert [event.stage for event in events if event.entity == "stage"] == [0, 1, 2]
+            assert [event.stage_number for event in events if event.entity == "stage"] == [0, 1, 2]
         await engine.complete([Completion(key=task.key, token=task.token) for task in third])
         assert len((await engine.jobs(statuses=[JobStatus.COMPLETED], limit=10_000)).items) == jobs
         for key in (branches[0][0][0], branches[0][-1][0]):

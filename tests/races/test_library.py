@@ -8,18 +8,20 @@ from typing import Any
 import psycopg
 import pytest
 
-from reelstate.core.errors import SelectionChanged, TooManyRequests
+from reelstate.core.errors import QuotaExceeded, SelectionChanged, TooManyRequests
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
 from reelstate.services.operate.operation import Operation, Selection
-from reelstate.services.uploads import Uploads
+from reelstate.services.uploads import UploadLimits, Uploads
+from reelstate.services.workers import RegisterOptions
 from reelstate.stores.store import Row
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
 from tests.faults.wrapped import WrappedStore, wrapped
 
-TRANSCODE = Graph.of("transcode", [StageSpec(name="only", attempts=1)])
+TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="only", attempts=1)])
+TWO = UploadLimits(open=2, unused=100, bytes=2**40)
 
 
 class Meeting:
@@ -95,7 +97,7 @@ async def test_versions_of_several_videos_are_added_in_any_order_without_a_circl
 
 
 async def test_nobody_begins_more_uploads_at_once_than_they_may(engine: Engine, url: str) -> None:
-    uploads = Uploads(engine.store, lifetime=60.0, most=2)
+    uploads = Uploads(engine.store, lifetime=60.0, limits=TWO)
     second: list[asyncio.Task[object]] = []
 
     async def meet() -> None:
@@ -104,16 +106,45 @@ async def test_nobody_begins_more_uploads_at_once_than_they_may(engine: Engine, 
         await uploads.create(user_id="bob", length=1)  # who is somebody else, and need not wait
 
     await uploads.create(user_id="ada", length=1)
-    met = Uploads(WrappedStore(engine.store, Meeting("uploads_create", meet)), lifetime=60.0, most=2)
+    met = Uploads(WrappedStore(engine.store, Meeting("uploads_create", meet)), lifetime=60.0, limits=TWO)
     await met.create(user_id="ada", length=1)
     with pytest.raises(TooManyRequests):
+        await second[0]
+
+
+async def test_two_uploads_of_unknown_length_do_not_take_the_same_room(engine: Engine, url: str) -> None:
+    limits = UploadLimits(open=2, unused=2, bytes=10)
+    uploads = Uploads(engine.store, lifetime=60.0, limits=limits)
+    first, other = [await uploads.create(user_id="ada", length=None) for _ in range(2)]
+    second: list[asyncio.Task[object]] = []
+
+    async def meet() -> None:
+        second.append(asyncio.create_task(uploads.receive(other, 6)))
+        await done_or_waiting(url, second[0])
+
+    met = Uploads(WrappedStore(engine.store, Meeting("uploads_receive", meet)), lifetime=60.0, limits=limits)
+    await met.receive(first, 6)
+    with pytest.raises(QuotaExceeded, match="use 6 of 10 bytes"):
+        await second[0]
+
+
+async def test_instances_that_register_at_once_are_no_more_than_their_name_may_have(engine: Engine, url: str) -> None:
+    hello: RegisterOptions = {"hostname": "far", "software": "test", "kind": "remote", "max_instances": 1}
+    second: list[asyncio.Task[object]] = []
+
+    async def meet() -> None:
+        second.append(asyncio.create_task(engine.register("far", **hello)))
+        await done_or_waiting(url, second[0])
+
+    await wrapped(engine, Meeting("workers_register", meet)).register("far", **hello)
+    with pytest.raises(TooManyRequests, match="'far' has 1 live instances"):
         await second[0]
 
 
 async def test_an_upload_that_goes_on_as_its_time_ends_is_not_given_up(
     engine: Engine, url: str, clock: FakeClock
 ) -> None:
-    uploads = Uploads(engine.store, lifetime=60.0, most=2)
+    uploads = Uploads(engine.store, lifetime=60.0, limits=TWO)
     upload = await uploads.create(user_id="ada", length=2)
     over: list[asyncio.Task[list[str]]] = []
 
@@ -122,7 +153,7 @@ async def test_an_upload_that_goes_on_as_its_time_ends_is_not_given_up(
         over.append(asyncio.create_task(uploads.expire()))
         await done_or_waiting(url, over[0])
 
-    receiving = Uploads(WrappedStore(engine.store, Meeting("uploads_receive", meet)), lifetime=60.0, most=2)
+    receiving = Uploads(WrappedStore(engine.store, Meeting("uploads_receive", meet)), lifetime=60.0, limits=TWO)
     clock.advance(59)
     await receiving.receive(upload, 1)
     assert await over[0] == []

@@ -15,6 +15,7 @@ from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, Completion, Failure, Progress, Release
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.services.claim import ClaimOptions
 from reelstate.services.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker, engine_at
@@ -54,7 +55,7 @@ Stage = tuple[Engine, FakeClock, Connection]
 async def a_scene(engine: Engine, clock: FakeClock, *, again: bool) -> Scene:
     job_id = (await engine.submit("ordered", {"parts": 2 if again else 3}, priority=10)).job_id
     worker = await a_worker(engine, "worker", capabilities=["gpu"])
-    everything = {"capabilities": ["gpu"], "pipelines": ["ordered"]}
+    everything: ClaimOptions = {"capabilities": ["gpu"], "pipelines": ["ordered"]}
     await complete(engine, (await engine.claim(worker, 1, **everything)).tasks)
     if again:
         await complete(engine, (await engine.claim(worker, 3, **everything)).tasks)
@@ -93,6 +94,8 @@ VERBS: dict[str, Verb] = {
     "cancel": lambda engine, scene: engine.cancel(scene.job_id),
     "retry": lambda engine, scene: engine.retry(scene.job_id),
     "retry from": lambda engine, scene: engine.retry(scene.job_id, start=From("left")),
+    "reprioritise": lambda engine, scene: engine.reprioritise(scene.job_id, 7),
+    "flag": lambda engine, _: engine.flag_stalled(stall_after=0.0),
     "quarantine": lambda engine, scene: engine.quarantine(scene.job_id, reason="to see"),
     "force pending": lambda engine, scene: engine.force(scene.job_id, JobStatus.PENDING, reason="to see"),
     "force completed": lambda engine, scene: engine.force(scene.job_id, JobStatus.COMPLETED, reason="to see"),

@@ -9,7 +9,7 @@ from reelstate.stores.store import Row
 from tests.engines import a_worker, done, engine_at
 from tests.faults.wrapped import wrapped
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 def said(task: ClaimedTask, message: str) -> Progress:

@@ -54,8 +54,8 @@ async def test_a_watcher_misses_nothing(url: str, racers: Crew) -> None:
         assert len([number for number in finished if number]) > 1, "one writer did it all, so nothing was raced"
         recorded = await _recorded(url, job_id)
         for watcher in watchers:
-            events = await asyncio.wait_for(watcher, 20)
-            versions = [(event.entity, event.stage, event.part, event.version) for event in events]
+            events = await asyncio.wait_for(watcher, 300)
+            versions = [(event.entity, event.stage_number, event.part, event.version) for event in events]
             assert len(versions) == len(set(versions))
             assert set(versions) == recorded
             assert (events[-1].entity, events[-1].target) == ("job", "completed")
@@ -66,8 +66,13 @@ def _gapless(events: list[Event]) -> bool:
     """Whether the versions of every task came in their order, none of them left out."""
     last: dict[TaskKey, int] = {}
     for event in events:
-        if event.entity == "task" and event.job_id is not None and event.stage is not None and event.part is not None:
-            key = TaskKey(event.job_id, event.stage, event.part)
+        if (
+            event.entity == "task"
+            and event.job_id is not None
+            and event.stage_number is not None
+            and event.part is not None
+        ):
+            key = TaskKey(event.job_id, event.stage_number, event.part)
             if key in last and event.version != last[key] + 1:
                 return False
             last[key] = event.version
@@ -82,9 +87,11 @@ def event(number: int, entity: str, version: int, second: float = 0) -> Event:
         cursor=f"e.{number}.{number}",
         entity=entity,
         job_id=1,
-        stage=0 if entity == "task" else None,
+        stage="main" if entity == "task" else None,
+        stage_number=0 if entity == "task" else None,
         part=0 if entity == "task" else None,
         worker_id=None,
+        worker=None,
         version=version,
         origin=None,
         target="",

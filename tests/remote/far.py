@@ -30,7 +30,7 @@ class Far:
         """A worker that is registered under a key of its own."""
         key = (await api.context.keys.create(name, scopes=[Scope.WORKER], actor="operator:test")).text
         client = httpx.AsyncClient(
-            base_url=api.url + PREFIX, headers={"Authorization": f"Bearer {key}"}, timeout=30, trust_env=False
+            base_url=api.url + PREFIX, headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
         )
         await api._clients.enter_async_context(client)
         far = cls(name, key, client)

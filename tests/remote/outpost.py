@@ -20,7 +20,7 @@ FILMS = "tests.chaos.films:every"
 """Films whose leases a test can wait for."""
 TASKS = "tests.chaos.pipelines:every"
 ENCODE = "encode"
-PATIENCE = 120.0
+PATIENCE = 300.0
 FOREIGN = ("REEL_DATABASE_URL", "REEL_STORAGE_URL")
 
 
@@ -119,6 +119,13 @@ class Outpost:
 
     async def encodes(self, job: int) -> list[tuple[int, int]]:
         """The part and token of every encode that came to its end."""
+        return await self._steps(job, "ffmpeg")
+
+    async def adopted(self, job: int) -> list[tuple[int, int]]:
+        """The part and token of every chunk that was adopted from an earlier attempt."""
+        return await self._steps(job, "adopt")
+
+    async def _steps(self, job: int, kind: str) -> list[tuple[int, int]]:
         names = [stage.name for stage in (await self.fleet.engine.job(job)).stages]
         steps = (await self.fleet.engine.steps(job)).items
-        return [(step.part, step.token) for step in steps if names[step.stage] == ENCODE]
+        return [(step.part, step.token) for step in steps if (names[step.stage], step.type) == (ENCODE, kind)]

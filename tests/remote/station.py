@@ -43,10 +43,10 @@ async def working(pipelines: Sequence[rs.Pipeline], settings: Settings) -> Async
     async with remote_worker(pipelines, settings) as worker:
         running = asyncio.create_task(worker.run())
         registered = asyncio.create_task(worker.registered.wait())
-        await asyncio.wait([running, registered], timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([running, registered], timeout=300, return_when=asyncio.FIRST_COMPLETED)
         try:
             yield worker
         finally:
             registered.cancel()
             worker.stop()
-            await asyncio.wait_for(running, 30)
+            await asyncio.wait_for(running, 300)

@@ -37,7 +37,7 @@ async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) ->
     await asyncio.wait([waiting], timeout=0.3)
     assert not waiting.done()
     job = await api.submit()
-    (task,) = await asyncio.wait_for(waiting, 15)
+    (task,) = await asyncio.wait_for(waiting, 18)
     assert task["key"][0] == job
 
 
@@ -52,7 +52,7 @@ async def test_bells_are_heard_between_two_questions_and_nothing_is_missed_after
     waiting = asyncio.create_task(far.client.get(ask))
     await asyncio.wait([waiting], timeout=0.2)
     await engine.cancel(job, reason="enough")
-    assert (await asyncio.wait_for(waiting, 20)).json() == {"bells": ["stop"]}
+    assert (await asyncio.wait_for(waiting, 300)).json() == {"bells": ["stop"]}
 
 
 async def test_a_question_that_waits_ends_with_the_key(api: Served) -> None:
@@ -62,7 +62,7 @@ async def test_a_question_that_waits_ends_with_the_key(api: Served) -> None:
     waiting = asyncio.create_task(far.client.get(ask))
     await asyncio.wait([waiting], timeout=0.2)
     await api.engine.revoke("far")
-    async with asyncio.timeout(6):
+    async with asyncio.timeout(25):
         while (answer := await waiting).status_code == 200:  # a bell may be quicker than the look at the key
             waiting = asyncio.create_task(far.client.get(ask))
     assert answer.status_code == 401

@@ -16,7 +16,7 @@ from reelstate.core.errors import InvalidRequest
         (["worker", "--server", "http://10.1.2.3:8700", "--key-file", "KEY"], "in the clear"),
         (["worker", "--server", "reel.example.org", "--key-file", "KEY"], "no address of a server"),
         (["worker", "--server", "http://127.0.0.1:9", "--key-file", "none"], "can't be read"),
-        (["workers", "register", "two words"], "can't name a worker"),
+        (["workers", "register", "two words"], "invalid name 'two words' for a worker"),
     ],
 )
 def test_a_slip_of_the_pen_is_told(
@@ -34,6 +34,7 @@ def test_a_slip_of_the_pen_is_told(
 
 
 def test_the_key_is_never_shown_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REEL_SERVER_URL", "https://reel.example.org")
     monkeypatch.setenv("REEL_SERVER_KEY", "reel_canary")
     answer = CliRunner().invoke(reel, ["config", "--json"])
     assert answer.exit_code == 0

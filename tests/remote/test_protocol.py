@@ -5,8 +5,9 @@ import asyncio
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.services.engine import Engine
-from tests.api.served import Served
+from tests.api.served import Served, served
 from tests.remote.far import HELLO, Far, Json, kind, prefix, remotes
+from tests.vandal import Vandal
 from tests.worker.crew import until
 
 
@@ -116,12 +117,54 @@ async def test_a_permit_ends_and_is_renewed_with_the_lease(api: Served) -> None:
     assert (await far.end("complete", renewed)).json() == {"verdicts": ["ok"]}
 
 
-async def test_a_disabled_name_may_neither_register_nor_claim(api: Served, engine: Engine) -> None:
+async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enabled(api: Served, engine: Engine) -> None:
     far = await Far.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
-    assert await engine.disable("far") == 1
+    named = "/api/v1/workers/far"
+    assert (await api.ask("admin", "POST", f"{named}/disable")).json() == {"name": "far", "released": 1}
     assert await status(engine, task) is TaskStatus.READY
     api.context.keys._cache.clear()
-    answers = [await far.say("claim", worker_id=far.worker_id), await far.say("register", **HELLO)]
-    assert [answer.status_code for answer in answers] == [401, 401]
+    answers = [
+        await far.say("claim", worker_id=far.worker_id),
+        await far.say("register", **HELLO),
+        await far.end("complete", task["permit"]),
+        await far.put(f"{prefix(task)}/a.mp4", b"late", task["permit"]),
+    ]
+    told = [(answer.status_code, answer.json().get("verdicts") or kind(answer)) for answer in answers]
+    assert told == [(403, "worker-refused"), (403, "worker-refused"), (409, ["lost"]), (409, "lease-lost")]
+    beat = await far.say("heartbeat", worker_id=far.worker_id, items=[{"permit": task["permit"]}])
+    assert (beat.json()["verdicts"], beat.json()["drain"]) == (["lost"], True)
+    assert (await api.ask("admin", "POST", f"{named}/enable")).status_code == 200
+    (again,) = await far.claim()
+    assert again["token"] == task["token"] + 1
+    assert (await far.say("register", **HELLO)).status_code == 200
+
+
+async def test_a_name_has_only_so_many_live_instances(engine: Engine, database_url: str) -> None:
+    async with served(engine, database_url, instances_per_key=2) as api:
+        first, other = await Far.of(api, "far"), await Far.of(api, "other")
+        second = (await first.say("register", **HELLO)).json()["worker_id"]
+        refused = await first.say("register", **HELLO)
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "15")
+        assert "worker 'far' has 2 live instances, the limit is 2" in refused.json()["detail"]
+        assert "REEL_INSTANCES_PER_KEY" in refused.json()["hint"]
+        assert (await other.say("register", **HELLO)).status_code == 200
+        assert (await first.say("leave", worker_id=second)).status_code == 200
+        assert (await first.say("register", **HELLO)).status_code == 200
+        assert Vandal(database_url).run("SELECT count(*) FROM worker_instances") == [(5,)], "none was refused"
+
+
+async def test_an_instance_taken_for_dead_comes_back_only_where_its_name_has_room(
+    engine: Engine, database_url: str
+) -> None:
+    async with served(engine, database_url, instances_per_key=1) as api:
+        far = await Far.of(api, "far")
+        await engine.reclaim_workers(stale_after=-1.0)
+        newer = (await far.say("register", **HELLO)).json()["worker_id"]
+        for verb in ("heartbeat", "claim"):
+            answer = await far.say(verb, worker_id=far.worker_id)
+            assert (answer.status_code, kind(answer)) == (404, "worker-unknown")
+        assert (await far.say("heartbeat", worker_id=newer)).status_code == 200
+        await far.say("leave", worker_id=newer)
+        assert (await far.say("heartbeat", worker_id=far.worker_id)).status_code == 200

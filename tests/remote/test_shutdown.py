@@ -13,11 +13,12 @@ from reelstate.core.machine import TaskStatus
 from tests.api.served import served
 from tests.engines import engine_at
 from tests.media.films import profile
+from tests.media.test_wire import FACTS, PLAN
 from tests.remote.far import Far, remotes
 from tests.worker.crew import until
 
-BEFORE = ("validate", "probe")
-"""Stages whose word is not looked at by doing them again."""
+BEFORE = ({"profile": "tiny", "size": 1}, FACTS.to_json())
+"""What `validate` and `probe` come to: stages whose word is not looked at by doing them again."""
 
 
 def looks() -> list[asyncio.Task[object]]:
@@ -32,12 +33,12 @@ async def test_a_look_that_is_under_way_ends_with_the_server(postgres_database: 
         async with await psycopg.AsyncConnection.connect(postgres_database) as holder:
             async with served(engine, postgres_database, **places) as api:
                 far = await Far.of(api, "far", pipelines=["transcode"])
-                for _ in BEFORE:
+                for result in BEFORE:
                     (task,) = await far.claim()
-                    assert (await far.end("complete", task["permit"], result={})).status_code == 200
+                    assert (await far.end("complete", task["permit"], result=result)).status_code == 200
                 (task,) = await far.claim()
                 await holder.execute("LOCK TABLE reelstate.stages IN ACCESS EXCLUSIVE MODE")
-                saying = asyncio.create_task(far.end("complete", task["permit"], result={}))
+                saying = asyncio.create_task(far.end("complete", task["permit"], result=PLAN.to_json()))
                 await until(lambda: len(looks()) == 1)
                 known = remotes(api)
             assert looks() == []

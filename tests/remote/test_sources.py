@@ -61,7 +61,7 @@ async def submitted(engine: Engine, source: str) -> int:
 
 
 async def rested(engine: Engine, job: int) -> JobDetail:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while (detail := await engine.job(job)).job.status not in AT_REST:
             await engine.orchestrate()
             await asyncio.sleep(0.05)
@@ -230,7 +230,7 @@ async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
             answers: list[int] = []
             job = await engine.submit("simple")
             async with working([files], settings):
-                detail = await engine.wait(job.id, timeout=30)
+                detail = await engine.wait(job.id, timeout=300)
             assert detail.job.status is JobStatus.COMPLETED, detail.job.error
             assert found[:2] == [b"234", b"0123456789"]
             assert found[3]

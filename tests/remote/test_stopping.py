@@ -5,14 +5,14 @@ import time
 from reelstate.core.machine import JobStatus, TaskStatus
 from tests.remote.outpost import TASKS, Outpost
 
-SOON = 20.0
+SOON = 50.0
 
 
 async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost: Outpost) -> None:
     outpost.app = TASKS
     fleet = outpost.fleet
     await outpost.serve()
-    far = await outpost.worker("far", heartbeat=60.0, worker_concurrency=2)
+    far = await outpost.worker("far", heartbeat=60.0, stale_after=180.0, worker_concurrency=2)
     first = await fleet.submit("long", work=[{"gate": "never"}])
     await fleet.sees(lambda: len(fleet.runs(job=first)) == 1, "a run has started")
     began = time.monotonic()
@@ -31,3 +31,17 @@ async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost
     (task,) = await fleet.tasks(second, stage="work")
     assert (task.status, task.attempt) == (TaskStatus.READY, 0)
     assert (await fleet.engine.job(second)).job.status is JobStatus.PROCESSING
+
+
+async def test_a_disabled_worker_stops_its_run_and_goes_on_when_it_is_enabled(outpost: Outpost) -> None:
+    outpost.app = TASKS
+    fleet = outpost.fleet
+    await outpost.serve()
+    far = await outpost.worker("far", heartbeat=0.5)
+    job = await fleet.submit("long", work=[{"gate": "open"}])
+    await fleet.sees(lambda: len(fleet.runs(job=job)) == 1, "a run has started")
+    assert fleet.reel("workers", "disable", "far") == {"name": "far", "released": 1}
+    await fleet.sees(lambda: len(fleet.runs("stopped", job=job)) == 1, "the run is stopped", 2 * SOON)
+    assert fleet.reel("workers", "enable", "far") == {"name": "far", "changed": []}
+    await fleet.sees(lambda: len(fleet.runs(job=job)) == 2, "the same process runs it again", 2 * SOON)
+    assert {run.pid for run in fleet.runs(job=job)} == {far.pid}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.machine import TaskStatus
+from reelstate.media.adoption import RECORD
 from tests.media.films import RATE, film
 from tests.remote.line import Line
 from tests.remote.outpost import ENCODE, FILMS, PATIENCE, Outpost
@@ -81,3 +82,25 @@ async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outp
         assert held.stage_name in {ENCODE, "audio", "thumbnails"}
     with contextlib.suppress(ProcessLookupError):
         os.kill(late.pid, signal.SIGCONT)
+
+
+async def test_a_chunk_that_was_sent_before_its_worker_was_killed_is_not_encoded_again(
+    outpost: Outpost, source: Path
+) -> None:
+    outpost.app = FILMS
+    await outpost.serve()
+    async with Line.to(outpost.port) as line:
+        killed = await outpost.worker("killed", url=line.url)
+        job = await outpost.submit(source)
+        await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="audio"), "sound", PATIENCE)
+        line.hold = b"POST /api/worker/complete"
+        await line.held.wait()
+        killed.kill()
+        records = list(outpost.storage.glob(f"versions/{job}/{ENCODE}/*/1/{RECORD}"))
+        done = {task.part for task in await outpost.fleet.tasks(job, TaskStatus.DONE, stage=ENCODE)}
+        (stored,) = {int(path.parts[-3]) for path in records} - done
+    await outpost.worker("next")
+    stream = await outpost.stream(job)
+    assert [token for part, token in await outpost.encodes(job) if part == stored and token > 1] == []
+    assert await outpost.adopted(job) == [(stored, 2)]
+    assert {len(frames) for frames in stream.played().values()} == {SECONDS * RATE}

@@ -129,8 +129,9 @@ async def test_none_is_missed_in_a_hundred_thousand(state_database: str) -> None
 
 
 NAIVE = """
-SELECT '0' AS xid, id, job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id
-FROM reelstate.state_log WHERE job_id = %(job_id)s AND generation = %(generation)s AND id > %(after_id)s
+SELECT '0' AS floor_xid, 0 AS floor_id, '0' AS xid, id, job_id, task, tag, status, severity, message, payload,
+       schema_version, at, version, event_id, generation
+FROM reelstate.state_log WHERE job_id = %(job_id)s AND id > %(after_id)s
 ORDER BY id LIMIT %(limit)s
 """
 
@@ -139,7 +140,7 @@ async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> Non
     """What the other tests rest on: transactions do not commit in the order of their numbers."""
     count = 25
     seen: set[tuple[StateKey, int]] = set()
-    async with sql_states(state_database) as store, asyncio.timeout(60):
+    async with sql_states(state_database) as store, asyncio.timeout(300):
         store._store._statements["states_feed"] = NAIVE  # type: ignore[attr-defined]
         manager = await StateManager.open("job", None, TASKS, store)
 

@@ -76,7 +76,7 @@ class Reader:
 def row_of(item: Event | State) -> Row:
     if isinstance(item, State):
         return "state", item.job_id, item.task, item.tag, item.version
-    return item.entity, item.job_id, item.stage, item.part, item.worker_id, item.version
+    return item.entity, item.job_id, item.stage_number, item.part, item.worker_id, item.version
 
 
 async def recorded(url: str) -> dict[Row, tuple[int | None, str | None]]:
@@ -192,7 +192,7 @@ NAIVE = {
         FROM reelstate.facts f WHERE f.name = 'epoch'""",
     "observe_feed": """
         SELECT '0' AS xid, e.id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token,
-               data, at, NULL AS user_id
+               data, at, NULL AS worker, NULL AS user_id
         FROM reelstate.events e WHERE e.id > %(after_id)s ORDER BY e.id LIMIT %(limit)s""",
 }
 

@@ -100,7 +100,7 @@ async def collected(
 async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() -> None:
     random.seed(7)
     last = 3_000
-    async with fed(buffer=40) as (log, feed), asyncio.timeout(120):
+    async with fed(buffer=40) as (log, feed), asyncio.timeout(300):
         half_way = asyncio.Event()
 
         async def write() -> None:
@@ -148,7 +148,7 @@ async def test_stretches_in_which_nothing_is_found_lead_on() -> None:
     for number in range(1, 1_001):
         log.add(number)
     wanted = list(range(97, 1_001, 100))
-    async with asyncio.timeout(60), contextlib.aclosing(feed.follow("990", until="990")) as ahead:
+    async with asyncio.timeout(300), contextlib.aclosing(feed.follow("990", until="990")) as ahead:
         assert (await anext(ahead)).kind is Kind.REPLAY_COMPLETE
         assert (await anext(ahead)).item == 997, "the reader is at the end"
         early = await collected(feed, log, 997)  # by a replay
@@ -167,7 +167,7 @@ async def _up_to(messages: AsyncIterator[Message[int]], last: int) -> AsyncItera
 
 
 async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() -> None:
-    async with fed(buffer=5) as (log, feed), asyncio.timeout(60):
+    async with fed(buffer=5) as (log, feed), asyncio.timeout(300):
         slow = feed.follow("0")
         assert (await anext(slow)).kind is Kind.REPLAY_COMPLETE
         first = asyncio.create_task(anext(slow))
@@ -185,7 +185,7 @@ async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() ->
 
 
 async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
-    async with fed() as (log, feed), asyncio.timeout(60):
+    async with fed() as (log, feed), asyncio.timeout(300):
         readers = [asyncio.create_task(collected(feed, log, 10)) for _ in range(200)]
         while feed.figures.subscribers < 200:  # noqa: ASYNC110 - a figure tells nobody
             await asyncio.sleep(0.001)
@@ -199,7 +199,7 @@ async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
 
 
 async def test_while_the_store_is_away_subscribers_are_told_and_then_go_on() -> None:
-    async with fed() as (log, feed), asyncio.timeout(60):
+    async with fed() as (log, feed), asyncio.timeout(300):
         messages = feed.follow("0")
         assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
         log.add(1)
@@ -214,7 +214,7 @@ async def test_while_the_store_is_away_subscribers_are_told_and_then_go_on() -> 
 
 @pytest.mark.parametrize("away", [True, False])
 async def test_who_comes_while_the_store_is_away_waits_for_it(away: bool) -> None:
-    async with fed() as (log, feed), asyncio.timeout(60):
+    async with fed() as (log, feed), asyncio.timeout(300):
         log.add(1)
         log.away = away
         asyncio.get_running_loop().call_later(0.05, setattr, log, "away", False)
@@ -223,7 +223,7 @@ async def test_who_comes_while_the_store_is_away_waits_for_it(away: bool) -> Non
 
 async def test_who_comes_after_the_last_item_joins_a_reader_that_began_behind_it() -> None:
     """A head may stand behind the last item: other logs of the same database have gone on."""
-    async with fed() as (log, feed), asyncio.timeout(60):
+    async with fed() as (log, feed), asyncio.timeout(300):
         log.add(1)
         first = feed.follow("100", until="100")
         assert (await anext(first)).kind is Kind.REPLAY_COMPLETE
@@ -259,7 +259,7 @@ class Gated(Numbers):
 async def test_who_comes_while_the_reader_reads_for_others_misses_nothing() -> None:
     log = Gated()
     feed = Feed(log)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         even, odd = feed.follow("0", Terms(topic=0)), feed.follow("0", Terms(topic=1))
         assert [(await anext(each)).kind for each in (even, odd)] == [Kind.REPLAY_COMPLETE] * 2
         log.add(1)

@@ -58,36 +58,36 @@ async def test_a_store_without_a_cache_has_no_hit_rate(store: Counting) -> None:
 async def test_replay_and_delivery_are_measured(store: Counting) -> None:
     manager = await StateManager.open("job", 0, 1, store)
     await manager.set_state("a", 1)
-    figures = (await store.feed(manager.job)).figures
-    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
+    figures = (await store.feed(manager.job.job_id)).figures
+    async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
         assert [(await anext(messages)).kind for _ in range(2)] == [Kind.ITEM, Kind.REPLAY_COMPLETE]
         assert (figures.replays, figures.delivered) == (1, 0)
         await manager.set_state("a", 2)
         await anext(messages)
         assert (figures.delivered, figures.subscribers) == (1, 1)
-    assert 0 < figures.slowest_delivery == figures.delivery_seconds < 10
+    assert 0 < figures.slowest_delivery == figures.delivery_seconds < 300
     assert (figures.drift, figures.subscribers) == (0, 0)
 
 
 async def test_the_time_of_delivery_counts_from_the_time_of_the_state() -> None:
     store = MemoryStore(clock=lambda: datetime.now(UTC) - timedelta(seconds=60))
     manager = await StateManager.open("job", 0, 1, store)
-    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
+    async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         await manager.set_state("a", 1)
         await anext(messages)
-    assert 60 <= (await store.feed(manager.job)).figures.slowest_delivery < 70
+    assert 60 <= (await store.feed(manager.job.job_id)).figures.slowest_delivery < 70
 
 
 async def test_messages_that_nobody_came_for_are_counted(store: Counting) -> None:
     manager = await StateManager.open("job", 0, 1, store)
-    figures = (await store.feed(manager.job)).figures
-    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
+    figures = (await store.feed(manager.job.job_id)).figures
+    async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         for status in range(5):
             await manager.set_state("a", status)
         await anext(messages)
-        (subscriber,) = (await store.feed(manager.job))._subscribers()
+        (subscriber,) = (await store.feed(manager.job.job_id))._subscribers()
         await until(lambda: subscriber.waiting == 4)
     assert (figures.delivered, figures.dropped) == (1, 4)
 
@@ -95,7 +95,7 @@ async def test_messages_that_nobody_came_for_are_counted(store: Counting) -> Non
 async def test_a_version_that_the_log_skips_is_drift() -> None:
     store = MemoryStore()
     manager = await StateManager.open("job", 0, 1, store)
-    async with asyncio.timeout(60), contextlib.aclosing(manager.subscribe()) as messages:
+    async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         await manager.set_state("a", 1)
         kept: _Kept = store._jobs["job"]
@@ -103,4 +103,4 @@ async def test_a_version_that_the_log_skips_is_drift() -> None:
         await manager.set_state("a", 2)
         told = [await anext(messages), await anext(messages)]
     assert [message.item and message.item.version for message in told] == [1, 5]
-    assert (await store.feed(manager.job)).figures.drift == 3
+    assert (await store.feed(manager.job.job_id)).figures.drift == 3

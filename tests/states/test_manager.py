@@ -21,7 +21,7 @@ async def manager(store: StateStore, task: int | None = 0, tasks: int | None = 3
 
 
 async def taken(messages: Messages, count: int) -> list[Message[State]]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         return [await anext(messages) for _ in range(count)]
 
 
@@ -129,7 +129,7 @@ async def test_a_mistake_is_named_and_nothing_is_stored(
     one = await manager(store)
     with pytest.raises(error):
         await one.set_state(**{"tag": "a", "status": 1, **mistake})
-    assert list(await store.states("job")) == []
+    assert list((await store.states("job")).states) == []
 
 
 async def test_a_job_has_the_tasks_it_was_made_with(store: StateStore) -> None:
@@ -162,6 +162,31 @@ async def test_replay_then_live(store: StateStore) -> None:
         await other.set_state("b", 7)
         await one.set_state("a", 3)
         assert told(await taken(messages, 2)) == [(1, "b", 1, False), (0, "a", 3, False)]
+
+
+@pytest.mark.parametrize("read", ["head", "states"])
+async def test_a_write_between_the_snapshot_and_the_cursor_is_delivered_once(
+    store: StateStore, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    one, other = await manager(store, 0), await manager(store, 1)
+    await one.set_state("a", 1)
+    reader = store if read == "states" else (await store.feed(one.job.job_id)).log
+    real, writes = getattr(reader, read), [5]
+
+    async def read_then_write(*arguments: Any) -> Any:
+        found = await real(*arguments)
+        if writes:
+            await other.set_state("a", writes.pop())
+        return found
+
+    monkeypatch.setattr(reader, read, read_then_write)
+    async with contextlib.aclosing(one.subscribe()) as messages:
+        met = await taken(messages, 3)
+        await other.set_state("a", 6)
+        met += await taken(messages, 1)
+    states = [(message.item.task, message.item.version) for message in met if message.item]
+    assert writes == []
+    assert states == [(0, 1), (1, 1), (1, 2)]
 
 
 async def test_an_empty_replay_is_complete_too(store: StateStore) -> None:
@@ -243,3 +268,110 @@ async def test_finished_jobs_are_forgotten_after_a_while(store: StateStore) -> N
     assert await store.forget(older=0) == ["job"]
     with pytest.raises(NotFound):
         await store.find_job("job")
+
+
+async def until_reset(messages: Messages) -> Message[State]:
+    """The reset that a deletion is followed by; what was already on the way may come before it."""
+    async with asyncio.timeout(300):
+        while (message := await anext(messages)).kind is not Kind.RESET:
+            pass
+    return message
+
+
+@pytest.mark.parametrize("scope", [{}, {"task": 0, "tag": "a"}])
+@pytest.mark.parametrize("written", [True, False])
+async def test_a_job_that_is_deleted_and_created_again_goes_on_in_the_same_subscription(
+    store: StateStore, scope: Any, written: bool
+) -> None:
+    one = await manager(store)
+    if written:
+        await one.set_state("a", 1)
+        await one.set_state("a", 2)
+    async with contextlib.aclosing((await manager(store, None)).subscribe(**scope)) as messages:
+        await taken(messages, 2 if written else 1)
+        await one.delete_job()
+        await until_reset(messages)
+        again = await manager(store, 0, 5)
+        await again.set_state("a", 7)
+        await again.set_state("a", 8)
+        found = await taken(messages, 2)
+    assert told(found) == [(0, "a", 1, False), (0, "a", 2, False)]
+    assert [message.item and (message.item.generation, message.item.status) for message in found] == [(2, 7), (2, 8)]
+
+
+async def test_a_subscriber_that_was_away_during_a_deletion_gets_a_reset_and_the_whole_new_job(
+    store: StateStore,
+) -> None:
+    one = await manager(store)
+    await one.set_state("a", 1)
+    async with contextlib.aclosing(one.subscribe()) as messages:
+        cursor = (await taken(messages, 2))[-1].cursor
+    await one.delete_job()
+    again = await manager(store)
+    await again.set_state("a", 7)
+    for reader in (one, again):
+        async with contextlib.aclosing(reader.subscribe(after=cursor)) as messages:
+            assert told(await taken(messages, 3)) == [Kind.RESET, (0, "a", 1, True), Kind.REPLAY_COMPLETE]
+    async with contextlib.aclosing(again.subscribe(after="0")) as messages:
+        assert told(await taken(messages, 2)) == [(0, "a", 1, True), Kind.REPLAY_COMPLETE]
+
+
+async def test_a_monitor_reads_a_job_that_was_created_again_as_it_is_now(store: StateStore) -> None:
+    one, monitor = await manager(store, 0, 1), await manager(store, None, 1)
+    await one.set_finished("a")
+    await one.delete_job()
+    again = await manager(store, 0, 2)
+    await again.set_finished("a")
+    assert (await monitor.get_state()).status == 0, "the second task has said nothing"
+    assert (await monitor.get_state(task=1, tag="a")).status == 0
+    assert (await monitor.get_state(task=0, tag="a")).generation == 2
+
+
+@pytest.mark.parametrize("by", ["manager", "store"])
+async def test_closing_ends_a_subscription_that_waits(store: StateStore, by: str) -> None:
+    one = await manager(store)
+    messages = one.subscribe()
+    await taken(messages, 1)
+    await one.set_state("a", 1)
+    assert told(await taken(messages, 1)) == [(0, "a", 1, False)], "it is live"
+    waiting = asyncio.ensure_future(anext(messages, None))
+    await asyncio.sleep(0)
+    await (one if by == "manager" else store).close()
+    async with asyncio.timeout(300):
+        assert await waiting is None
+    await messages.aclose()
+
+
+async def test_closing_a_manager_leaves_the_subscriptions_of_others_alone(store: StateStore) -> None:
+    one, other = await manager(store, 0), await manager(store, 1)
+    async with contextlib.aclosing(other.subscribe()) as messages:
+        await taken(messages, 1)
+        await one.close()
+        await other.set_state("a", 1)
+        assert told(await taken(messages, 1)) == [(1, "a", 1, False)]
+
+
+async def test_old_versions_that_a_newer_one_follows_are_pruned_and_an_older_cursor_gets_a_reset(
+    store: StateStore,
+) -> None:
+    one, other = await manager(store, 0), await manager(store, 1)
+    await one.set_state("a", 1)
+    async with contextlib.aclosing(one.subscribe()) as messages:
+        cursor = (await taken(messages, 2))[-1].cursor
+    await other.set_state("a", 5)
+    await one.set_state("a", 2)
+    last = await one.set_state("a", 3, event_id="event 3")
+    async with contextlib.aclosing(one.subscribe()) as live:
+        await taken(live, 3)
+        assert await store.prune(older=3600) == 0
+        assert await store.prune(older=0) == 2
+        assert await store.prune(older=0) == 0
+        await one.set_state("a", 4)
+        assert told(await taken(live, 1)) == [(0, "a", 4, False)], "who has read what is pruned needs no reset"
+    assert await one.set_state("a", 9, event_id="event 3") == last, "the newest version is still known by its event"
+    async with contextlib.aclosing(one.subscribe(after=cursor)) as messages:
+        found = told(await taken(messages, 4))
+    assert found == [Kind.RESET, (0, "a", 3, True), (0, "a", 4, True), Kind.REPLAY_COMPLETE]
+    async with contextlib.aclosing(one.subscribe(after="0")) as messages:
+        assert told(await taken(messages, 4))[-1] == Kind.REPLAY_COMPLETE
+    assert (await other.get_state(task=1, tag="a")).status == 5, "however old, the newest version stays"

@@ -69,9 +69,9 @@ class Writer:
 async def watched(url: str) -> AsyncIterator[tuple[Writer, Watcher]]:
     """Two subscribers and four writers at work; when the block is left each has seen everything, once and in order."""
     writer, watchers = Writer(), (Watcher(), Watcher())
-    async with sql_states(url) as store, asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with sql_states(url) as store, asyncio.timeout(300), asyncio.TaskGroup() as group:
         monitor = await StateManager.open("job", None, TASKS, store)
-        figures = (await store.feed(monitor.job)).figures
+        figures = (await store.feed(monitor.job.job_id)).figures
         for watcher in watchers:
             group.create_task(watcher.watch(monitor))
         for task in range(TASKS):

@@ -45,7 +45,7 @@ async def test_every_state_of_every_report_is_seen_once_and_in_order(state_datab
     async with (
         open_engine(state_database, pipelines=[PARTS], connections=8) as engine,
         open_engine(state_database, pipelines=[PARTS]) as elsewhere,
-        asyncio.timeout(60),
+        asyncio.timeout(300),
     ):
         job_id = (await engine.submit("parts", {"parts": WORKERS * PARTS_EACH})).job_id
         workers = [await a_worker(engine, f"worker-{number}") for number in range(WORKERS)]

@@ -128,7 +128,7 @@ async def long_record(url: str, rows: int) -> AsyncIterator[Scene]:
             jobs.append(await _told(engine, worker))
         vandal.run("ANALYZE")
         meter = Meter(engine.store)
-        feed = engine_feed(meter, engine.dispatch)
+        feed = engine_feed(meter, engine.dispatch, engine.catalogue)
         yield Scene(engine, meter, feed, jobs, crowd)
         await feed.close()
 

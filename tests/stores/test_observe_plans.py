@@ -17,7 +17,7 @@ from tests.postgres import PostgresServer
 JOBS = 20_000
 FEW = 5
 MOST_STEPS = 3000
-EVERYTHING = {"before": 2**62, "limit": 50, "statuses": None, "pipeline": None, "user_id": None}
+EVERYTHING = {"before": 2**62, "limit": 50, "statuses": None, "pipeline": None, "user_id": None, "flagged": False}
 FILTERS: dict[str, dict[str, Any]] = {
     "jobs_by_status": {"statuses": [JobStatus.FAILED, JobStatus.QUARANTINED]},
     "jobs_by_user": {"user_id": "ada"},

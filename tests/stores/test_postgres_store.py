@@ -11,9 +11,10 @@ import psycopg
 import pytest
 
 from reelstate.app import open_engine, store_at
+from reelstate.config import Settings
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Completion, Verdict
+from reelstate.core.model import Completion, SubmitOptions, Verdict
 from reelstate.services.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.store import Transaction
@@ -55,6 +56,7 @@ WORKER: dict[str, Any] = {
     "capabilities": [],
     "pipelines": [],
     "metadata": None,
+    "max_instances": None,
 }
 
 
@@ -94,7 +96,7 @@ async def test_a_connection_cut_at_commit_leaves_one_effect(
 @pytest.mark.parametrize("options", [{}, {"idempotency_key": "k"}], ids=["by one statement", "with a key"])
 @pytest.mark.parametrize("cut", ["after", "before"])
 async def test_a_submit_cut_at_commit_makes_one_job(
-    url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut, options: dict[str, str]
+    url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut, options: SubmitOptions
 ) -> None:
     async with proxied(url) as (address, proxy), engine_at(address) as engine:
         proxy.at, proxy.cut = None if options else SUBMIT, cut
@@ -331,7 +333,7 @@ async def survives(server: PostgresServer, crashes: int, caplog: pytest.LogCaptu
                 await crowd.more(20)
                 await asyncio.to_thread(server.stop, "immediate")
                 await asyncio.to_thread(server.start)
-                await asyncio.wait_for(crowd.more(20), 30)
+                await asyncio.wait_for(crowd.more(20), 300)
             crowd.stop()
         jobs: list[int] = []
         after = None
@@ -415,13 +417,36 @@ async def test_many_may_migrate_an_empty_database_at_once(postgres_url: str) -> 
         assert (await engine.doctor()).findings == ()
 
 
-async def test_a_newer_schema_is_refused(url: str, onlooker: psycopg.AsyncConnection[Any]) -> None:
+async def test_a_newer_schema_that_says_so_is_refused(url: str, onlooker: psycopg.AsyncConnection[Any]) -> None:
     await onlooker.execute("INSERT INTO reelstate.migrations (number, name) VALUES (9999, 'future')")
+    await onlooker.execute("UPDATE reelstate.facts SET value = '9999' WHERE name = 'oldest_schema'")
     for call in (store_at(url).open, store_at(url).migrate):
         with pytest.raises(SchemaMismatch, match="9999") as raised:
             await call()
         assert "upgrade Reelstate" in raised.value.hint
     assert await fetch(onlooker, "SELECT max(number) FROM reelstate.migrations") == 9999
+
+
+async def test_the_schema_of_the_next_release_is_used_and_left_as_it_is(
+    url: str, onlooker: psycopg.AsyncConnection[Any]
+) -> None:
+    await onlooker.execute("INSERT INTO reelstate.migrations (number, name) VALUES (9999, 'future')")
+    await onlooker.execute("UPDATE reelstate.facts SET value = 'of the future' WHERE name = 'guards'")
+    assert await store_at(url).migrate() == []
+    async with engine_at(url) as engine:
+        await engine.submit("simple")
+        assert await engine.store.missing_guards() == []
+        await engine.ready()
+    assert await fetch(onlooker, "SELECT value FROM reelstate.facts WHERE name = 'guards'") == "of the future"
+
+
+async def test_opening_does_not_migrate(postgres_url: str) -> None:
+    with pytest.raises(SchemaMismatch, match="no Reelstate schema yet") as raised:
+        async with open_engine(postgres_url):
+            pass
+    assert "reel migrate" in raised.value.hint
+    async with open_engine(postgres_url, settings=Settings(database_url=postgres_url, migrate="auto")) as engine:
+        await engine.ready()
 
 
 async def test_an_unmigrated_database_is_refused(postgres_url: str) -> None:

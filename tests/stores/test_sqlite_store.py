@@ -3,6 +3,7 @@ import json
 import re
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -113,6 +114,7 @@ WORKER: dict[str, Any] = {
     "capabilities": ["a", "b"],
     "pipelines": ["p"],
     "metadata": None,
+    "max_instances": None,
 }
 JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0, "video_id": None}
 TASK = {
@@ -120,6 +122,8 @@ TASK = {
     "priority": 5,
     "attempts": 3,
     "max_lost": 3,
+    "isolate_after": 2,
+    "flag_after": None,
     "lease": 60.0,
     "stall_after": None,
     "timeout": None,
@@ -156,6 +160,12 @@ async def test_a_database_is_made_opened_closed_and_opened_again(path: Path) -> 
     await second.close()
 
 
+async def test_a_database_and_its_log_are_for_this_user_alone(store: SQLiteStore, path: Path) -> None:
+    await seed(store, 1)
+    modes = {each.name.removeprefix(path.name): stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()}
+    assert modes == {"": 0o600, "-wal": 0o600, "-shm": 0o600}
+
+
 async def test_a_database_in_memory_lives_as_long_as_its_store() -> None:
     store = await open_store("sqlite://")
     worker = await seed(store, 1)
@@ -171,14 +181,30 @@ async def test_opening_what_was_never_migrated_is_refused_and_makes_no_file(path
     await store.close()
 
 
-async def test_a_newer_schema_is_refused(store: SQLiteStore, shell: sqlite3.Connection, path: Path) -> None:
+async def test_a_newer_schema_that_says_so_is_refused(
+    store: SQLiteStore, shell: sqlite3.Connection, path: Path
+) -> None:
     shell.execute("INSERT INTO migrations (number, name) VALUES (99, 'from the future')")
+    shell.execute("UPDATE facts SET value = '99' WHERE name = 'oldest_schema'")
     newer = SQLiteStore(path)
     with pytest.raises(SchemaMismatch, match="schema 99"):
         await newer.open()
     with pytest.raises(SchemaMismatch, match="schema 99"):
         await newer.migrate()
     await newer.close()
+
+
+async def test_the_schema_of_the_next_release_is_used_and_left_as_it_is(
+    store: SQLiteStore, shell: sqlite3.Connection, path: Path
+) -> None:
+    shell.execute("INSERT INTO migrations (number, name) VALUES (99, 'from the future')")
+    shell.execute("UPDATE facts SET value = 'of the future' WHERE name = 'guards'")
+    newer = SQLiteStore(path)
+    assert await newer.migrate() == []
+    await newer.open()
+    assert await newer.missing_guards() == []
+    await newer.close()
+    assert shell.execute("SELECT value FROM facts WHERE name = 'guards'").fetchone() == ("of the future",)
 
 
 async def test_an_old_library_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,13 +326,13 @@ async def test_nobody_waits_for_one_who_looks_through_everything(store: SQLiteSt
     async def flow(transaction: Transaction) -> tuple[list[Row], list[Row]]:
         before = await transaction.run("observe_workers")
         looking.set()
-        assert seen_enough.wait(20)
+        assert seen_enough.wait(300)
         return before, await transaction.run("observe_workers")
 
     survey = asyncio.create_task(store.survey(flow))
-    await asyncio.to_thread(looking.wait, 20)
+    await asyncio.to_thread(looking.wait, 300)
     try:
-        await asyncio.wait_for(run(store, "workers_enable", name="w", enabled=False), 10)
+        await asyncio.wait_for(run(store, "workers_enable", name="w", enabled=False), 300)
     finally:
         seen_enough.set()
     before, after = await survey
@@ -318,12 +344,12 @@ async def test_a_look_at_a_whole_library_is_not_in_the_way_of_others(store: SQLi
 
     async def flow(_: Transaction) -> bool:
         busy.set()
-        return seen_enough.wait(20)
+        return seen_enough.wait(300)
 
     other = asyncio.create_task(store.read(flow))
-    await asyncio.to_thread(busy.wait, 20)
+    await asyncio.to_thread(busy.wait, 300)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(300):
             assert await needed_sources(store) == frozenset()
             assert (await unpublished(store, None))[1] == []
     finally:
@@ -367,7 +393,7 @@ async def test_instants_and_documents_come_back_as_they_went_in(path: Path) -> N
     await seed(store, 1)
     (event, *_) = await run(store, "observe_feed", **EVERYTHING, limit=1)
     assert event[0] == "0"
-    assert event[-2] == moment
+    assert event[-3] == moment
     (worker,) = await run(store, "observe_workers")
     assert worker[6:8] == (["a", "b"], ["p"])
     await store.close()
@@ -405,7 +431,8 @@ def test_both_stores_have_constraints_of_the_same_names() -> None:
         words = chain.from_iterable(migration.script.split() for migration in migrate.migrations(package))
         return {after.strip(";") for word, after in pairwise(words) if word == "CONSTRAINT"}
 
-    assert names("reelstate.stores.sqlite") | {"tasks_pkey"} == names("reelstate.stores.postgres")
+    guarded = {"jobs_times", "tasks_times"}  # triggers in SQLite, which adds no constraint to a table
+    assert names("reelstate.stores.sqlite") | {"tasks_pkey"} | guarded == names("reelstate.stores.postgres")
     assert "CREATE UNIQUE INDEX tasks_pkey" in migrate.migrations("reelstate.stores.sqlite")[1].script
 
 
@@ -422,13 +449,19 @@ async def test_the_claim_reads_its_index_in_order(store: SQLiteStore, shell: sql
 
 
 async def test_a_claim_takes_no_longer_with_many_tasks_waiting(store: SQLiteStore) -> None:
-    worker = [await seed(store, 5000, lanes=3) for _ in range(20)][-1]
+    few = await fastest_claim(store, await seed(store, 5000, lanes=3))
+    many = await fastest_claim(store, [await seed(store, 5000, lanes=3) for _ in range(19)][-1])
+    assert many < 5 * few
+
+
+async def fastest_claim(store: SQLiteStore, worker: int) -> float:
+    """The seconds of the fastest of several claims, because the machine may be busy with other things."""
     durations = []
     for _ in range(9):
         start = time.perf_counter()
         assert len(await claim(store, worker, 10)) == 10
         durations.append(time.perf_counter() - start)
-    assert min(durations) < 0.005  # the least, because the machine may be busy with other things
+    return min(durations)
 
 
 # Several processes

@@ -33,15 +33,15 @@ async def working(engine: Engine, url: str, pipelines: Sequence[rs.Pipeline], **
     settings = replace(QUICK, database_url=url, **{"worker_name": "worker", "worker_concurrency": 4, **options})
     worker = worker_for(engine, pipelines, settings)
     running = asyncio.create_task(worker.run())
-    await asyncio.wait_for(worker.registered.wait(), 60)
+    await asyncio.wait_for(worker.registered.wait(), 300)
     try:
         yield worker
     finally:
         worker.stop()
-        await asyncio.wait_for(running, 60)
+        await asyncio.wait_for(running, 300)
 
 
-async def rested(engine: Engine, job_id: int, seconds: float = 20.0) -> JobDetail:
+async def rested(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDetail:
     """The job when it has come to rest; what only time makes due is made due here."""
 
     async def keep() -> JobDetail:
@@ -65,7 +65,7 @@ async def holds(engine: Engine, count: int) -> bool:
     return await leased(engine) == count
 
 
-async def until(condition: Callable[[], Any], seconds: float = 60.0) -> None:
+async def until(condition: Callable[[], Any], seconds: float = 300.0) -> None:
     """Wait for something that happens elsewhere: in the store, in another thread or process."""
     async with asyncio.timeout(seconds):
         while True:

@@ -89,3 +89,11 @@ def speak(task: rs.BlockingRun) -> None:
     task.warning("ingest", "slow")
     task.state("export", -5, "no disk")
     task.state("ingest", 2**31 - 1)
+
+
+endless = rs.Pipeline("endless")
+
+
+@endless.stage(process=True, timeout=0.3, attempts=1)
+def wait_for_ever(task: rs.BlockingRun) -> None:
+    time.sleep(1000)

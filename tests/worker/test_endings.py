@@ -92,7 +92,7 @@ async def test_a_body_that_is_cancelled_twice_does_not_wait_for_the_grace_and_le
     body.cancel()
     await asyncio.sleep(0.1)
     body.cancel()
-    done, _ = await asyncio.wait([body], timeout=20)
+    done, _ = await asyncio.wait([body], timeout=300)
     assert body in done
     assert body.cancelled()
     async with engine_for(database_url, film) as engine:
@@ -111,7 +111,7 @@ async def test_a_worker_that_is_cancelled_while_it_ends_renews_nothing_and_runs_
             running.cancel()
             await asyncio.sleep(0.1)
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 300)
         await until(lambda: not [each for each in set(threading.enumerate()) - before if "heartbeat" in each.name])
         await until(lambda: worker.running == 0)
 
@@ -127,11 +127,11 @@ async def test_words_that_fail_on_their_way_do_not_hold_up_results(database_url:
     class Clumsy(Link):
         dropped = 0
 
-        async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
+        async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
             if any(item.logs for item in items):
                 self.dropped += 1
                 raise RuntimeError("nobody thought of this")
-            return await self._engine.report(worker_id, items)
+            return await self._engine.report(worker_id, items, stuck)
 
     async with engine_for(database_url, film) as engine:
         link = Clumsy(engine)
@@ -155,11 +155,11 @@ async def test_a_worker_that_is_forgotten_while_its_words_are_on_their_way_goes_
     class Forgetful(Link):
         forgotten = False
 
-        async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
+        async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
             if any(item.logs for item in items) and not self.forgotten:
                 self.forgotten = True
                 raise WorkerUnknown(worker_id)
-            return await self._engine.report(worker_id, items)
+            return await self._engine.report(worker_id, items, stuck)
 
     async with engine_for(database_url, film) as engine:
         link = Forgetful(engine)
@@ -169,7 +169,7 @@ async def test_a_worker_that_is_forgotten_while_its_words_are_on_their_way_goes_
         assert (await rested(engine, job.id)).outputs == {"cut": "cut"}
         assert link.forgotten
         worker.stop()
-        await asyncio.wait_for(running, 20)
+        await asyncio.wait_for(running, 300)
 
 
 async def test_a_run_that_is_stopped_before_its_first_step_frees_its_slot_at_once(database_url: str) -> None:
@@ -198,7 +198,7 @@ async def test_a_worker_whose_name_was_disabled_when_it_must_register_again_ends
         await engine.disable("worker")
         worker._forgotten()
         with pytest.raises(WorkerRefused):
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 300)
 
 
 async def test_what_a_claim_brings_while_the_worker_winds_down_is_given_back(
@@ -237,7 +237,7 @@ async def test_what_a_claim_brings_while_the_worker_winds_down_is_given_back(
         worker.stop()
         await answered.wait()
         go.set()
-        await asyncio.wait_for(running, 20)
+        await asyncio.wait_for(running, 300)
         (task,) = (await engine.tasks(late.id)).items
         assert (task.status, task.attempt) == ("ready", 0)
 
@@ -249,7 +249,7 @@ async def test_a_worker_that_emptied_itself_for_a_suspect_goes_on_when_another_t
     film = rs.Pipeline("film")
     started, go = asyncio.Event(), asyncio.Event()
 
-    @film.stage(lease=1)
+    @film.stage(lease=1, isolate_after=1)
     async def cut(task: rs.Run) -> None:
         if task.spec == "long":
             started.set()
@@ -307,7 +307,7 @@ async def test_a_worker_that_is_told_to_stop_does_not_wait_for_a_store_that_is_a
         running = asyncio.create_task(worker.run())
         await link.asked.wait()
         worker.stop()
-        await asyncio.wait_for(running, 20)
+        await asyncio.wait_for(running, 300)
         assert worker.id is None
 
 
@@ -332,4 +332,4 @@ async def test_a_result_that_the_store_refuses_for_ever_does_not_hold_up_the_oth
         await until(lambda: not worker._ledger)
         assert (await engine.job(bad.id)).job.status is JobStatus.PROCESSING
         worker.stop()
-        await asyncio.wait_for(running, 20)
+        await asyncio.wait_for(running, 300)

@@ -15,7 +15,6 @@ from tests.worker.crew import engine_for, leased, until
 from tests.worker.stubborn import stubborn
 
 ROOT = Path(__file__).parents[2]
-NOBODY = "postgresql://postgres@127.0.0.1:1/none?connect_timeout=2"
 
 
 @asynccontextmanager
@@ -40,7 +39,7 @@ async def worker_process(url: str, **environment: str) -> Any:
 
 async def said(process: Process, words: str) -> None:
     assert process.stderr is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while words not in (line := (await process.stderr.readline()).decode()):
             assert line, f"it ended without saying {words!r}"
 
@@ -49,9 +48,9 @@ async def said(process: Process, words: str) -> None:
 async def test_a_handler_that_does_not_stop_does_not_keep_the_process(database_url: str, how: str) -> None:
     async with engine_for(database_url, stubborn) as engine, worker_process(database_url) as process:
         job = await engine.submit("stubborn", how)
-        await until(lambda: _runs(engine, job.id), 20)
+        await until(lambda: _runs(engine, job.id))
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 20) == 0
+        assert await asyncio.wait_for(process.wait(), 300) == 0
         assert await leased(engine) == 0
 
 
@@ -60,12 +59,15 @@ async def _runs(engine: Any, job_id: int) -> bool:
 
 
 @pytest.mark.parametrize("word", [b"s", b"h", b""])
-async def test_a_supervised_worker_that_waits_for_its_database_heeds_its_supervisor(word: bytes) -> None:
-    async with worker_process(NOBODY, REEL_SUPERVISED="1") as process:
+async def test_a_supervised_worker_that_waits_for_its_database_heeds_its_supervisor(
+    word: bytes, refusing_port: int
+) -> None:
+    nobody = f"postgresql://postgres@127.0.0.1:{refusing_port}/none?connect_timeout=2"
+    async with worker_process(nobody, REEL_SUPERVISED="1") as process:
         await said(process, "can't be reached")
         assert process.stdin is not None
         process.stdin.write(word)
         if not word:
             process.stdin.close()
         await said(process, "told to stop")
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 300) == 0

@@ -28,10 +28,10 @@ class Cut:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
+    async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
         if self.away.is_set():
             raise StoreUnavailable("cut off", hint="for the test")
-        return await self._engine.report(worker_id, items)
+        return await self._engine.report(worker_id, items, stuck)
 
 
 @asynccontextmanager
@@ -71,10 +71,10 @@ async def test_without_renewals_only_a_strict_stage_is_stopped(tmp_path: Any, st
     url = f"sqlite:///{tmp_path}/jobs.db"
     async with engine_for(url, film) as engine, cut_off(engine, url, film) as link:
         job = await engine.submit("film")
-        await asyncio.wait_for(started.wait(), 60)
+        await asyncio.wait_for(started.wait(), 300)
         link.away.set()
         if strict:
-            await asyncio.wait_for(stopped.wait(), 60)
+            await asyncio.wait_for(stopped.wait(), 300)
         else:
             await asyncio.sleep(2.5)  # well after the lease is over: nothing may happen
             assert not stopped.is_set()

@@ -75,7 +75,7 @@ def test_a_script_without_a_guard_is_told_so_instead_of_run_again(tmp_path: Path
         "async def main():\n"
         "    async with rs.open('sqlite:///jobs.db', pipelines=[film], workers=1) as reel:\n"
         "        job = await reel.submit('film')\n"
-        "        print((await reel.wait(job.id, timeout=60)).job.error['cause']['message'])\n"
+        "        print((await reel.wait(job.id, timeout=300)).job.error['cause']['message'])\n"
         "        print(len((await reel.jobs()).items), 'job')\n"
         "asyncio.run(main())\n"
     )

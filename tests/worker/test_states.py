@@ -34,7 +34,7 @@ def speak(task: rs.Run | rs.BlockingRun) -> None:
 
 async def heard(engine: rs.Engine, name: str) -> list[tuple[str, int, int, str]]:
     """Every version of one job of states, as a monitor gets it."""
-    async with await engine.state_manager(name) as monitor, asyncio.timeout(60):
+    async with await engine.state_manager(name) as monitor, asyncio.timeout(300):
         found: list[tuple[str, int, int, str]] = []
         async for message in monitor.subscribe(after="0"):
             if message.item is None:
@@ -91,7 +91,7 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
             open_engine(database_url) as elsewhere,
             await elsewhere.state_manager(f"{job.id}.cut") as monitor,
             contextlib.aclosing(monitor.subscribe()) as messages,
-            asyncio.timeout(60),
+            asyncio.timeout(300),
         ):
             kinds: list[Any] = []
             async for message in messages:
@@ -114,7 +114,7 @@ async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> N
         ears = engine.dispatch.listen([Bell.STATE])
         await ears.wait(0.3)  # a listener that has just connected may have missed something, and says so
         await rested(engine, (await engine.submit("film")).id)
-        assert await ears.wait(5) == {Bell.STATE}
+        assert await ears.wait(300) == {Bell.STATE}
 
 
 async def _spoken(engine: rs.Engine, job_id: int) -> bool:

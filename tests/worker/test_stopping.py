@@ -2,11 +2,14 @@ import asyncio
 import contextlib
 import threading
 import time
+from functools import partial
 
 import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.model import Worker
+from reelstate.services.engine import Engine
 from tests.worker.crew import engine_for, leased, rested, until, working
 
 HEARTBEAT = 30.0
@@ -54,38 +57,118 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
 
 
 @pytest.mark.parametrize("style", ["async", "thread"])
-async def test_a_handler_that_does_not_stop_loses_its_slot(database_url: str, style: str) -> None:
+async def test_a_handler_that_does_not_stop_is_counted_and_its_slot_is_not_used(
+    database_url: str, style: str, caplog: pytest.LogCaptureFixture
+) -> None:
     film = rs.Pipeline("film")
-    started, release = threading.Event(), threading.Event()
+    release, alongside = threading.Event(), threading.Barrier(2)
+    running: set[str] = set()
+    most: list[int] = []
+
+    def counted(spec: str) -> None:
+        running.add(spec)
+        most.append(len(running))
+        running.discard(spec)
+
     if style == "async":
 
         @film.stage(name="cut")
         async def cut(task: rs.Run) -> None:
             if task.spec == "deaf":
-                started.set()
+                running.add("deaf")
                 while not release.is_set():
                     with contextlib.suppress(asyncio.CancelledError):
                         await asyncio.sleep(0.05)
+                running.discard("deaf")
+            elif task.spec == "pair":
+                await asyncio.to_thread(alongside.wait, 60)
+            else:
+                counted(task.spec)
     else:
 
         @film.stage(name="cut")
         def cut_in_thread(task: rs.BlockingRun) -> None:
             if task.spec == "deaf":
+                running.add("deaf")
+                release.wait(60)
+                running.discard("deaf")
+            elif task.spec == "pair":
+                alongside.wait(60)
+            else:
+                counted(task.spec)
+
+    async def shown() -> Worker:
+        (worker,) = await engine.workers()
+        return worker
+
+    async def is_stuck(count: int) -> bool:
+        return (await shown()).stuck == count
+
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
+    ):
+        job = await engine.submit("film", "deaf")
+        await until(lambda: "deaf" in running)
+        await engine.cancel(job.id, reason="test")
+        try:
+            await until(lambda: is_stuck(1))
+            worker = await shown()
+            assert (worker.running, worker.slots, worker.shown) == (0, 2, "busy")
+            for number in range(5):
+                await engine.submit("film", str(number))
+            await until(lambda: len(most) == 5)
+            assert max(most) <= 2, "with the handler that does not stop, more ran than there are slots"
+        finally:
+            release.set()
+        await until(lambda: is_stuck(0))
+        pair = [(await engine.submit("film", "pair")).id for _ in range(2)]
+        assert {(await rested(engine, job_id, 60)).job.status for job_id in pair} == {JobStatus.COMPLETED}
+    assert f"handler does not stop task={job.id}/0/0 stage=film.cut stuck=1 slots=2" in caplog.text
+    assert f"stuck handler ended task={job.id}/0/0 stage=film.cut stuck=0 slots=2" in caplog.text
+
+
+async def test_a_worker_whose_slots_are_all_stuck_takes_nothing_and_says_so(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    film = rs.Pipeline("film")
+    started, release = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    @film.stage
+    def cut(task: rs.BlockingRun) -> None:
+        try:
+            if task.spec == "deaf":
                 started.set()
                 release.wait(60)
+        finally:
+            order.append(task.spec)
 
     async with (
         engine_for(database_url, film) as engine,
         working(engine, database_url, [film], worker_concurrency=1, worker_kill_after=0.1),
     ):
+
+        async def heartbeats(count: int) -> None:
+            """Let so many heartbeats pass; between two of them the worker polls several times."""
+            for _ in range(count):
+                (before,) = await engine.workers()
+                await until(partial(_has_newer_heartbeat, engine, before))
+
         job = await engine.submit("film", "deaf")
         await until(started.is_set)
         await engine.cancel(job.id, reason="test")
-        try:
-            detail = await rested(engine, (await engine.submit("film", "short")).id)
-        finally:
-            release.set()
-    assert detail.job.status is JobStatus.COMPLETED
+        await until(lambda: "every slot is held" in caplog.text)
+        other = await engine.submit("film", "short")
+        await heartbeats(5)
+        release.set()
+        assert (await rested(engine, other.id, 60)).job.status is JobStatus.COMPLETED
+    assert order == ["deaf", "short"]
+
+
+async def _has_newer_heartbeat(engine: Engine, before: Worker) -> bool:
+    (worker,) = await engine.workers()
+    return worker.last_heartbeat_at != before.last_heartbeat_at
 
 
 async def test_a_task_that_was_taken_away_is_stopped_and_its_result_refused(database_url: str) -> None:
@@ -129,7 +212,7 @@ async def test_a_worker_that_stops_finishes_what_it_runs_and_gives_back_what_wai
     async with engine_for(database_url, film) as engine:
         job = await engine.submit("film", {"parts": 10})
         async with working(engine, database_url, [film], worker_concurrency=3) as worker:
-            await asyncio.wait_for(started.wait(), 60)
+            await asyncio.wait_for(started.wait(), 300)
             worker.stop()
             go.set()
         tasks = (await engine.tasks(job.id)).items
@@ -175,7 +258,7 @@ async def test_an_operator_drains_a_worker_and_brings_it_back(database_url: str)
 
     async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=HEARTBEAT):
         first = await engine.submit("film")
-        await asyncio.wait_for(started.wait(), 60)
+        await asyncio.wait_for(started.wait(), 300)
         await engine.drain("worker", reason="new disk")
         second = await engine.submit("film")
         go.set()
@@ -201,7 +284,7 @@ async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str)
 
     async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=HEARTBEAT):
         job = await engine.submit("film")
-        await asyncio.wait_for(started.wait(), 60)
+        await asyncio.wait_for(started.wait(), 300)
         assert await engine.disable("worker", reason="it overheats") == 1
         await asyncio.wait_for(stopped.wait(), BEFORE_A_HEARTBEAT)
         (task,) = (await engine.tasks(job.id)).items

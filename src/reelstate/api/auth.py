@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
 
 from reelstate.api.context import Context, InContext, context_of
 from reelstate.core.errors import KeyRefused, ScopeMissing, TooManyRequests
 from reelstate.core.machine import Actor
 from reelstate.services.keys import Key, Kind, Scope
+from reelstate.stores.patience import patience_of
 
 COOKIE: Final = "reelstate_session"
+HOST_ONLY: Final = "__Host-"
+"""Before the name of a cookie: browsers let only this host set it, over TLS, for all its paths (RFC 6265bis)."""
 OWN_HEADER: Final = "x-reelstate"
 """A page of another site can make a browser send our cookie, but not this header."""
 FINE: Final = 20.0
@@ -21,7 +26,21 @@ FINE: Final = 20.0
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 bearer = HTTPBearer(auto_error=False, scheme_name="key", description="A key: `reel keys create`.")
-cookie = APIKeyCookie(name=COOKIE, auto_error=False, scheme_name="session", description="A session of the dashboard.")
+
+
+class SessionCookie(APIKeyCookie):
+    """Reads the session from the cookie that goes with the scheme of the request."""
+
+    async def __call__(self, request: HTTPConnection) -> str | None:
+        return request.cookies.get(cookie_name(request))
+
+
+cookie = SessionCookie(
+    name=COOKIE,
+    auto_error=False,
+    scheme_name="session",
+    description=f"A session of the dashboard; over HTTPS the cookie is called `{HOST_ONLY}{COOKIE}`.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +139,8 @@ async def _authenticated(
     request: Request, context: Context, sent: HTTPAuthorizationCredentials | None, session: str | None
 ) -> Key:
     try:
-        return await _key(request, context, sent, session)
+        with reading(request, context):
+            return await _key(request, context, sent, session)
     except KeyRefused:
         if sent is not None:  # nobody guesses without one, and a browser goes on sending a session that is over
             context.per_address.spill(address_of(request), FINE)
@@ -142,6 +162,16 @@ def require_own_page(request: Request) -> None:
     """Refuse a change that a page of another site may have had a browser ask for."""
     if request.method not in SAFE and OWN_HEADER not in request.headers:
         raise ScopeMissing("a cookie alone changes nothing", hint=f"send the header {OWN_HEADER} with it, or a key")
+
+
+def reading(request: Request, context: Context) -> AbstractContextManager[None]:
+    """What only reads does not wait long for a database that is away: whoever asks may ask again."""
+    return patience_of(context.settings.read_patience) if request.method in SAFE else nullcontext()
+
+
+def cookie_name(request: HTTPConnection) -> str:
+    """The name of the session's cookie. A plain one that came over TLS may have been set by another host."""
+    return HOST_ONLY + COOKIE if request.url.scheme == "https" else COOKIE
 
 
 def address_of(request: Request) -> str:

@@ -6,10 +6,11 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
 router = APIRouter()
@@ -32,7 +33,30 @@ Described = dict[str, Any]
 @router.get("/docs", include_in_schema=False)
 async def page(request: Request) -> HTMLResponse:
     """What may be asked, on one page."""
-    return HTMLResponse(rendered(request.app.openapi()), headers={"content-security-policy": POLICY})
+    return HTMLResponse(_written(request.app).page, headers={"content-security-policy": POLICY})
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def description(request: Request) -> Response:
+    """The same for programs."""
+    return Response(_written(request.app).document, media_type="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The description as it is sent. Anybody may ask for it, so it is written once."""
+
+    page: bytes
+    document: bytes
+
+
+def _written(app: FastAPI) -> Written:
+    found: Written | None = getattr(app.state, "description", None)
+    if found is None:
+        document = app.openapi()
+        found = Written(rendered(document).encode(), json.dumps(document, ensure_ascii=False).encode())
+        app.state.description = found
+    return found
 
 
 def rendered(document: Described) -> str:

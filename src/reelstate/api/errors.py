@@ -36,6 +36,7 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.KeyRefused: 401,
     errors.AccessRefused: 403,
     errors.TooManyRequests: 429,
+    errors.QuotaExceeded: 413,
     errors.WorkerRefused: 403,
     errors.WorkerUnknown: 404,
     errors.LeaseLost: 409,
@@ -85,6 +86,8 @@ class Problem(BaseModel):
     detail: str = Field(description="What was wrong.")
     hint: str | None = Field(default=None, description="What to do.")
     field: str | None = Field(default=None, description="Where: the path to a field, or a parameter.")
+    used: int | None = Field(default=None, description="What is used of a quota: bytes, or uploads.")
+    limit: int | None = Field(default=None, description="The limit that a value or a quota is held to.")
 
 
 def status_of(error: ReelstateError) -> int:
@@ -101,11 +104,19 @@ def problem_of(error: ReelstateError) -> Problem:
         detail=(type(error).__doc__ or "").strip().split("\n")[0] if hidden else error.message,
         hint=("try again later" if hidden else error.hint) or None,
         field=getattr(error, "field", None),
+        used=getattr(error, "used", None),
+        limit=getattr(error, "limit", None),
     )
 
 
 def response_of(error: ReelstateError) -> JSONResponse:
     return _response(problem_of(error), _headers(error))
+
+
+def malformed(detail: str, *, hint: str) -> JSONResponse:
+    """The answer to a request that is not read any further; its connection is closed."""
+    problem = Problem(type=f"{TYPE}malformed-request", title=_title(400), status=400, detail=detail, hint=hint)
+    return _response(problem, {"Connection": "close"})
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

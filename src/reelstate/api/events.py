@@ -145,9 +145,9 @@ async def job_events(
             follow=follow,
         )
         return Stream(streams, principal, wish)
-    names = await engine.stage_names(job_id, owner=principal.owner)
+    await engine.stage_names(job_id, owner=principal.owner)  # raises where there is no such job of theirs
     page = await engine.history(job_id, limit=limit, after=after, owner=principal.owner)
-    return paged(page, [event_document(event, names) for event in page.items], request, response)
+    return paged(page, [event_document(event) for event in page.items], request, response)
 
 
 def wants_stream(request: Request) -> bool:

@@ -12,8 +12,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reelstate.api.context import Context
-from reelstate.api.errors import response_of
+from reelstate.api.errors import malformed, response_of
 from reelstate.core.errors import TooManyRequests
+from reelstate.core.printable import printable_line
 
 logger = logging.getLogger("reelstate.access")
 
@@ -28,6 +29,8 @@ HEADERS: Final = {
 """On every answer that does not say otherwise."""
 _TICKET: Final = re.compile(r"^(/play/)[^/]*")
 HSTS: Final = "max-age=31536000"
+LONGEST_ADDRESS: Final = 64
+"""Characters that are kept of a caller's address; the longest of IPv6 with a zone has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope["client"] = _client(scope)
         began = time.perf_counter()
         status = 0
 
@@ -49,9 +53,14 @@ class Gate:
                 _add_headers(MutableHeaders(scope=message), scope)
             await send(message)
 
-        address = scope["client"][0] if scope["client"] else ""
+        address = scope["client"][0]
         try:
-            if wait := self.context.per_address.take(address):
+            if _has_two_lengths(scope):
+                refusal = malformed(
+                    "the request has both Content-Length and Transfer-Encoding", hint="send one of them"
+                )
+                await refusal(scope, receive, answer)
+            elif wait := self.context.per_address.take(address):
                 error = TooManyRequests("this address asks too often", retry_after=wait)
                 await response_of(error)(scope, receive, answer)
             else:
@@ -71,4 +80,16 @@ def _add_headers(headers: MutableHeaders, scope: Scope) -> None:
 
 def _printable(path: str) -> str:
     """A path that can't forge a line of the log, without the ticket that it may hold."""
-    return _TICKET.sub(r"\1***", path[:500]).encode("unicode_escape").decode()
+    return printable_line(_TICKET.sub(r"\1***", path[:500]))
+
+
+def _client(scope: Scope) -> tuple[str, int]:
+    """Where the request comes from. A proxy may have been told any text for it, which is cut and escaped here."""
+    host, port = scope["client"] or ("", 0)
+    return printable_line(host[:LONGEST_ADDRESS]), port
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Whether two servers on the way could see the end of the body in two places, and so another request after it."""
+    names = {name for name, _ in scope["headers"]}
+    return {b"content-length", b"transfer-encoding"} <= names

@@ -21,11 +21,18 @@ from reelstate.breaker import Circuit
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import PHASES, JobStatus
 from reelstate.dispatch.dispatch import DispatchHealth
+from reelstate.stores.patience import patience_of
 
 logger = logging.getLogger("reelstate.health")
 router = APIRouter(tags=["health"])
-PATIENCE: Final = 5.0
+PATIENCE: Final = 2.5
 """Seconds that one check may take."""
+REDIS: Final[dict[Circuit, Literal["ok", "unavailable", "reconnecting"]]] = {
+    Circuit.CLOSED: "ok",
+    Circuit.OPEN: "unavailable",
+    Circuit.HALF_OPEN: "reconnecting",
+}
+"""How people call the states of the breaker."""
 AWAY: Final = 503
 
 
@@ -59,7 +66,9 @@ class Dispatch(BaseModel):
     """How workers learn where work is."""
 
     kind: str = Field(description="`database`, `poll`, `redis` or `hybrid`.")
-    redis: Circuit | None = Field(description="`open`: Redis is away, and the database is asked; null without Redis.")
+    redis: Literal["ok", "unavailable", "reconnecting"] | None = Field(
+        description="`unavailable`: the database is asked instead; `reconnecting`: it is tried; null without Redis."
+    )
     redis_seconds: float | None = Field(description="How long it has been so.")
     redis_opened: int | None = Field(description="How often it has gone away since the server started.")
     reconciled_ago: float | None = Field(description="Seconds since Redis was last compared with the database.")
@@ -106,7 +115,8 @@ async def health(context: InContext, principal: MaybePrincipal) -> Health:
     """Whether everything is there; and to admins, how the house is."""
     found = await checked(context.checks)
     fine = all(word == "ok" for word in found.values())
-    house = await _house(context) if principal is not None and principal.admin and fine else None
+    with patience_of(context.settings.read_patience):
+        house = await _house(context) if principal is not None and principal.admin and fine else None
     return Health(status="ok" if fine else "unavailable", checks=found, house=house)
 
 
@@ -131,7 +141,7 @@ def _dispatch(health: DispatchHealth) -> Dispatch:
     circuit = health.circuit
     return Dispatch(
         kind=health.kind,
-        redis=circuit.state if circuit else None,
+        redis=REDIS[circuit.state] if circuit else None,
         redis_seconds=circuit.seconds if circuit else None,
         redis_opened=circuit.opened if circuit else None,
         reconciled_ago=health.reconciled_ago,

@@ -23,13 +23,14 @@ from reelstate.api.schemas import (
     LogDocument,
     PageDocument,
     StageDocument,
+    StatusFilter,
     StepDocument,
     SubmittedDocument,
     TaskDocument,
 )
 from reelstate.api.sources import require_spec
 from reelstate.core.errors import InvalidRequest, ScopeMissing
-from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
+from reelstate.core.machine import ACTIVE_JOBS, TaskStatus, job_statuses
 from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
 from reelstate.documents import (
     Document,
@@ -40,7 +41,6 @@ from reelstate.documents import (
     step_document,
     task_document,
 )
-from reelstate.services.engine import Engine
 
 T = TypeVar("T")
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute)
@@ -66,6 +66,10 @@ class NewJob(Input):
     )
 
     pipeline: str
+    digest: str | None = Field(
+        default=None,
+        description="The version of the pipeline, by the beginning of its digest; left out: the one that new jobs run.",
+    )
     spec: Json = Field(default_factory=dict, description="What the pipeline asks for; 256 KiB at most.")
     priority: Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"] = 5
     delay: Annotated[float, Field(ge=0, description="Seconds until its first tasks may run.")] = 0.0
@@ -123,15 +127,22 @@ async def jobs(
     principal: Reader,
     request: Request,
     response: Response,
-    status: Annotated[list[JobStatus] | None, Query(description="Only these.")] = None,
+    status: Annotated[list[StatusFilter] | None, Query(description="Only these; `running` is every phase.")] = None,
     pipeline: Annotated[str | None, Query(max_length=255, description="Only jobs of this pipeline.")] = None,
     user_id: Annotated[str | None, Query(max_length=255, description="Only this user's; for admins.")] = None,
+    flagged: Annotated[bool, Query(description="Only jobs that are flagged for an operator.")] = False,
     limit: Limit = 50,
     after: After = None,
 ) -> Document:
     """Jobs, the newest first."""
-    wanted = {"statuses": status, "pipeline": pipeline, "user_id": user_of(principal, user_id)}
-    page = await engine.jobs(limit=limit, after=after, **wanted)
+    page = await engine.jobs(
+        statuses=job_statuses(status),
+        pipeline=pipeline,
+        user_id=user_of(principal, user_id),
+        flagged=flagged,
+        limit=limit,
+        after=after,
+    )
     return paged(page, [job_document(job) for job in page.items], request, response)
 
 
@@ -145,7 +156,7 @@ async def job(engine: OnEngine, principal: Reader, job_id: JobId, response: Resp
         found = await engine.tasks(job_id, statuses=wanted, limit=MOST_CURRENT, owner=principal.owner)
         current = found.items
     response.headers["ETag"] = f'"{detail.job.version}"'
-    return detail_document(detail, current, await _worker_names(engine, current))
+    return detail_document(detail, current)
 
 
 @router.get("/{job_id}/stages", response_model=list[StageDocument])
@@ -169,8 +180,7 @@ async def tasks(
 ) -> Document:
     """The tasks of a job, by stage and part."""
     page = await engine.tasks(job_id, stage=stage, statuses=status, limit=limit, after=after, owner=principal.owner)
-    names = await _worker_names(engine, page.items)
-    return paged(page, [task_document(task, names) for task in page.items], request, response)
+    return paged(page, [task_document(task) for task in page.items], request, response)
 
 
 async def lines_of_runs(
@@ -226,12 +236,6 @@ def paged(page: Page[Any], items: Sequence[Document], request: Request, response
     return {"items": items, "after": page.after}
 
 
-async def _worker_names(engine: Engine, tasks: Sequence[Task]) -> dict[int, str]:
-    if all(task.worker_id is None for task in tasks):
-        return {}
-    return {worker.id: worker.name for worker in await engine.workers()}
-
-
 def _key(job_id: int, names: Sequence[str], stage: str | None, part: int | None) -> TaskKey | None:
     if stage is None and part is None:
         return None
@@ -249,6 +253,7 @@ def _submission(context: Context, principal: Principal, body: NewJob, key: str |
     require_spec(principal, context.settings, body.pipeline, body.spec)
     return Submission(
         pipeline=body.pipeline,
+        digest=body.digest,
         spec={} if body.spec is None else body.spec,
         priority=body.priority,
         delay=body.delay,

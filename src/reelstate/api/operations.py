@@ -1,8 +1,10 @@
-"""What people do to jobs: cancel, retry, quarantine, force, one or many. Each is on record with who and why."""
+"""What people do to jobs, one or many: cancel, retry, quarantine, force, reprioritise. Each keeps who and why."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header
@@ -13,9 +15,9 @@ from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
 from reelstate.api.errors import problems
 from reelstate.api.jobs import JobId, user_of
-from reelstate.api.schemas import LARGEST_PART, Input, VerdictDocument
+from reelstate.api.schemas import LARGEST_PART, Input, StatusFilter, VerdictDocument
 from reelstate.core.errors import InvalidRequest, ScopeMissing
-from reelstate.core.machine import JobStatus
+from reelstate.core.machine import JobStatus, job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
 from reelstate.services.operate.operation import MOST_SELECTED, Operated, Operation, Selection
@@ -32,6 +34,7 @@ IfMatch = Annotated[
     str | None,
     Header(max_length=100, description="The ETag (version) that the job must still have, or it is left as it is."),
 ]
+Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"]
 PartNumber = Annotated[int, Field(ge=0, le=LARGEST_PART)]
 
 
@@ -60,6 +63,12 @@ class Forced(RequiredWhy):
     status: Literal["pending", "failed", "completed"] = Field(description="What it is from now on.")
 
 
+class Urgency(Why):
+    model_config = ConfigDict(json_schema_extra={"example": {"priority": "high", "reason": "live tonight"}})
+
+    priority: Priority = Field(description="0 to 10, which is most urgent; or low, normal, high, critical.")
+
+
 class Bulk(Why):
     """All jobs of these statuses; first without `expected`, which tells how many there are, then with it."""
 
@@ -69,8 +78,9 @@ class Bulk(Why):
         }
     )
 
-    action: Literal["cancel", "retry", "quarantine"]
-    status: Annotated[list[JobStatus], Field(min_length=1, max_length=20)]
+    action: Literal["cancel", "retry", "quarantine", "reprioritise"]
+    priority: Priority | None = Field(default=None, description="The new one; for `reprioritise`.")
+    status: Annotated[list[StatusFilter], Field(min_length=1, max_length=20, description="`running` is every phase.")]
     pipeline: Annotated[str, Field(max_length=255)] | None = None
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
         default=None, description="Only this user's; for admins."
@@ -88,11 +98,16 @@ class BulkDocument(BaseModel):
 
 @router.post("/bulk", response_model=BulkDocument)
 async def bulk(engine: OnEngine, principal: Writer, body: Bulk) -> Document:
-    """Cancel, retry or quarantine many jobs in one transaction. Without `expected` they are only counted."""
+    """Cancel, retry, quarantine or reprioritise many jobs in one transaction.
+
+    Without `expected` they are only counted.
+    """
     if body.action == "quarantine" and not principal.admin:
         raise ScopeMissing("only an admin puts jobs aside", hint="cancel them, or ask an admin")
+    if (body.priority is None) == (body.action == "reprioritise"):
+        raise InvalidRequest("priority", "belongs to reprioritise, which needs it", hint="for example 9, or high")
     selection = Selection(
-        statuses=frozenset(body.status),
+        statuses=frozenset(job_statuses(body.status) or ()),
         pipeline=body.pipeline,
         user_id=user_of(principal, body.user_id),
         expected=body.expected or 0,
@@ -100,7 +115,12 @@ async def bulk(engine: OnEngine, principal: Writer, body: Bulk) -> Document:
     if body.expected is None:
         return {"matched": await engine.count_jobs(selection), "done": False, "items": []}
     operation = Operation(actor=principal.actor, reason=body.reason, selection=selection)
-    verbs = {"cancel": engine.cancel_many, "retry": engine.retry_many, "quarantine": engine.quarantine_many}
+    verbs: dict[str, Callable[[Operation], Awaitable[list[Operated]]]] = {
+        "cancel": engine.cancel_many,
+        "retry": engine.retry_many,
+        "quarantine": engine.quarantine_many,
+        "reprioritise": partial(engine.reprioritise_many, priority=body.priority or 0),
+    }
     outcomes = await verbs[body.action](operation)
     return {"matched": len(outcomes), "done": True, "items": [_document(outcome) for outcome in outcomes]}
 
@@ -120,6 +140,14 @@ async def retry(
     """Run a job again that failed: what is unfinished of it, or everything from a stage on."""
     start = _start(body) if body else None
     return _told(job_id, await engine.retry(job_id, start=start, **_options(principal, body, if_match)))
+
+
+@router.post("/{job_id}/reprioritise", response_model=VerdictDocument)
+async def reprioritise(
+    engine: OnEngine, principal: Writer, job_id: JobId, body: Urgency, if_match: IfMatch = None
+) -> Document:
+    """Set the priority of a job and of its tasks, those that it opens later too."""
+    return _told(job_id, await engine.reprioritise(job_id, body.priority, **_options(principal, body, if_match)))
 
 
 @router.post("/{job_id}/quarantine", response_model=VerdictDocument)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Header
 from starlette.requests import HTTPConnection
@@ -28,6 +29,8 @@ logger = logging.getLogger("reelstate.remote")
 INSPECTION: Final = "inspection"
 """The name of every task that looks at what a worker has done."""
 FORGET_AFTER: Final = 600.0
+LARGE_BODIES: Final = 2
+"""Large bodies that are handled for one key at a time."""
 MOST_SOURCES: Final = 1000
 BELIEVED: Final = 1.0
 """Seconds for which a lease that was seen to hold is not looked up again for a file that is read."""
@@ -57,6 +60,7 @@ class Remotes:
         self._known: dict[int, Known] = {}
         self._held: dict[tuple[object, int], float] = {}
         self._sources: dict[int, Json] = {}
+        self._large: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._inspecting: dict[tuple[object, int], asyncio.Task[str | None]] = {}
 
     async def known(self, worker_id: int, name: str) -> Known:
@@ -95,6 +99,13 @@ class Remotes:
             return known.ears, False
         known.ears = self.engine.dispatch.listen(WORKER_BELLS)
         return known.ears, True
+
+    def large_bodies(self, key: str) -> asyncio.Semaphore:
+        """The turn of a large body of a key; there is one for as long as somebody has or awaits it."""
+        found = self._large.get(key)
+        if found is None:
+            found = self._large[key] = asyncio.Semaphore(LARGE_BODIES)
+        return found
 
     async def source(self, job_id: int) -> Json:
         """What a job says that its source is; the spec of a job never changes."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any, Final, Generic, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_type_hints
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from reelstate.core.model import Job, LogEntry, Stage, StepEntry, Task, Verdict, Worker
+from reelstate.core.document import shown
+from reelstate.core.machine import JobStatus
+from reelstate.core.model import ClaimState, Job, LogEntry, Stage, StepEntry, Task, Verdict, Worker
 from reelstate.core.state import State
 from reelstate.documents import NOT_OF_A_STAGE, NOT_OF_A_TASK
 
@@ -32,6 +34,8 @@ JOB: Final[dict[str, Any]] = {
     "error": None,
     "degraded": None,
     "suspect": None,
+    "flagged": None,
+    "flagged_at": None,
     "version": 3,
     "actor": "orchestrator",
     "reason": None,
@@ -43,6 +47,9 @@ JOB: Final[dict[str, Any]] = {
 }
 
 Json = Any
+StatusFilter = JobStatus | Literal["running"]
+Shown = Annotated[Any, BeforeValidator(shown)]
+"""A stored value in an answer. One that can't be written is replaced by a note: it must not take the others along."""
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="How many at most.")]
 After = Annotated[
     str | None, Query(max_length=200, description="Go on after this: the `after` of the page before, as it is.")
@@ -60,7 +67,7 @@ def like(record: type, *, without: Collection[str] = ()) -> Callable[[type[Model
 
     def filled(document: type[Model]) -> type[Model]:
         own: dict[str, Any] = {name: (field.annotation, field) for name, field in document.model_fields.items()}
-        types = get_type_hints(record)
+        types = {name: Shown if hint is Any else hint for name, hint in get_type_hints(record).items()}
         names = [field.name for field in fields(record) if field.name not in without]
         shared = {name: own.pop(name, (types[name], ...)) for name in names}
         made: Any = create_model(
@@ -95,7 +102,9 @@ class StageDocument(BaseModel):
 class TaskDocument(BaseModel):
     id: str = Field(description="JOB/STAGE/PART")
     stage: str
-    worker: str | None
+    lease_expired: bool = Field(description="By the store's clock; until somebody takes it back.")
+    worker: str | None = Field(description="The name of the worker that runs it, or ran it last.")
+    claim_state: ClaimState
 
 
 class JobDetailDocument(JobDocument):
@@ -108,7 +117,7 @@ class JobDetailDocument(JobDocument):
     )
 
     progress: float = Field(description="Percent.")
-    outputs: dict[str, Json]
+    outputs: dict[str, Shown]
     stages: list[StageDocument]
     running: list[TaskDocument] = Field(description="Tasks that run, 100 at most.")
     resting: list[TaskDocument] = Field(description="Tasks that failed and will be tried again.")
@@ -137,8 +146,9 @@ class EventDocument(BaseModel):
     stage: str | None
     part: int | None
     worker: int | None
+    worker_name: str | None
     token: int | None
-    data: Json
+    data: Shown
     cursor: str
 
 
@@ -152,6 +162,9 @@ class StepDocument(BaseModel):
     """A command that a run has started."""
 
     stage: str
+    type: str = Field(description="What kind of step, such as ffmpeg.")
+    at: datetime = Field(description="When the store got it.")
+    started_at: datetime = Field(description="By the clock of the worker.")
 
 
 @like(State)
@@ -181,6 +194,10 @@ class WorkerDocument(BaseModel):
     pipelines: list[str]
     status: str = Field(description="idle, busy, draining, offline or disabled.")
     lifecycle: str
+    done: int = Field(description="Runs that it has completed.")
+    failed: int = Field(description="Runs that it has reported as failed.")
+    stuck: int = Field(description="Handlers that were told to stop and did not; each holds a slot until it ends.")
+    tasks: list[str] = Field(description="What it runs, as JOB/STAGE/PART.")
 
 
 class TransitionDocument(BaseModel):

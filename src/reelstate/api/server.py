@@ -7,6 +7,7 @@ import contextlib
 import errno
 import ipaddress
 import logging
+import resource
 import socket
 import ssl
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from reelstate.api.connections import Admission, LimitedSocket
 from reelstate.api.context import Context
 from reelstate.api.remotes import Remotes
 from reelstate.config import Settings
@@ -29,6 +31,11 @@ LOOK_EVERY: Final = 15.0
 STUCK_LOOKS: Final = 4
 """Looks at which a client has taken nothing of its answer, until it is given up; one is enough after the last word."""
 
+HEAD_TIMEOUT: Final = 10.0
+"""Seconds in which the head of the first request must have arrived on a new connection."""
+MAX_HEAD: Final = 32 * 1024
+"""Bytes of a request's head, which anybody can have us hold."""
+
 ABORT: Final = "abort"
 """In the state of a request: cuts its connection, whatever is still to be sent."""
 
@@ -40,7 +47,17 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
         self._pauses = self._stuck = 0
+        self._silent = self.loop.call_later(HEAD_TIMEOUT, self._close_silent)
         self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._silent.cancel()
+        super().connection_lost(exc)
+
+    def _close_silent(self) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None:
+            self.transport.abort()
 
     def pause_writing(self) -> None:
         self._pauses += 1
@@ -84,6 +101,7 @@ class Server(uvicorn.Server):
                 app,
                 http=PatientProtocol,
                 ws="none",
+                h11_max_incomplete_event_size=MAX_HEAD,
                 lifespan="off",
                 log_config=None,
                 log_level="warning",
@@ -118,7 +136,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = False) -> socket.socket:
+def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = False) -> LimitedSocket:
     """A socket at the address to serve on; keys do not travel in the clear between machines unless told to.
 
     With `elsewhere`, a port that is taken gives way to a free one.
@@ -132,11 +150,18 @@ def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = F
         )
     _require_certificate(settings)
     try:
-        return _bound(host, port)
+        made = _bound(host, port)
     except OSError as error:
-        if error.errno == errno.EADDRINUSE and elsewhere:
-            return _bound(host, 0)
-        raise _not_served(host, port, error) from None
+        if not (error.errno == errno.EADDRINUSE and elsewhere):
+            raise _not_served(host, port, error) from None
+        made = _bound(host, 0)
+    made.admission = Admission.within(
+        resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        total=settings.connections_per_server,
+        per_address=settings.connections_per_address,
+        proxies=settings.trusted_proxies,
+    )
+    return made
 
 
 def _not_served(host: str, port: int, error: OSError) -> InvalidRequest:
@@ -174,8 +199,8 @@ def _require_certificate(settings: Settings) -> None:
         raise InvalidRequest("tls_cert", words, hint=hint) from None
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+def _bound(host: str, port: int) -> LimitedSocket:
+    made = LimitedSocket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Connections inherit it: the second half of an answer must not wait until the first is acknowledged.

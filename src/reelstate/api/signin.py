@@ -10,16 +10,28 @@ from fastapi.responses import RedirectResponse
 from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import BaseModel, ConfigDict
 
-from reelstate.api.auth import COOKIE, FINE, address_of, bearer, cookie, require_own_page
+from reelstate.api.auth import FINE, address_of, bearer, cookie, cookie_name, require_own_page
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext
 from reelstate.api.errors import problems
+from reelstate.config import Settings
 from reelstate.core.errors import KeyRefused
 from reelstate.services.keys import SESSION_LIFETIME, Kind, MadeKey
 
 HOME: Final = "/docs"
 """Where somebody who has signed in is sent."""
-router = APIRouter(tags=["sign in"], route_class=JsonRoute, responses=problems(401))
+MAX_BODY: Final = 1024
+"""Bytes of a body that comes from somebody without a key."""
+
+
+class SignInRoute(JsonRoute):
+    """Anybody may send a body here, so it is a small one."""
+
+    def largest(self, settings: Settings) -> int:
+        return min(MAX_BODY, super().largest(settings))
+
+
+router = APIRouter(tags=["sign in"], route_class=SignInRoute, responses=problems(401))
 
 
 class SignIn(BaseModel):
@@ -76,19 +88,23 @@ async def sign_out(
                 require_own_page(request)
             await context.keys.close_session(key.id)
     response = Response(status_code=204)
-    response.delete_cookie(COOKIE)
+    response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=_is_secure(request))
     return response
 
 
 def _set_cookie(response: Response, request: Request, session: MadeKey) -> None:
     response.set_cookie(
-        COOKIE,
+        cookie_name(request),
         session.text,
         max_age=int(SESSION_LIFETIME),
         httponly=True,
         samesite="strict",
-        secure=request.url.scheme == "https",
+        secure=_is_secure(request),
     )
+
+
+def _is_secure(request: Request) -> bool:
+    return request.url.scheme == "https"
 
 
 async def sign_in_url(base: str, context: Context, key_text: str) -> str | None:

@@ -17,7 +17,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -25,8 +25,9 @@ from starlette.types import Receive, Scope, Send
 
 from reelstate.api.auth import Principal
 from reelstate.api.server import ABORT
+from reelstate.core.document import shown
 from reelstate.core.errors import AccessRefused, StoreError
-from reelstate.core.model import Event, TaskProgress
+from reelstate.core.model import Entity, Event, TaskProgress
 from reelstate.core.pipeline import Graph
 from reelstate.core.state import State
 from reelstate.documents import Document, told_document
@@ -49,6 +50,8 @@ LAST_WORD: Final = 1.0
 AT_ONCE: Final = 4
 """Frames after which others have their turn, and it is seen whether the client is still there."""
 COMMENT: Final = b":\n\n"
+CAN_FAIL: Final = (dict, list, str)
+"""Values of a row that may be what JSON has no word for."""
 ALL_TOLD: Final = frozenset({Kind.REPLAY_COMPLETE, Kind.BOOKMARK})
 
 
@@ -139,7 +142,7 @@ class Stream(Response):
         wish = self._wish
         resumed = wish.job_id is not None and wish.after is not None
         if wish.job_id is not None and resumed:
-            self._last = await last_change(self._streams.engine.store, wish.job_id)
+            self._last = await last_change(self._streams.engine.store, self._streams.engine.catalogue, wish.job_id)
         async with contextlib.aclosing(self._messages()) as messages:
             message = await anext(messages)
             if resumed and message.kind is Kind.REPLAY_COMPLETE and self._over(message):
@@ -160,7 +163,7 @@ class Stream(Response):
             wish.job_id,
             user_id=wish.user_id,
             after=wish.after,
-            only=wish.only,
+            only=cast("Sequence[Entity] | None", wish.only),  # it is checked there
             progress=wish.progress,
             settle=wish.job_id is not None,
         )
@@ -187,7 +190,8 @@ class Stream(Response):
         self._reached = message.cursor or self._reached
 
     async def _tell_of(self, item: Told, cursor: str) -> None:
-        graph = await self._streams.graph(job_of(item)) if self._wish.pipeline or has_stage(item) else None
+        is_needed = self._wish.pipeline or isinstance(item, TaskProgress)
+        graph = await self._streams.graph(job_of(item)) if is_needed else None
         if self._wish.wants(item, graph):
             document = told_document(item, cursor, tuple(graph.index) if graph else ())
             await self._say(frame(document["kind"], document, cursor))
@@ -238,12 +242,13 @@ class Stream(Response):
 def frame(kind: str, document: Document, cursor: str) -> bytes:
     """One server-sent event; a cursor is its id, and what has none leaves the client's as it is."""
     place = f"id: {cursor}\n" if cursor else ""
-    return b"%bevent: %b\ndata: %b\n\n" % (place.encode(), kind.encode(), to_json(document))
-
-
-def has_stage(item: Told) -> bool:
-    """Whether it names a stage by its number."""
-    return isinstance(item, TaskProgress) or (isinstance(item, Event) and item.stage is not None)
+    try:
+        data = to_json(document)
+    except ValueError:  # one that can't be written must not end the stream, at each resume anew
+        data = to_json(
+            {name: shown(value) if isinstance(value, CAN_FAIL) else value for name, value in document.items()}
+        )
+    return b"%bevent: %b\ndata: %b\n\n" % (place.encode(), kind.encode(), data)
 
 
 def job_of(item: Told) -> int | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reelstate.api.schemas import LARGEST_ID, Input, Json, like
+from reelstate.api.schemas import LARGEST_ID, Input, Json, Shown, like
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Verdict, Video
 from reelstate.media.quality import Quality
@@ -28,6 +28,8 @@ VIDEO: Final[dict[str, Any]] = {
     "created_at": "2026-01-01T12:00:00Z",
     "changed_at": "2026-01-01T12:00:00Z",
     "deleted_at": None,
+    "error": None,
+    "duration": 93.4,
 }
 Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"]
 Qualities = Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=50)]
@@ -101,6 +103,8 @@ class VideoDocument(BaseModel):
     published: int | None = Field(description="The version that its public place shows.")
     latest: int | None = Field(description="The version that was submitted last.")
     version: int = Field(description="+1 with every change of the video; its ETag.")
+    error: Json = Field(description="Why the latest version failed; null unless it did.")
+    duration: float | None = Field(description="Seconds of the version that plays.")
 
 
 @like(Quality)
@@ -119,9 +123,9 @@ class VersionDocument(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     removed_at: datetime | None = Field(description="Since when it can't be played any more.")
-    error: Json
-    degraded: Json
-    outputs: dict[str, Json]
+    error: Shown
+    degraded: Shown
+    outputs: dict[str, Shown]
     plays: str | None = Field(description="Its playlist, for whoever sends a key or a session.")
 
 

@@ -33,7 +33,7 @@ from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.documents import Document, quality_document, version_document, video_document
-from reelstate.media.address import STORED, shown_source
+from reelstate.media.address import STORED
 from reelstate.media.errors import UnusableSource
 from reelstate.media.ladder import profile_before, read_qualities, telling_version
 from reelstate.media.order import Order
@@ -141,9 +141,9 @@ async def videos(
     after: After = None,
 ) -> Document:
     """Videos, the newest first."""
-    wanted = {"statuses": status, "user_id": user_of(principal, user_id), "deleted": deleted}
-    page = await engine.videos(limit=limit, after=after, **wanted)
-    return paged(page, [_document(video) for video in page.items], request, response)
+    user = user_of(principal, user_id)
+    page = await engine.videos(statuses=status, user_id=user, deleted=deleted, limit=limit, after=after)
+    return paged(page, [video_document(video) for video in page.items], request, response)
 
 
 @router.get("/{video_id}", response_model=VideoDetailDocument)
@@ -152,7 +152,7 @@ async def video(engine: OnEngine, principal: Reader, video_id: VideoId, response
     detail = await engine.video(video_id, owner=principal.owner)
     response.headers["ETag"] = f'"{detail.video.version}"'
     return {
-        **_document(detail.video),
+        **video_document(detail.video),
         "plays": _plays(detail.video),
         "versions": [_version(each, video_id) for each in detail.versions],
         **await _progress(engine, detail),
@@ -255,10 +255,6 @@ def _made(answer: Submitted, response: Response) -> Document:
         response.status_code = 200
     response.headers["Location"] = f"{PREFIX}/{answer.video_id}"
     return {"id": answer.video_id, "job": answer.job_id, "verdict": answer.verdict}
-
-
-def _document(video: Video) -> Document:
-    return {**video_document(video), "source": shown_source(video.source)}
 
 
 def _plays(video: Video) -> str | None:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic_core import to_json
 
 from reelstate.api.auth import Remote
-from reelstate.api.body import JsonRoute
+from reelstate.api.body import SMALL, JsonRoute, told_length
 from reelstate.api.context import InContext, OnEngine
 from reelstate.api.errors import problems
-from reelstate.api.remotes import Granted, InRemotes
+from reelstate.api.remotes import Granted, InRemotes, Remotes
 from reelstate.config import Settings
+from reelstate.core.document import MAX_DEPTH
 from reelstate.core.errors import KeyRefused, WorkerRefused
 from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import Claim, Release, TaskKey, Verdict
@@ -46,17 +49,32 @@ from reelstate.remote.wire import (
 LOOK_EVERY: Final = 1.0
 """How often a question that waits looks whether its asker is still there, and still may ask."""
 ROOM: Final = 1024 * 1024
+AROUND: Final = 4
+"""How deep in a body the value of a task lies."""
+FIRST_RESULTS: Final = 4
+MAX_RESULTS: Final = 4 * 1024 * 1024
+"""Results that are read at first, and bytes of them after which a page of them ends."""
 ACCEPTED: Final = (Verdict.OK, Verdict.REPEATED)
 CONFLICT: Final = 409
 
 
 class WorkerRoute(JsonRoute):
-    """A route whose body holds results of tasks, which are larger than what people send, and of any shape."""
+    """A route whose body holds results of tasks, which are larger and deeper than what people send.
 
-    deepest = None
+    Of the large ones a key has few at a time: they take memory for as long as they are looked at.
+    """
+
+    deepest = MAX_DEPTH + AROUND
 
     def largest(self, settings: Settings) -> int:
-        return settings.limit_result + ROOM
+        return min(settings.limit_result, settings.remote_body_limit) + ROOM
+
+    def turn(self, request: Request) -> AbstractAsyncContextManager[Any]:
+        told = told_length(request)
+        if told is not None and told <= SMALL:
+            return nullcontext()
+        remotes: Remotes = request.app.state.remotes
+        return remotes.large_bodies(request.headers.get("authorization", ""))
 
 
 router = APIRouter(
@@ -71,7 +89,7 @@ Answers: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.post("/register")
-async def register(engine: OnEngine, principal: Remote, body: Hello) -> Welcome:
+async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body: Hello) -> Welcome:
     """Make an instance known under the name of its key. It says what it speaks, and which pipelines it has code for."""
     if not OLDEST_PROTOCOL <= body.protocol <= PROTOCOL:
         age = "old" if body.protocol < OLDEST_PROTOCOL else "new"
@@ -79,9 +97,11 @@ async def register(engine: OnEngine, principal: Remote, body: Hello) -> Welcome:
             f"this worker is too {age}: it speaks protocol {body.protocol}, the server {OLDEST_PROTOCOL} to {PROTOCOL}",
             hint=f"install the release of the server, {version('reelstate')}",
         )
-    await engine.catalogue.find(engine.store, body.pipelines)
+    await engine.catalogue.find(engine.store, ((name, None) for name in body.pipelines))
     described = body.model_dump(exclude={"protocol"})
-    worker_id = await engine.register(principal.name, kind="remote", **described)
+    worker_id = await engine.register(
+        principal.name, kind="remote", max_instances=remotes.settings.instances_per_key, **described
+    )
     return Welcome(worker_id=worker_id, name=principal.name, protocol=PROTOCOL, software=version("reelstate"))
 
 
@@ -112,6 +132,7 @@ async def claim(
             # It may have asked another server since, which could not see these, and would never ask for them again.
             await remotes.engine.release([Release(key=task.key, token=task.token) for task in found.tasks])
             found = Claim([], suspects_waiting=False)
+    await remotes.engine.publish_busy([task.key for task in found.tasks])
     permits = await remotes.permits.give(found.tasks, principal.name)
     return Response(ClaimAnswer.of(found, permits).model_dump_json(), media_type="application/json")
 
@@ -122,8 +143,14 @@ async def _claimed(remotes: InRemotes, body: ClaimRequest) -> Claim:
         found = await engine.claimed(body.worker_id, {(TaskKey(*lease[:3]), lease[3]) for lease in body.known})
         if found.tasks:
             return found
-    options = {"pipelines": body.pipelines, "hints": [TaskKey(*key) for key in body.hints]}
-    return await engine.claim(body.worker_id, body.limit, gpu_grace=body.gpu_grace, **options)
+    return await engine.claim(
+        body.worker_id,
+        body.limit,
+        pipelines=body.pipelines,
+        hints=[TaskKey(*key) for key in body.hints],
+        gpu_grace=body.gpu_grace,
+        max_instances=remotes.settings.instances_per_key,
+    )
 
 
 @router.post("/heartbeat")
@@ -132,7 +159,9 @@ async def heartbeat(remotes: InRemotes, principal: Remote, body: ReportRequest) 
     await remotes.known(body.worker_id, principal.name)
     grants = await remotes.grants((item.permit for item in body.items), principal.name, expired=True)
     said = [item.progress(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
-    report = await remotes.engine.report(body.worker_id, said)
+    report = await remotes.engine.report(
+        body.worker_id, said, body.stuck, max_instances=remotes.settings.instances_per_key
+    )
     await remotes.clear(grants, report.verdicts)
     renewed = [
         await remotes.permits.renew(grant) if verdict is Verdict.OK and remotes.permits.is_ending(grant) else None
@@ -154,6 +183,7 @@ async def complete(remotes: InRemotes, principal: Remote, body: CompleteRequest,
     items = [item.completion(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     verdicts = await remotes.completed(grants, items)
     await remotes.clear(grants, verdicts)
+    await remotes.engine.publish_busy([grant.key for grant in grants])
     return _answer(verdicts, response)
 
 
@@ -164,6 +194,7 @@ async def fail(remotes: InRemotes, principal: Remote, body: FailRequest, respons
     items = [item.failure(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     verdicts = await remotes.engine.fail(items)
     await remotes.clear(grants, verdicts)
+    await remotes.engine.publish_busy([grant.key for grant in grants])
     return _answer(verdicts, response)
 
 
@@ -174,6 +205,7 @@ async def release(remotes: InRemotes, principal: Remote, body: ReleaseRequest, r
     items = [item.release(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     verdicts = await remotes.engine.release(items)
     await remotes.clear(grants, verdicts)
+    await remotes.engine.publish_busy([grant.key for grant in grants])
     return _answer(verdicts, response)
 
 
@@ -184,18 +216,31 @@ def _answer(verdicts: Sequence[Verdict], response: Response) -> VerdictAnswer:
     return VerdictAnswer(verdicts=list(verdicts))
 
 
-@router.get("/results", responses=problems(409))
+@router.get("/results", response_model=ResultsAnswer, responses=problems(409))
 async def results(
     remotes: InRemotes,
     grant: Granted,
     stage: Annotated[str, Query(max_length=255)],
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[str | None, Query(max_length=200)] = None,
-) -> ResultsAnswer:
-    """What the parts of an earlier stage of the task's own job came to, told while the lease holds."""
+) -> Response:
+    """What the parts of an earlier stage of the task's own job came to, told while the lease holds.
+
+    A page ends early where results are large.
+    """
     await remotes.require_held(grant, fresh=False)
-    page = await remotes.engine.results(grant.key.job_id, stage, limit=limit, after=after)
-    return ResultsAnswer(items=page.items, after=page.after)
+    items: list[bytes] = []
+    size, step = 0, FIRST_RESULTS
+    while True:
+        wanted = min(step, limit - len(items))
+        page = await remotes.engine.results(grant.key.job_id, stage, limit=wanted, after=after)
+        items += [to_json(result) for result in page.items]
+        size, after = sum(map(len, items)), page.after
+        if after is None or len(items) >= limit or size > MAX_RESULTS:
+            break
+        step = min(step * 2, FIRST_RESULTS * max(1, MAX_RESULTS // max(1, size)))
+    body = b'{"items":[%b],"after":%b}' % (b",".join(items), to_json(after))
+    return Response(body, media_type="application/json")
 
 
 @router.get("/bells")

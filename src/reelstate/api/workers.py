@@ -64,7 +64,10 @@ async def enable(engine: OnEngine, principal: Admin, name: Name, body: Why | Non
 
 @router.post("/{name}/disable", response_model=Disabled)
 async def disable(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
-    """Refuse work to a name, now and after a restart; what its workers run is given to others, its keys end."""
+    """Refuse work to a name, now and after a restart, until it is enabled; what its workers run is given to others.
+
+    Its keys stay in force; `revoke` ends them.
+    """
     await _require(engine, name)
     return {"name": name, "released": await engine.disable(name, actor=principal.actor, reason=_reason(body))}
 
@@ -77,8 +80,8 @@ async def revoke(engine: OnEngine, principal: Admin, name: Name) -> Document:
 
 
 async def _require(engine: Engine, name: str) -> None:
-    """A name nobody has is most often a slip of the pen."""
-    if name not in {worker.name for worker in await engine.workers()}:
+    """Raise for a name that no worker was ever registered under."""
+    if name not in await engine.worker_names():
         raise NotFound("worker", repr(name), hint="GET /api/v1/workers lists those that there are")
 
 

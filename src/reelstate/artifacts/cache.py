@@ -18,6 +18,7 @@ from typing import Final
 from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.keys import source
 from reelstate.artifacts.storage import Storage
+from reelstate.private_files import FILE_MODE, make_folder
 
 LOCK: Final = ".lock"
 PART: Final = ".part"
@@ -42,7 +43,7 @@ class SourceCache:
     async def _held(self, sha256: str) -> AsyncIterator[Path]:
         path = self._folder / sha256
         with folder_faults(str(self._folder)):
-            await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(make_folder, self._folder)
         try:
             async with self._settled(path):
                 yield path
@@ -94,7 +95,7 @@ async def _as_it_is(path: Path) -> AsyncIterator[Path]:
 @contextmanager
 def _locked(path: Path, kind: int) -> Iterator[bool]:
     """The lock of a source, and whether we have got it; its last holder may have removed the one that we opened."""
-    descriptor = os.open(f"{path}{LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = os.open(f"{path}{LOCK}", os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         yield _flocked(descriptor, kind) and _current(path, descriptor)
     finally:

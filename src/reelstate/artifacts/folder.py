@@ -1,6 +1,8 @@
 """Storage in a folder. A file is written under a temporary name, brought to the disk and linked into its place.
 
 A link fails where a file already is: of two writers of one key, one is first and the other is compared with it.
+The folder itself and the sources in it are created for this user alone; whoever lets others into the folder, such as a
+web server, lets them read streams and no sources.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from pathlib import Path
 from typing import Final
 
 from reelstate.artifacts.faults import folder_faults
-from reelstate.artifacts.keys import checked
+from reelstate.artifacts.keys import SOURCES, checked
 from reelstate.artifacts.stored import Listed, Stored, chunks, digest_of, stored, unchanged, verified
+from reelstate.private_files import FILE_MODE, FOLDER_MODE
 
 INCOMING: Final = ".incoming"
 """No key begins with a dot, so files on their way are never listed."""
+PRIVATE: Final = frozenset({INCOMING, SOURCES})
+"""Folders of the storage that are created for this user alone, with all that is in them."""
 TRIES: Final = 10
 NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.EXDEV, errno.ENOSYS, errno.EACCES}
 
@@ -96,8 +101,10 @@ class Folder:
     def _enter(self, new: Stored, incoming: Path) -> Stored:
         """Give a written file its place, unless other bytes have it."""
         target = self.root / new.key
+        if self._is_private(target):
+            incoming.chmod(FILE_MODE)
         try:
-            _place(target, partial(_settle, incoming, target))
+            self._place_file(target, partial(_settle, incoming, target))
         except FileExistsError:
             return unchanged(new, Stored(new.key, target.stat().st_size, digest_of(target)))
         return new
@@ -106,7 +113,7 @@ class Folder:
         target = self.root / key
         with folder_faults(self._place(key)), self._incoming() as incoming:
             _write(incoming, data)
-            _place(target, partial(incoming.replace, target))
+            self._place_file(target, partial(incoming.replace, target))
         return stored(key, data)
 
     def _get_bytes(self, key: str, start: int, length: int | None) -> bytes:
@@ -163,11 +170,38 @@ class Folder:
     @contextmanager
     def _incoming(self) -> Iterator[Path]:
         path = self.root / INCOMING / uuid.uuid4().hex
-        _make_folder(path.parent)
+        self._make_folder(path.parent)
         try:
             yield path
         finally:
             path.unlink(missing_ok=True)
+
+    def _place_file(self, target: Path, enter: Callable[[], object]) -> None:
+        """Have a file enter its folder, which is made anew if somebody who swept there took it away as an empty one."""
+        for left in reversed(range(TRIES)):
+            try:
+                self._make_folder(target.parent)
+                enter()
+            except FileNotFoundError:
+                if not left:
+                    raise
+            else:
+                break
+        _to_disk(target.parent)
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make a folder with those above it, and bring their names to the disk."""
+        if folder.is_dir():
+            return
+        self._make_folder(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=FOLDER_MODE if self._is_private(folder) else 0o777)
+        _to_disk(folder.parent)
+
+    def _is_private(self, path: Path) -> bool:
+        if path == self.root:
+            return True
+        return path.is_relative_to(self.root) and path.relative_to(self.root).parts[0] in PRIVATE
 
 
 def _files(place: Path) -> tuple[Path, ...]:
@@ -185,20 +219,6 @@ def _linked(path: Path, target: Path) -> bool:
             return False
         raise
     return True
-
-
-def _place(target: Path, enter: Callable[[], object]) -> None:
-    """Have a file enter its folder, which is made anew if somebody who swept there took it away as an empty one."""
-    for left in reversed(range(TRIES)):
-        try:
-            _make_folder(target.parent)
-            enter()
-        except FileNotFoundError:
-            if not left:
-                raise
-        else:
-            break
-    _to_disk(target.parent)
 
 
 def _settle(incoming: Path, target: Path) -> None:
@@ -229,16 +249,6 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _make_folder(folder: Path) -> None:
-    """Make a folder with those above it, and bring their names to the disk."""
-    if folder.is_dir():
-        return
-    _make_folder(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir()
-    _to_disk(folder.parent)
 
 
 def _to_disk(path: Path) -> None:

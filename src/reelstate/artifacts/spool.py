@@ -16,6 +16,7 @@ from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import StorageFull, StorageMissing
+from reelstate.private_files import FILE_MODE, make_folder
 
 BESIDE: Final = ".uploads"
 """In the folder of a storage: no key begins with a dot, and a file that is whole is linked to its place, not copied."""
@@ -33,17 +34,23 @@ class Spool:
     def held(self, name: str) -> Iterator[int | None]:
         """A file to be written by nobody else, as a descriptor; None while somebody else has it."""
         with folder_faults(str(self.folder)):
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(self.path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._make()
+            descriptor = os.open(self.path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             yield descriptor if _locked(descriptor) else None
         finally:
             os.close(descriptor)
 
+    def _make(self) -> None:
+        """Create the folder, and the one of the storage that it stands in, if this is the first upload of all."""
+        if self.folder.name == BESIDE:
+            make_folder(self.folder.parent)
+        make_folder(self.folder)
+
     def require_room(self, size: int) -> None:
         """Refuse what does not fit on the disk before any of it has come."""
         with folder_faults(str(self.folder)):
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._make()
             free = shutil.disk_usage(self.folder).free
         if size > free:
             raise StorageFull(f"{self.folder}: {size:,} bytes don't fit, {free:,} are free", hint="make room")

@@ -12,18 +12,24 @@ from typing import Any
 
 from reelstate.app import built_in
 from reelstate.config import Settings
-from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import InvalidRequest, ReelstateError
+from reelstate.declaration import Pipeline
 
 EXAMPLE = "write --app module:name, for example --app pipelines:thumbs"
 NOT_THEIRS = (Path(__file__).parents[1], Path(sysconfig.get_path("stdlib")))
 
 
 def pipelines_of(settings: Settings) -> list[Pipeline]:
-    """What a worker runs: the pipelines that are built in, and the user's own; of one name, theirs."""
-    own = load(settings.app) if settings.app else []
-    taken = {pipeline.name for pipeline in own}
-    return [*(pipeline for pipeline in built_in(settings) if pipeline.name not in taken), *own]
+    """What a worker runs: the pipelines that are built in and the user's own, or those that the settings name."""
+    found = [*built_in(settings), *(load(settings.app) if settings.app else [])]
+    chosen = {name.strip() for name in settings.worker_pipelines.split(",") if name.strip()}
+    names = [pipeline.name for pipeline in found]
+    unknown = sorted(chosen.difference(names))
+    if unknown:
+        raise InvalidRequest(
+            "worker_pipelines", f"there is no pipeline {unknown[0]!r} here", hint=f"pipelines: {', '.join(names)}"
+        )
+    return [pipeline for pipeline in found if not chosen or pipeline.name in chosen]
 
 
 def load(app: str) -> list[Pipeline]:

@@ -28,7 +28,7 @@ from rich.text import Text
 from reelstate.app import built_in, open_engine
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
-from reelstate.cli.history import events_table, worker_names
+from reelstate.cli.history import events_table
 from reelstate.cli.live import follow
 from reelstate.cli.process import SUPERVISED
 from reelstate.cli.session import run
@@ -274,8 +274,7 @@ async def _check(scene: Scene, detail: JobDetail) -> None:
 async def _look_back(scene: Scene, engine: Engine, detail: JobDetail) -> None:
     """What the record says of the chunk that was lost, and whether the store is sound."""
     events = in_order((await engine.history(detail.job.id, limit=LARGEST_PAGE)).items)
-    stages = [stage.name for stage in detail.stages]
-    scene.screen.print(events_table(_of_what_was_lost(events), stages, await worker_names(engine)))
+    scene.screen.print(events_table(_of_what_was_lost(events)))
     diagnosis = await engine.doctor()
     if not diagnosis.healthy:
         raise DemoFailed(f"doctor: {diagnosis.findings}")

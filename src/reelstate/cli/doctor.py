@@ -1,68 +1,102 @@
-"""`reel doctor`: check a store against every invariant, and mend it when told to."""
+"""`reel doctor`: check a store against every invariant and repair it when told to, and check the environment."""
 
 import json
-from dataclasses import asdict
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from reelstate.breaker import Circuit
+from reelstate.cli.environment import Check, Status, check_machine, check_services
 from reelstate.cli.options import AsJson, Database
-from reelstate.cli.session import opened, run
-from reelstate.dispatch.dispatch import DispatchHealth
+from reelstate.cli.plain import echo
+from reelstate.cli.session import opened, run, settings_for
+from reelstate.cli.terminal import console, table
+from reelstate.core.errors import ReelstateError
 from reelstate.services.doctor import REMEDIES, Diagnosis
 from reelstate.services.repair import Finding
+
+STATUS_STYLES: Final = {Status.OK: "green", Status.WARNING: "yellow", Status.ERROR: "bold red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What was found: in the store, and around it."""
+
+    diagnosis: Diagnosis
+    environment: list[Check]
+
+    @property
+    def healthy(self) -> bool:
+        return self.diagnosis.healthy and not _errors(self.environment)
 
 
 def doctor(
     database: Database = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what is found; every repair is audited.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what is found; every repair is audited.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the stored state. Exits with 1 while there is something wrong.
+    """Check the stored state, and the environment: disk, ffmpeg, sandbox, storage, schema, clock, Redis.
+
+    Exits with 1 while there is something wrong.
 
     Example: `reel doctor --database sqlite:///jobs.db --repair`
     """
-    diagnosis = run(_examine(database, repair=repair))
+    examined = run(_examine(database, repair=repair, as_json=as_json))
     if as_json:
-        typer.echo(json.dumps({part: [asdict(f) for f in found] for part, found in _parts(diagnosis)}, indent=2))
+        document = {part: [asdict(finding) for finding in found] for part, found in _parts(examined.diagnosis)}
+        echo(json.dumps({**document, "environment": [asdict(check) for check in examined.environment]}, indent=2))
     else:
-        _show(diagnosis)
-    raise typer.Exit(0 if diagnosis.healthy else 1)
+        _show(examined)
+    raise typer.Exit(0 if examined.healthy else 1)
 
 
-async def _examine(database: str | None, *, repair: bool) -> Diagnosis:
-    async with opened(database, patient=True) as engine:
-        _show_redis(engine.dispatch.health())
-        return await engine.doctor(repair=repair)
+async def _examine(database: str | None, *, repair: bool, as_json: bool) -> Examined:
+    settings = settings_for(database)
+    machine = await check_machine(settings)
+    try:
+        async with opened(database, patient=True) as engine:
+            environment = [*machine, *await check_services(settings, engine)]
+            return Examined(await engine.doctor(repair=repair), environment)
+    except ReelstateError:
+        if not as_json:  # what is known without a database may be the reason why there is none
+            console(stderr=True).print(_environment_table(machine))
+        raise
 
 
-def _show_redis(health: DispatchHealth) -> None:
-    if health.circuit is not None:
-        word = "in use" if health.circuit.state is Circuit.CLOSED else f"away: {health.circuit.last_error}"
-        typer.echo(f"Redis ({health.queue}): {word}", err=True)
+def _errors(environment: Sequence[Check]) -> list[Check]:
+    return [check for check in environment if check.status is Status.ERROR]
 
 
-def _parts(diagnosis: Diagnosis) -> list[tuple[str, tuple[Finding, ...]]]:
+def _parts(diagnosis: Diagnosis) -> list[tuple[str, Sequence[Finding]]]:
     return [("repaired", diagnosis.repaired), ("findings", diagnosis.findings)]
 
 
-def _show(diagnosis: Diagnosis) -> None:
-    console = Console()
-    for part, found in _parts(diagnosis):
+def _show(examined: Examined) -> None:
+    screen = console()
+    screen.print(_environment_table(examined.environment))
+    for part, found in _parts(examined.diagnosis):
         if found:
-            console.print(_table(part, found))
-    if diagnosis.healthy:
-        console.print("healthy: every invariant holds")
+            screen.print(_table(part, found))
+    if examined.diagnosis.healthy:
+        screen.print("healthy: every invariant holds")
     else:
-        console.print("run it again with --repair to mend this")
+        screen.print("run it again with --repair to mend this")
+    if errors := _errors(examined.environment):
+        screen.print(f"the environment is not: {', '.join(check.name for check in errors)}")
 
 
-def _table(title: str, findings: tuple[Finding, ...]) -> Table:
+def _environment_table(environment: Sequence[Check]) -> Table:
+    made = table("environment", "", "what", "hint", flexible=["what", "hint"])
+    for check in environment:
+        made.add_row(check.name, Text(check.status, style=STATUS_STYLES[check.status]), check.detail, check.hint)
+    return made
+
+
+def _table(title: str, findings: Sequence[Finding]) -> Table:
     table = Table("check", "row", "what", "repair", title=title)
     for finding in findings:
-        table.add_row(finding.check, finding.place, escape(finding.detail), REMEDIES[finding.check])
+        table.add_row(finding.check, finding.place, finding.detail, REMEDIES[finding.check])
     return table

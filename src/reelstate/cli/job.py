@@ -17,8 +17,7 @@ def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> No
     """
     taken = run(_read(database, job_id))
     if as_json:
-        names = {worker.id: worker.name for worker in taken.workers}
-        print_json(detail_document(taken.detail, taken.current, names))
+        print_json(detail_document(taken.detail, taken.current))
     else:
         console().print(page_of(taken))
 

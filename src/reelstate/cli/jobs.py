@@ -7,20 +7,25 @@ from typing import Annotated
 import typer
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.options import AsJson, Database
+from reelstate.cli.options import AsJson, Database, StatusName
 from reelstate.cli.page import jobs_table
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
-from reelstate.core.machine import JobStatus
+from reelstate.core.machine import job_statuses
 from reelstate.core.model import Job, Page
 from reelstate.documents import job_document
+from reelstate.services.observe import JobFilter
 from reelstate.services.paging import LARGEST_PAGE
 
 
 def jobs(
-    status: Annotated[list[JobStatus] | None, typer.Option(help="Only these; may be given several times.")] = None,
+    status: Annotated[
+        list[StatusName] | None,
+        typer.Option(help="Only these; may be given several times. `running` is every phase."),
+    ] = None,
     pipeline: Annotated[str | None, typer.Option(help="Only jobs of this pipeline.")] = None,
     user: Annotated[str | None, typer.Option(help="Only jobs for this user.")] = None,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only jobs that are flagged for an operator.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="How many at most.")] = 50,
     after: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Go on after this job of an earlier list.")
@@ -32,16 +37,24 @@ def jobs(
 
     Example: `reel jobs --status failed --status quarantined --limit 20`
     """
-    page = run(_read(database, limit, after, {"statuses": status or None, "pipeline": pipeline, "user_id": user}))
+    wanted = JobFilter(statuses=job_statuses(status), pipeline=pipeline, user_id=user, flagged=flagged)
+    page = run(_read(database, limit, after, wanted))
     if as_json:
         print_json([job_document(job) for job in page.items])
     else:
         _show(page)
 
 
-async def _read(database: str | None, limit: int, after: str | None, wanted: dict[str, object]) -> Page[Job]:
+async def _read(database: str | None, limit: int, after: str | None, wanted: JobFilter) -> Page[Job]:
     async with opened(database) as engine:
-        return await engine.jobs(limit=limit, after=after, **wanted)
+        return await engine.jobs(
+            statuses=wanted.statuses,
+            pipeline=wanted.pipeline,
+            user_id=wanted.user_id,
+            flagged=wanted.flagged,
+            limit=limit,
+            after=after,
+        )
 
 
 def _show(page: Page[Job]) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Annotated
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, TextIO
 
 import typer
 
 from reelstate.cli.documents import print_json
+from reelstate.cli.key_file import new_key_file
 from reelstate.cli.options import AsJson, Database
+from reelstate.cli.plain import echo
 from reelstate.cli.session import opened, operator, run, settings_for
+from reelstate.cli.state_files import key_file
 from reelstate.cli.terminal import age, console, moment, table
 from reelstate.documents import key_document
 from reelstate.services.keys import Key, Keys, MadeKey, Scope
@@ -18,6 +22,12 @@ from reelstate.services.keys import Key, Keys, MadeKey, Scope
 DAY = 86_400.0
 keys = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, as `reel keys` lists it.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write the key to this new file, which only you can read, instead of showing it."
+    ),
+]
 Days = Annotated[float | None, typer.Option(min=0, help="Days until it expires; never if left out.")]
 
 
@@ -53,21 +63,26 @@ def create(
     scope: Annotated[list[Scope], typer.Option(help="What it is for; may be given several times.")],
     user: Annotated[str, typer.Option(help="The user whose jobs it sees; an admin key sees everybody's.")] = "",
     days: Days = None,
+    key_file: KeyFile = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key. It is shown once: only a hash of it is stored.
+    """Make a key. It is shown once, or written to a file: only a hash of it is stored.
 
-    Example: `reel keys create ada-laptop --user ada --scope jobs:read --scope jobs:write`
+    Example: `reel keys create ada-laptop --user ada --scope jobs:read --scope jobs:write --key-file ada.key`
     """
-    _tell(run(_create(database, name, scope, user, days)), as_json=as_json)
+    with _opened_key_file(key_file) as file:
+        _tell(run(_create(database, name, scope, user, days)), file, as_json=as_json)
 
 
 @keys.command()
 def rotate(
     key: KeyId,
-    overlap: Annotated[float, typer.Option(min=0, help="Hours for which the old key still works.")] = 24.0,
+    overlap: Annotated[
+        float, typer.Option(min=0, metavar="HOURS", help="Hours for which the old key still works.")
+    ] = 24.0,
     days: Days = None,
+    key_file: KeyFile = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,7 +90,8 @@ def rotate(
 
     Example: `reel keys rotate 4f1e0c9a77b2 --overlap 1`
     """
-    _tell(run(_rotate(database, key, overlap * 3600, days)), as_json=as_json)
+    with _opened_key_file(key_file) as file:
+        _tell(run(_rotate(database, key, overlap * 3600, days)), file, as_json=as_json)
 
 
 @keys.command()
@@ -89,6 +105,15 @@ def revoke(key: KeyId, database: Database = None, as_json: AsJson = False) -> No
         print_json({"id": key, "revoked": revoked})
     else:
         console().print(f"key {key}: {'revoked' if revoked else 'nothing to do, it is so already'}")
+
+
+@keys.command()
+def path(database: Database = None) -> None:
+    """Print the file that holds the first admin key of this deployment, for `cat`.
+
+    Example: `cat "$(reel keys path)"`
+    """
+    echo(key_file(settings_for(database)))
 
 
 async def _list(database: str | None) -> list[Key]:
@@ -121,12 +146,21 @@ def _seconds(days: float | None) -> float | None:
     return None if days is None else days * DAY
 
 
-def _tell(made: MadeKey, *, as_json: bool) -> None:
-    if as_json:
-        print_json({**key_document(made.key), "key": made.text})
+def _opened_key_file(path: Path | None) -> AbstractContextManager[TextIO | None]:
+    return nullcontext() if path is None else new_key_file(path)
+
+
+def _tell(made: MadeKey, file: TextIO | None, *, as_json: bool) -> None:
+    document = key_document(made.key)
+    if file is not None:
+        file.write(made.text + "\n")
+        print_json(document) if as_json else echo(f"key {made.key.id} is in {file.name}")
         return
-    typer.echo(made.text)
-    typer.echo("keep it: it is not stored and can't be shown again", err=True)
+    if as_json:
+        print_json({**document, "key": made.text})
+        return
+    echo(made.text)
+    echo("keep it: it is not stored and can't be shown again", err=True)
 
 
 def _until(key: Key) -> str:

@@ -20,6 +20,6 @@ def qualities_table(found: Iterable[Quality]) -> Table:
             "" if left_out else bar(each.progress_percent, each.status),
             "" if left_out else share(each.progress_percent),
             "" if left_out else f"{each.segments_completed}/{each.segments_total}",
-            cut(each.error_message or ""),
+            cut(each.error_message or (f"reused from version {each.reused_from}" if each.reused_from else "")),
         )
     return made

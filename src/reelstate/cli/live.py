@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -16,15 +16,20 @@ from reelstate.cli.page import (
     about,
     advice,
     cause_line,
+    degraded_lines,
     error_line,
+    flags,
+    isolation,
+    isolations,
     job_page,
     time_left,
     traceback_in,
     value,
+    what,
     workers_table,
 )
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
-from reelstate.core.errors import NotFound, WaitTimeout
+from reelstate.core.errors import WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, TaskKey, Worker
 from reelstate.documents import event_id
@@ -138,13 +143,14 @@ async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobD
 
 
 def _lines(taken: Snapshot) -> list[str]:
-    """A job in a line, and what there is to add when it has come to rest or nobody runs it."""
+    """A job in a line, and what there is to add when it has stopped, is flagged or nobody runs it."""
     detail = taken.detail
     lines = [_line(detail)]
     if taken.resting and detail.job.status is not JobStatus.COMPLETED:
         lines.append(traceback_in(detail.job.error))
     if taken.resting and detail.outputs and detail.job.video_id is None:
         lines.append(f"outputs: {value(detail.outputs)}")
+    lines += [*flags(detail.job), *isolations(detail)]
     hint = advice(detail, taken.workers)
     return [line for line in (*lines, hint and f"next: {hint}") if line]
 
@@ -168,7 +174,8 @@ def page_of(taken: Snapshot, *, brief: bool = False) -> RenderableType:
 
 
 def _gist(detail: JobDetail) -> tuple[object, ...]:
-    return detail.job.status, int(detail.progress) // STEP, tuple(stage.status for stage in detail.stages)
+    stages = tuple((stage.status, bool(stage.isolated)) for stage in detail.stages)
+    return detail.job.status, detail.job.flagged, int(detail.progress) // STEP, stages
 
 
 def _line(detail: JobDetail) -> str:
@@ -183,35 +190,18 @@ def _line(detail: JobDetail) -> str:
         time_left(detail),
     ]
     if detail.job.degraded:
-        pieces.append(f"degraded: {value(detail.job.degraded)}")
+        pieces.append(f"degraded: {'; '.join(degraded_lines(detail.job))}")
     if detail.job.error is not None and at_rest(detail.job) and detail.job.status is not JobStatus.COMPLETED:
         pieces.append(error_line(detail.job.error))
     return "  ".join(piece for piece in pieces if piece)
 
 
-@dataclass(slots=True)
-class StageNames:
-    """The names of the stages of jobs, each job asked for once."""
-
-    engine: Engine
-    _known: dict[int, list[str]] = field(default_factory=dict)
-
-    async def of(self, job_id: int | None) -> list[str]:
-        if job_id is None:
-            return []
-        if job_id not in self._known:
-            try:
-                self._known[job_id] = [stage.name for stage in (await self.engine.job(job_id)).stages]
-            except NotFound:
-                self._known[job_id] = []
-        return self._known[job_id]
-
-
-def event_line(event: Event, stages: list[str]) -> Text:
+def event_line(event: Event) -> Text:
     """An event as one line for people."""
-    what = f"{event.entity} {event_id(event, stages)}"
+    what = f"{event.entity} {event_id(event)}"
     words = [moment(event.at), "  ", what, "  ", *([f"{event.origin} → "] if event.origin else [])]
-    by = f"  {event.actor}" + (f": {event.reason}" if event.reason else "")
+    why = "; ".join(filter(None, (event.reason, isolation(event))))
+    by = f"  {event.actor}" + (f": {why}" if why else "")
     return Text.assemble(*words, status(event.target), (by, "dim"))
 
 
@@ -239,7 +229,7 @@ def _active_table(details: list[JobDetail]) -> RenderableType:
             share(detail.progress),
             str(sum(stage.running for stage in detail.stages) or "–"),
             time_left(detail).removeprefix("about ").removesuffix(" left"),
-            cut(about(detail.job)),
+            cut(" · ".join(filter(None, (about(detail.job), what(detail.job))))),
         )
     return made
 

@@ -102,5 +102,5 @@ def _line(entry: LogEntry, stages: list[str]) -> Text:
     more = f" {value(entry.metadata)}" if entry.metadata else ""
     return Text.assemble(
         (f"{moment(entry.at)} ", "dim"), f"{place} ", (f"{entry.level} ", LEVELS.get(entry.level, "")),
-        entry.message, (more, "dim"),
+        entry.message.replace("\n", "\n    "), (more, "dim"),
     )  # fmt: skip

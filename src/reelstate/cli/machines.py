@@ -5,10 +5,11 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from reelstate.cli.options import AsJson
+from reelstate.cli.plain import echo
+from reelstate.cli.terminal import console
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.machine import MACHINES, Machine
 from reelstate.documents import machine_document
@@ -34,12 +35,12 @@ def machines(
     if as_svg and len(chosen) > 1:
         raise typer.BadParameter("a picture shows one machine: name job, task or worker", param_hint="--svg")
     if as_json:
-        typer.echo(json.dumps([machine_document(machine) for machine in chosen], indent=2))
+        echo(json.dumps([machine_document(machine) for machine in chosen], indent=2))
     elif as_mermaid or as_svg:
-        typer.echo("\n".join((svg if as_svg else mermaid)(machine) for machine in chosen), nl=False)
+        echo("\n".join((svg if as_svg else mermaid)(machine) for machine in chosen), nl=False)
     else:
         for machine in chosen:
-            Console().print(_table(machine))
+            console().print(_table(machine))
 
 
 def _table(machine: Machine) -> Table:

@@ -1,75 +1,38 @@
-"""The command `reel`: one Typer application, to which every command's own module is added here."""
+"""The command `reel`: one Typer application. Its commands are listed in `commands.py`, each has its own module."""
 
 import logging
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from reelstate import __version__
-from reelstate.cli import (
-    cancel,
-    config,
-    demo,
-    doctor,
-    errors,
-    force,
-    history,
-    ingest,
-    job,
-    jobs,
-    keys,
-    logs,
-    machines,
-    migrate,
-    quarantine,
-    retry,
-    serve,
-    states,
-    steps,
-    submit,
-    up,
-    videos,
-    watch,
-    worker,
-    workers,
-)
+from reelstate.cli.commands import CommandGroup
 from reelstate.core.errors import ReelstateError
 
-RUN, LOOK, CHANGE, KEEP = "Run", "Look", "Change", "Keep in order"
-
-reel = typer.Typer(name="reel", no_args_is_help=True, rich_markup_mode="markdown")
-
-
-def _add(panel: str, *commands: Callable[..., Any]) -> None:
-    for command in commands:
-        reel.command(rich_help_panel=panel)(command)
-
-
-_add(RUN, demo.demo, up.up, serve.serve, worker.worker, submit.submit, ingest.ingest)
-_add(LOOK, jobs.jobs, job.job, watch.watch, logs.logs, steps.steps, states.states, history.history)
-_add(CHANGE, retry.retry, cancel.cancel, quarantine.quarantine, force.force)
-reel.add_typer(videos.videos, name="videos", rich_help_panel=LOOK)
-reel.add_typer(workers.workers, name="workers", rich_help_panel=KEEP)
-reel.add_typer(keys.keys, name="keys", rich_help_panel=KEEP)
-_add(KEEP, doctor.doctor, migrate.migrate, config.config, machines.machines)
+WRONG_USE = 2
+reel = typer.Typer(name="reel", cls=CommandGroup, rich_markup_mode="markdown")
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from reelstate import __version__  # noqa: PLC0415 - it imports the whole package
+
         typer.echo(f"reel {__version__}")
         raise typer.Exit
 
 
-@reel.callback()
+@reel.callback(invoke_without_command=True)
 def main(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback does it
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """Runs media pipelines on a fleet of workers without losing a job."""
+    """Run media pipelines on a fleet of workers without losing a job."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(WRONG_USE)
 
 
 def app() -> None:
@@ -77,12 +40,19 @@ def app() -> None:
     try:
         reel(prog_name="reel")  # also when it was started as `python -m reelstate`
     except ReelstateError as error:
-        errors.show(error)
-        sys.exit(1)
+        _exit_with(error)
     except OSError as error:
+        from reelstate.cli import errors  # noqa: PLC0415 - rich is slow to load
+
         told = errors.of_system(error)
         if told is None:
             raise
         logging.getLogger("reelstate").debug("where it was refused", exc_info=True)
-        errors.show(told)
-        sys.exit(1)
+        _exit_with(told)
+
+
+def _exit_with(error: ReelstateError) -> None:
+    from reelstate.cli import errors  # noqa: PLC0415 - rich is slow to load
+
+    errors.show(error)
+    sys.exit(1)

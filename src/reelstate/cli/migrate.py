@@ -1,10 +1,9 @@
 """`reel migrate`: bring a store's schema up to date."""
 
-import typer
-
 from reelstate.app import store_at
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
+from reelstate.cli.plain import echo
 from reelstate.cli.session import run, settings_for
 
 
@@ -17,7 +16,7 @@ def migrate(database: Database = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"applied": applied})
         return
-    typer.echo(f"applied: {', '.join(applied)}" if applied else "the schema is up to date")
+    echo(f"applied: {', '.join(applied)}" if applied else "the schema is up to date")
 
 
 async def _migrate(database: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What retry, cancel, quarantine and force share: which jobs, a verdict for each, the exit code."""
+"""What retry, cancel, reprioritise, quarantine and force share: which jobs, a verdict for each, the exit code."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from rich.text import Text
 
 from reelstate.cli.documents import print_json
 from reelstate.cli.errors import hint_for
+from reelstate.cli.options import StatusName
 from reelstate.cli.session import opened, operator, run
 from reelstate.cli.terminal import console
 from reelstate.core.errors import ReelstateError, StoreError
-from reelstate.core.machine import JobStatus
+from reelstate.core.machine import job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
 from reelstate.services.engine import Engine
@@ -25,7 +26,7 @@ class Choice:
     """Jobs by their ids; or all of some statuses, which are only counted until somebody says how many there are."""
 
     job_ids: Sequence[int] | None = None
-    statuses: Collection[JobStatus] | None = None
+    statuses: Collection[StatusName] | None = None
     pipeline: str | None = None
     user_id: str | None = None
     expected: int | None = None
@@ -41,7 +42,7 @@ class Choice:
     @property
     def selection(self) -> Selection:
         return Selection(
-            statuses=frozenset(self.statuses or ()),
+            statuses=frozenset(job_statuses(self.statuses) or ()),
             pipeline=self.pipeline,
             user_id=self.user_id,
             expected=self.expected or 0,

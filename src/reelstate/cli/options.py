@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
 from reelstate.core.policy import PRIORITIES, priority_number
 from reelstate.media.profile import load, names
@@ -49,6 +49,22 @@ def priority(text: str | int) -> int:
         raise typer.BadParameter(f"{text!r} is not a priority: {error.hint}") from None
 
 
+class StatusName(StrEnum):
+    """The statuses of a job, and `running`, which stands for all its phases."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    VALIDATING = "validating"
+    PLANNING = "planning"
+    DOWNLOADING_INPUTS = "downloading_inputs"
+    PROCESSING = "processing"
+    UPLOADING_OUTPUTS = "uploading_outputs"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    QUARANTINED = "quarantined"
+    CANCELLED = "cancelled"
+
+
 def part_ranges(text: str) -> list[tuple[int, int]]:
     """Parts such as `3-9,12` as first and last numbers."""
     found = [_RANGE.fullmatch(piece.strip()) for piece in text.split(",")]
@@ -58,14 +74,19 @@ def part_ranges(text: str) -> list[tuple[int, int]]:
     return ranges
 
 
+IdempotencyKey = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Running the command again with the same key makes no second job."),
+]
 Database = Annotated[
     str | None,
     typer.Option(
         "--database",
         "-d",
         envvar="REEL_DATABASE_URL",
+        metavar="ADDRESS",
         show_default=DEFAULT_DATABASE,
-        help="Where the store is: sqlite:///jobs.db or postgresql://user@host/name.",
+        help="Where the store is: jobs.db, sqlite:///jobs.db or postgresql://user@host/name.",
     ),
 ]
 App = Annotated[
@@ -78,7 +99,15 @@ App = Annotated[
     ),
 ]
 Capabilities = Annotated[
-    str | None, typer.Option(help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
+    str | None, typer.Option(metavar="NAME,…", help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
+]
+Pipelines = Annotated[
+    str | None,
+    typer.Option(
+        "--pipelines",
+        metavar="NAME,…",
+        help="Run only these of its pipelines, built-in ones too: `thumbs,transcode`. Left out: all of them.",
+    ),
 ]
 Priority = Annotated[
     int,
@@ -101,8 +130,11 @@ JobIds = Annotated[
     list[int] | None, typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs; or choose them by --status.")
 ]
 OfStatus = Annotated[
-    list[JobStatus] | None,
-    typer.Option("--status", help="Instead of ids: all jobs of this status; may be given several times."),
+    list[StatusName] | None,
+    typer.Option(
+        "--status",
+        help="Instead of ids: all jobs of this status; may be given several times. `running` is every phase.",
+    ),
 ]
 OfPipeline = Annotated[str | None, typer.Option("--pipeline", help="Of those, only jobs of this pipeline.")]
 OfUser = Annotated[str | None, typer.Option("--user", help="Of those, only jobs for this user.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from rich.console import Group, RenderableType
@@ -15,10 +15,11 @@ from reelstate.cli.ladder import qualities_table
 from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
 from reelstate.core.aggregate import remaining
 from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
-from reelstate.core.model import Job, JobDetail, Json, Stage, Task, Worker
+from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
 from reelstate.core.outcome import without_passwords
 from reelstate.media.address import name_in
 from reelstate.media.quality import Quality, QualityStatus
+from reelstate.services.catalogue import SHOWN_DIGEST
 from reelstate.services.videos import TRANSCODE
 
 MOST_RUNNING = 10
@@ -41,15 +42,15 @@ def job_page(
 
     In brief, stages that have not begun or are over are only named, and qualities that are not made are left out.
     """
-    names = {worker.id: worker.name for worker in workers}
     parts: list[RenderableType] = [_head(detail)]
     rungs = [each for each in qualities if not brief or each.status is not QualityStatus.SKIPPED]
     if rungs:
         parts += [Text(), _indented(qualities_table(rungs))]
     parts += [Text(), _indented(_open_stages(detail.stages) if brief else stage_table(detail.stages))]
+    parts += [_indented(Text(words, style="yellow")) for words in (*flags(detail.job), *isolations(detail))]
     running = [task for task in current if task.status is TaskStatus.RUNNING]
     if running:
-        parts += [Text(), _indented(_running_table(running, names))]
+        parts += [Text(), _indented(_running_table(running))]
     resting = [task for task in current if task.run_after is not None and task.status is TaskStatus.ERROR]
     if resting:
         parts += [Text(), _indented(_resting_table(resting))]
@@ -110,6 +111,35 @@ def stage_table(stages: Iterable[Stage]) -> Table:
     return made
 
 
+def flags(job: Job) -> list[str]:
+    """What is flagged of a job, and since when."""
+    if job.flagged is None:
+        return []
+    since = f" since {moment(job.flagged_at)} ({age(job.flagged_at)})" if job.flagged_at else ""
+    return [f"flagged{since}: {job.flagged}"]
+
+
+def isolations(detail: JobDetail) -> list[str]:
+    """What is run alone, and therefore slowly, with the reason."""
+    if detail.job.status not in ACTIVE_JOBS:
+        return []
+    return [f"{stage.name}: {_isolated(stage.isolated)}" for stage in detail.stages if stage.isolated]
+
+
+def _isolated(count: int) -> str:
+    if count == 1:
+        return "1 task has lost its workers and runs alone on a worker"
+    return f"{count} tasks have lost their workers; each runs alone on a worker"
+
+
+def isolation(event: Event) -> str:
+    """What an event tells of a task that runs alone from now on; empty where it tells nothing."""
+    if not isinstance(event.data, dict) or not event.data.get("isolated"):
+        return ""
+    lost = event.data.get("lost")
+    return f"it has lost {lost} worker{'' if lost == 1 else 's'} and runs alone on one from now on"
+
+
 def _open_stages(stages: Sequence[Stage]) -> RenderableType:
     """The stages at work as a table, the others as words."""
     over = [stage.name for stage in stages if stage.status in OVER]
@@ -130,16 +160,16 @@ def stage_percent(stage: Stage) -> float:
     return min(100.0, (100.0 * finished + stage.running_percent) / stage.total)
 
 
-def _running_table(running: Sequence[Task], names: Mapping[int, str]) -> Table:
-    made = table("running", "worker", "attempt", "", "message", flexible=["running", "worker", "message"])
+def _running_table(running: Sequence[Task]) -> Table:
+    made = table("running", "worker", "claim", "attempt", "", "message", flexible=["running", "worker", "message"])
     for task in running[:MOST_RUNNING]:
         words = ": ".join(word for word in (task.step, task.message) if word)
-        where = names.get(task.worker_id or 0, str(task.worker_id))
-        attempt = f"{task.attempt}/{task.max_attempts}"
+        where = task.worker or str(task.worker_id)
+        attempt = f"{task.attempt}/{task.max_attempts}" + (" alone" if task.isolated else "")
         place = f"{task.stage_name}/{task.part}"
-        made.add_row(cut(place), cut(where), attempt, share(task.percent), cut(words))
+        made.add_row(cut(place), cut(where), task.claim_state, attempt, share(task.percent), cut(words))
     if len(running) > MOST_RUNNING:
-        made.add_row("…", "", "", "", "only the first are shown")
+        made.add_row("…", "", "", "", "", "only the first are shown")
     return made
 
 
@@ -161,10 +191,16 @@ def _outcome(detail: JobDetail) -> list[RenderableType]:
     if job.status in UNHAPPY and job.reason and job.actor != Actor.ORCHESTRATOR:
         parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
     if job.degraded:
-        parts += [Text(), Text.assemble(("degraded: ", "yellow"), value(job.degraded))]
+        parts += [Text(), Text("degraded:", style="yellow"), *(Text(f"  {line}") for line in degraded_lines(job))]
     if detail.outputs and job.video_id is None:
         parts += [Text(), Text.assemble(("outputs: ", "green"), value(detail.outputs))]
     return parts
+
+
+def degraded_lines(job: Job) -> list[str]:
+    """What a completed job lacks, each with its reason."""
+    found = job.degraded if isinstance(job.degraded, list) else [job.degraded]
+    return [value(entry) for entry in found]
 
 
 def error_line(error: Json) -> str:
@@ -206,6 +242,9 @@ def advice(detail: JobDetail, workers: Sequence[Worker]) -> str:
         return f"{look}; `reel retry {job.id}` runs what is unfinished again"
     if job.status is JobStatus.QUARANTINED:
         return f"look at `reel history {job.id}`; then `reel retry {job.id}`, or `reel cancel {job.id}`"
+    if job.flagged is not None:
+        again = f"`reel force {job.id} pending --reason …` stops its runs and starts them again"
+        return f"look at `reel logs {job.id}`; {again}, `reel cancel {job.id}` ends the job"
     if job.status in ACTIVE_JOBS:
         return _missing_worker(detail, workers)
     return ""
@@ -223,8 +262,8 @@ def _missing_worker(detail: JobDetail, workers: Sequence[Worker]) -> str:
         start = "reel up" if pipeline == TRANSCODE else "reel worker --app MODULE:NAME"
         return f"no worker for {pipeline} is running: start one with `{start}`"
     for stage in detail.stages:
-        if stage.status is TaskStatus.READY and not any(worker.capabilities >= {*stage.needs} for worker in serving):
-            needs = ",".join(stage.needs)
+        if stage.waits_for:
+            needs = ",".join(stage.waits_for)
             return f"stage {stage.name} needs {needs}, and no worker has it: start one with `--capabilities {needs}`"
     return ""
 
@@ -269,27 +308,48 @@ def took(job: Job) -> str:
 
 
 def what(job: Job) -> str:
-    """What there is to say of how it ended."""
+    """What there is to say of how it ended, or why an operator should look at it."""
     if job.status is JobStatus.COMPLETED:
-        return "degraded" if job.degraded else ""
+        return f"degraded: {'; '.join(degraded_lines(job))}" if job.degraded else ""
     if job.status in ACTIVE_JOBS:
-        return ""
+        return "" if job.flagged is None else f"flagged: {job.flagged}"
     return error_line(job.error) if job.error is not None else job.reason or ""
 
 
 def workers_table(workers: Sequence[Worker]) -> Table:
-    heads = ("worker", "status", "host", "running", "heard of", "pipelines", "capabilities")
-    made = table(*heads, flexible=["host", "pipelines", "capabilities"])
-    made.columns[3].justify = "right"
+    heads = ("worker", "status", "host", "running", "done", "failed", "last seen", "tasks", "pipelines", "capabilities")
+    made = table(*heads, flexible=["host", "tasks", "pipelines", "capabilities"])
+    for column in made.columns[3:6]:
+        column.justify = "right"
     for worker in workers:
         made.add_row(
             worker.name,
             status(worker.shown),
             cut(worker.hostname),
-            f"{worker.running}/{worker.slots}",
+            f"{worker.running}/{worker.slots}" + (f" ({worker.stuck} stuck)" if worker.stuck else ""),
+            str(worker.done),
+            str(worker.failed),
             age(worker.last_heartbeat_at or worker.registered_at),
+            cut(" ".join(worker.tasks)),
             cut(" ".join(sorted(worker.pipelines))),
             cut(_capabilities(worker.capabilities)),
+        )
+    return made
+
+
+def pipelines_table(versions: Sequence[PipelineVersion]) -> Table:
+    made = table(
+        "pipeline", "version", "new jobs", "first declared", "workers", "stages", flexible=["workers", "stages"]
+    )
+    for version in versions:
+        chosen = "pinned" if version.pinned else "newest" if version.current else ""
+        made.add_row(
+            version.name,
+            version.digest[:SHOWN_DIGEST],
+            chosen,
+            age(version.declared_at),
+            cut(" ".join(version.workers)),
+            cut(" ".join(version.stages)),
         )
     return made
 

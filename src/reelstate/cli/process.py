@@ -9,17 +9,30 @@ import os
 import signal
 from typing import Any
 
-import typer
-
+from reelstate.cli.plain import echo
 from reelstate.config import Settings, slips
+from reelstate.core.printable import printable_line, printable_text
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 SUPERVISED = "REEL_SUPERVISED"
 """Set by `reel up` in the workers it starts: they heed its words on their stdin, and stop when it is gone."""
 
 
+class PrintableFormatter(logging.Formatter):
+    """Formats a record as one line, with control characters escaped; a traceback follows in lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name that logging calls
+        record.message = printable_line(record.message)
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - same
+        return printable_text(super().formatException(ei))
+
+
 def set_up_logging(settings: Settings) -> None:
-    logging.basicConfig(level=settings.log_level.upper(), format=FORMAT, datefmt="%H:%M:%S")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter(FORMAT, datefmt="%H:%M:%S"))
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell every address, signed ones too
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
     for slip in slips(os.environ) if SUPERVISED not in os.environ else ():
@@ -37,7 +50,7 @@ def waiting_for(url: str) -> dict[str, Any]:
 
 
 def say(text: str) -> None:
-    typer.echo(text, err=True)
+    echo(text, err=True)
 
 
 def stopping_signals() -> list[signal.Signals]:

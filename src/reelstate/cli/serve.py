@@ -14,8 +14,8 @@ from reelstate.config import from_environment
 
 Host = Annotated[str | None, typer.Option(help="The address to serve on.")]
 Port = Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on; 0 takes a free one.")]
-Certificate = Annotated[str | None, typer.Option(help="File with the certificate, for HTTPS.")]
-CertificateKey = Annotated[str | None, typer.Option(help="File with the key of the certificate.")]
+Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="File with the certificate, for HTTPS.")]
+CertificateKey = Annotated[str | None, typer.Option(metavar="FILE", help="File with the key of the certificate.")]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Serve other machines without TLS.")]
 
 

@@ -67,7 +67,7 @@ async def _entries(engine: Engine, wanted: Wanted) -> AsyncIterator[StepEntry]:
 def _told(entry: StepEntry, stages: list[str]) -> RenderableType:
     place = f"{stage_name(entry.stage, stages)}/{entry.part}"
     line = Text.assemble(
-        (f"{moment(entry.at)} ", "dim"), f"{place} ", _ending(entry), f" {span(entry.seconds)} ",
+        (f"{moment(entry.started_at)} ", "dim"), f"{place} {entry.type} ", _ending(entry), f" {span(entry.seconds)} ",
         (shlex.join(entry.argv), "dim"),
     )  # fmt: skip
     last = "\n".join(entry.output.splitlines()[-LAST_LINES:])

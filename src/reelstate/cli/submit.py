@@ -16,7 +16,8 @@ from rich.text import Text
 from reelstate.artifacts import keys
 from reelstate.cli.documents import print_json
 from reelstate.cli.live import follow
-from reelstate.cli.options import App, AsJson, Database, Priority, ProfileName, Wait, profile_document
+from reelstate.cli.options import App, AsJson, Database, IdempotencyKey, Priority, ProfileName, Wait, profile_document
+from reelstate.cli.plain import echo
 from reelstate.cli.session import opened, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
@@ -65,9 +66,13 @@ def submit(
     quality: Annotated[
         list[str] | None, typer.Option(help="Of a film, only this quality, such as 1080p; may be given several times.")
     ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(help="The version of the pipeline, see `reel pipelines`; left out: the one that new jobs run."),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="What the video is called; else as its file.")] = None,
     urgency: Priority = 5,
-    key: Annotated[str | None, typer.Option(help="Submitting again under the same key makes no second job.")] = None,
+    idempotency_key: IdempotencyKey = None,
     user: Annotated[str, typer.Option(help="Who it is for.")] = "",
     delay: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Start no sooner than in so many.")] = 0.0,
     wait: Wait = False,
@@ -75,7 +80,7 @@ def submit(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a job. The pipeline's code is not needed here: what a worker declared last under this name is used.
+    """Make a job. The pipeline's code is not needed here: the version that workers declared is used.
 
     A film that is submitted to transcode becomes a video of the library, see `reel videos`.
 
@@ -88,8 +93,9 @@ def submit(
     except typer.BadParameter as error:
         raise typer.BadParameter(error.message, param_hint="--spec") from None
     submission = Submission(
-        pipeline=pipeline, spec=document, priority=urgency, idempotency_key=key, user_id=user, delay=delay
-    )
+        pipeline=pipeline, digest=digest, spec=document, priority=urgency, idempotency_key=idempotency_key,
+        user_id=user, delay=delay,
+    )  # fmt: skip
     given = {"profile": profile_document(profile), "qualities": quality or None}
     wanted = {name: value for name, value in given.items() if value is not None}
     if film is not None:
@@ -138,7 +144,7 @@ async def finish(
 ) -> int:
     """Tell of a job that was submitted (by a document, where there is one), and show it until it ends if told to."""
     if document is None:
-        typer.echo(words)
+        echo(words)
     if not wait:
         if document is not None:
             print_json(document)
@@ -146,7 +152,7 @@ async def finish(
     try:
         detail = await follow(engine, answer.job_id, console(stderr=document is not None))
     except asyncio.CancelledError:
-        typer.echo(f"job {answer.job_id} goes on; `reel watch {answer.job_id}` shows it", err=True)
+        echo(f"job {answer.job_id} goes on; `reel watch {answer.job_id}` shows it", err=True)
         raise
     completed = detail.job.status is JobStatus.COMPLETED
     if document is not None:

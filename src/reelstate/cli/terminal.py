@@ -1,17 +1,24 @@
-"""The terminal: how wide it is, and how instants, durations, states and bars are shown on it."""
+"""The terminal: how wide it is, and how instants, durations, states and bars are shown on it.
+
+Every command prints on a `Screen`, which escapes the text of others; plain lines go through `plain`, JSON through
+`documents`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress_bar import ProgressBar
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from reelstate.core.printable import printable_text
 
 WIDE = 160
 """Columns where nobody looks: a pipe or a file is not cut at what a terminal would have."""
@@ -37,9 +44,31 @@ SHORT = 9.95
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
+class Screen(Console):
+    """A console on which text is text: no markup, no control characters of whoever wrote it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Every text on its way to the terminal passes here, also those in tables, groups and live pages."""
+        if isinstance(renderable, str):
+            return super().render(printable_text(renderable), options)
+        if isinstance(renderable, Text) and printable_text(renderable.plain) != renderable.plain:
+            return super().render(self._escaped(renderable), options)
+        return super().render(renderable, options)
+
+    def _escaped(self, text: Text) -> Text:
+        """The same text, piece by piece in its styles, with control characters as escapes."""
+        made = text.blank_copy()
+        for piece in text.render(self):
+            made.append(printable_text(piece.text), piece.style)
+        return made
+
+
 def console(*, stderr: bool = False) -> Console:
     """Where people read. Numbers and names keep the colour that we give them."""
-    found = Console(stderr=stderr, highlight=False)
+    found = Screen(stderr=stderr)
     if not found.is_terminal and not os.environ.get("COLUMNS"):
         found.width = WIDE
     return found

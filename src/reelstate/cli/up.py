@@ -16,13 +16,13 @@ import typer
 
 from reelstate.app import keeper_for, open_engine
 from reelstate.cli.application import pipelines_of
-from reelstate.cli.options import App, Capabilities, Database
+from reelstate.cli.options import App, Capabilities, Database, Pipelines
 from reelstate.cli.process import SUPERVISED, say, set_up_logging, stopping_signals, waiting_for
 from reelstate.cli.serve import Host, Insecure, Port
 from reelstate.cli.worker import HURRY, STOP
 from reelstate.config import Settings, from_environment, variable
-from reelstate.core.declaration import Pipeline
 from reelstate.core.outcome import without_passwords
+from reelstate.declaration import Pipeline
 from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import how_it_ended
@@ -38,14 +38,15 @@ STEADY = 60.0
 def up(
     app: App = None,
     database: Database = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Worker processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, metavar="COUNT", help="Worker processes.")] = 1,
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", help="Tasks that each of them runs at once.")
+        int | None, typer.Option("--concurrency", "-c", metavar="COUNT", help="Tasks that each of them runs at once.")
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="Workers are called NAME-1, NAME-2, …; the host's name if left out.")
     ] = None,
     capabilities: Capabilities = None,
+    pipelines: Pipelines = None,
     serve: Annotated[bool, typer.Option(help="Also serve the HTTP API.")] = True,
     host: Host = None,
     port: Port = None,
@@ -53,7 +54,7 @@ def up(
 ) -> None:
     """Run the HTTP API, the keeper and workers on this machine; a worker that dies is started again.
 
-    They run the pipeline `transcode`, and yours if you name them.
+    They run the pipeline `transcode`, and yours if you name them; --pipelines chooses among them.
 
     Ctrl-C or SIGTERM: finish what runs within the grace; twice: give it back at once.
 
@@ -66,6 +67,7 @@ def up(
         worker_concurrency=concurrency,
         worker_name=name,
         worker_capabilities=capabilities,
+        worker_pipelines=pipelines,
         serve_host=host,
         serve_port=port,
     )
@@ -80,9 +82,10 @@ async def _house(settings: Settings, workers: int, *, serve: bool, insecure: boo
     if not serve:
         await supervisor.run()
         return
-    from reelstate.cli.serving import serving_beside  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import listening_beside, serving_beside  # noqa: PLC0415 - what serves is slow to load
 
-    await supervisor.run(lambda engine: serving_beside(engine, settings, insecure=insecure, elsewhere=elsewhere))
+    with listening_beside(settings, insecure=insecure, elsewhere=elsewhere) as made:
+        await supervisor.run(lambda engine: serving_beside(engine, settings, made))
 
 
 class _Supervisor:
@@ -95,13 +98,16 @@ class _Supervisor:
     async def run(self, beside: Beside = lambda _: contextlib.nullcontext()) -> None:
         pipelines = pipelines_of(self._settings)
         url = self._settings.database_url
-        async with open_engine(url, pipelines=pipelines, settings=self._settings, **waiting_for(url)) as engine:
+        migrate = self._settings.migrate != "never"
+        async with open_engine(
+            url, pipelines=pipelines, settings=self._settings, migrate=migrate, **waiting_for(url)
+        ) as engine:
             self._heed_signals()
             keeper = keeper_for(engine, self._settings)
             keeping = asyncio.create_task(keeper.run())
-            self._announce(pipelines)
             try:
                 async with beside(engine):
+                    self._announce(pipelines)
                     await asyncio.gather(*(self._keep_alive(number) for number in range(1, self._count + 1)))
             finally:
                 keeping.cancel()
@@ -166,6 +172,7 @@ class _Supervisor:
             "worker_name": f"{name}-{number}",
             "worker_concurrency": str(self._settings.worker_concurrency),
             "worker_capabilities": self._settings.worker_capabilities,
+            "worker_pipelines": self._settings.worker_pipelines,
         }
         return {**os.environ, **{variable(key): value for key, value in told.items()}, SUPERVISED: "1"}
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from reelstate.cli.ladder import qualities_table
-from reelstate.cli.page import took, what
-from reelstate.cli.terminal import age, cut, moment, now, rough, status, table
+from reelstate.cli.page import error_line, took, what
+from reelstate.cli.terminal import age, cut, moment, now, rough, span, status, table
 from reelstate.core.model import Job, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.address import shown_source
 from reelstate.media.profile import DEFAULT
@@ -21,7 +21,7 @@ from reelstate.media.quality import Quality
 def videos_table(videos: Sequence[Video]) -> Table:
     """Videos, a line each; who for stands there only when somebody is named."""
     users = any(video.user_id for video in videos)
-    heads = ("video", "status", *(["user"] if users else []), "age", "plays", "title")
+    heads = ("video", "status", *(["user"] if users else []), "age", "length", "plays", "title")
     made = table(*heads, flexible=["user", "title"])
     for video in videos:
         made.add_row(
@@ -29,6 +29,7 @@ def videos_table(videos: Sequence[Video]) -> Table:
             _status(video),
             *([cut(video.user_id)] if users else []),
             rough((now() - video.created_at).total_seconds()),
+            span(video.duration) if video.duration is not None else "",
             _plays(video),
             cut(video.title or shown_source(video.source)),
         )
@@ -41,6 +42,8 @@ def video_page(detail: VideoDetail, qualities: Sequence[Quality], place: str) ->
     parts: list[RenderableType] = [_head(video)]
     if video.current is not None and video.deleted_at is None:
         parts += [Text(), Text.assemble(("plays: ", "green"), place)]
+    if video.error is not None:
+        parts += [Text(), Text.assemble((f"version {video.latest} failed: ", "bold red"), error_line(video.error))]
     if qualities:
         parts += [Text(), _indented(qualities_table(qualities))]
     parts += [Text(), _indented(_versions_table(detail.versions, video.pinned))]
@@ -52,6 +55,7 @@ def video_page(detail: VideoDetail, qualities: Sequence[Quality], place: str) ->
 def _head(video: Video) -> RenderableType:
     title = Text.assemble(f"video {video.id} ", (video.title, "bold"), " ", _status(video))
     facts = [f"from {shown_source(video.source)}", *([f"for {video.user_id}"] if video.user_id else [])]
+    facts += [f"{span(video.duration)} long"] if video.duration is not None else []
     facts.append(f"since {moment(video.created_at)} ({age(video.created_at)})")
     return Group(title, Text(" · ".join(facts), style="dim"))
 

@@ -15,6 +15,7 @@ from reelstate.cli.documents import print_json
 from reelstate.cli.options import (
     AsJson,
     Database,
+    IdempotencyKey,
     Priority,
     ProfileName,
     Reason,
@@ -38,6 +39,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.playback import LIFETIME, Playback
+from reelstate.services.videos import VideoFilter
 
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
@@ -81,7 +83,7 @@ def listing(
 
     Example: `reel videos list --status failed --user ada`
     """
-    wanted: dict[str, object] = {"statuses": statuses or None, "user_id": user, "deleted": deleted}
+    wanted = VideoFilter(statuses=statuses or None, user_id=user, deleted=deleted)
     page = run(_read(database, limit, after, wanted))
     if as_json:
         print_json([video_document(video) for video in page.items])
@@ -115,7 +117,7 @@ def retranscode(
     ] = None,
     profile: ProfileName = None,
     urgency: Priority = 5,
-    key: Annotated[str | None, typer.Option(help="Doing it again under the same key makes no second version.")] = None,
+    idempotency_key: IdempotencyKey = None,
     wait: Wait = False,
     database: Database = None,
     as_json: AsJson = False,
@@ -126,7 +128,7 @@ def retranscode(
     """
     spec = {"qualities": quality or None, "captions": captions, "profile": profile_document(profile)}
     said = {name: value for name, value in spec.items() if value is not None}
-    raise typer.Exit(run(_retranscode(database, video_id, said, urgency, key, wait=wait, as_json=as_json)))
+    raise typer.Exit(run(_retranscode(database, video_id, said, urgency, idempotency_key, wait=wait, as_json=as_json)))
 
 
 @videos.command()
@@ -189,7 +191,9 @@ def delete(video_id: VideoId, reason: Reason = None, database: Database = None, 
 @videos.command()
 def play(
     video_id: VideoId,
-    lifetime: Annotated[float, typer.Option(min=1, help="Seconds for which the address is good.")] = LIFETIME,
+    lifetime: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Seconds for which the address is good.")
+    ] = LIFETIME,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
@@ -247,9 +251,11 @@ async def _changed(database: str | None, change: Change) -> tuple[str, Document]
         return await change(engine)
 
 
-async def _read(database: str | None, limit: int, after: str | None, wanted: dict[str, object]) -> Page[Video]:
+async def _read(database: str | None, limit: int, after: str | None, wanted: VideoFilter) -> Page[Video]:
     async with opened(database) as engine:
-        return await engine.videos(limit=limit, after=after, **wanted)
+        return await engine.videos(
+            statuses=wanted.statuses, user_id=wanted.user_id, deleted=wanted.deleted, limit=limit, after=after
+        )
 
 
 async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, list[Quality]]:

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from reelstate.cli.documents import print_line
-from reelstate.cli.live import StageNames, event_line, follow, watch_everything
+from reelstate.cli.live import event_line, follow, watch_everything
 from reelstate.cli.options import Database, job_number
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Event
 from reelstate.documents import event_document
-from reelstate.services.engine import Engine
 
 
 def watch(
@@ -38,22 +37,20 @@ async def _watch(database: str | None, job_id: int | None, *, as_json: bool) -> 
         if job_id is None:
             if screen.is_terminal and not as_json:
                 await watch_everything(engine, screen)
-            await _stream(engine, engine.watch(), as_json=as_json)
+            await _stream(engine.watch(), as_json=as_json)
             return 0
         if as_json:
-            await _stream(engine, engine.watch(job_id), as_json=True)
+            await _stream(engine.watch(job_id), as_json=True)
             status = (await engine.job(job_id)).job.status
         else:
             status = (await follow(engine, job_id, screen)).job.status
         return 0 if status is JobStatus.COMPLETED else 1
 
 
-async def _stream(engine: Engine, events: AsyncIterator[Event], *, as_json: bool) -> None:
-    names = StageNames(engine)
+async def _stream(events: AsyncIterator[Event], *, as_json: bool) -> None:
     screen = console()
     async for event in events:
-        stages = await names.of(event.job_id)
         if as_json:
-            print_line(event_document(event, stages))
+            print_line(event_document(event))
         else:
-            screen.print(event_line(event, stages), soft_wrap=True)
+            screen.print(event_line(event), soft_wrap=True)

@@ -16,13 +16,13 @@ from typing import Annotated, Any
 
 import typer
 
-from reelstate.app import keeper_for, open_engine, remote_worker, worker_for
+from reelstate.app import confine_tools, keep_tools_confined, keeper_for, open_engine, remote_worker, worker_for
 from reelstate.cli.application import pipelines_of
-from reelstate.cli.options import App, Capabilities, Database
+from reelstate.cli.options import App, Capabilities, Database, Pipelines
 from reelstate.cli.process import SUPERVISED, say, set_up_logging, settle_in, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment, variable
-from reelstate.core.declaration import Pipeline
 from reelstate.core.errors import InvalidRequest
+from reelstate.declaration import Pipeline
 from reelstate.worker.loop import Worker
 
 STOP, HURRY = b"s", b"h"
@@ -33,8 +33,11 @@ def worker(
     app: App = None,
     database: Database = None,
     name: Annotated[str | None, typer.Option(help="The name people read; the host's name when left out.")] = None,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", "-c", help="Tasks that run at once.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", "-c", metavar="COUNT", help="Tasks that run at once.")
+    ] = None,
     capabilities: Capabilities = None,
+    pipelines: Pipelines = None,
     server: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +49,12 @@ def worker(
     ] = None,
     key_file: Annotated[
         Path | None,
-        typer.Option("--key-file", envvar="REEL_SERVER_KEY_FILE", help="The file that holds the key for the server."),
+        typer.Option(
+            "--key-file",
+            envvar="REEL_SERVER_KEY_FILE",
+            metavar="FILE",
+            help="The file that holds the key for the server.",
+        ),
     ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Let the key go over plain http:// to another machine.")
@@ -57,8 +65,8 @@ def worker(
 ) -> None:
     """Claim tasks and run them until stopped. Ctrl-C or SIGTERM: finish within the grace; twice: give them back.
 
-    It runs the pipeline `transcode`, and yours if you name them. With --server and --key-file it works for a server far
-    away, and needs neither a database nor a shared folder.
+    It runs the pipeline `transcode`, and yours if you name them; --pipelines chooses among them. With
+    --server and --key-file it works for a server far away, and needs neither a database nor a shared folder.
 
     Example: `reel worker --app pipelines:thumbs --concurrency 8`
     """
@@ -69,16 +77,17 @@ def worker(
         worker_name=name,
         worker_concurrency=concurrency,
         worker_capabilities=capabilities,
+        worker_pipelines=pipelines,
         server_url=server,
         server_key_file=None if key_file is None else str(key_file),
     )
     set_up_logging(settings)
     if settings.server_url:
         _require_server(settings, insecure=insecure)
-    pipelines = pipelines_of(settings)
+    chosen = pipelines_of(settings)
     os.environ.pop(variable("server_key"), None)  # what a handler starts has no business with it
     try:
-        asyncio.run(_worked(settings, pipelines, keeper=keeper))
+        asyncio.run(_worked(settings, chosen, keeper=keeper))
     except asyncio.CancelledError:
         say("told to stop before there was a database")
 
@@ -100,18 +109,21 @@ async def _worked(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: 
 async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
     url = settings.database_url
     async with open_engine(url, pipelines=pipelines, settings=settings, **waiting_for(url)) as engine:
+        await confine_tools(engine, pipelines, settings)
         found = worker_for(engine, pipelines, settings)
         _heed_signals(found)
         settle_in()
-        keeping = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
+        beside = [asyncio.create_task(keep_tools_confined(engine, pipelines, settings))]
+        if keeper:
+            beside.append(asyncio.create_task(keeper_for(engine, settings).run()))
         say(f"worker {found.terms.name}: {', '.join(p.name for p in pipelines)}; {found.terms.concurrency} at once")
         try:
             await found.run()
         finally:
-            if keeping is not None:
-                keeping.cancel()
-                await asyncio.gather(keeping, return_exceptions=True)
-    say(f"worker {found.terms.name} has stopped; it holds nothing")
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+    say(f"worker {found.terms.name} has stopped; {left_behind(found)}")
 
 
 async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> None:
@@ -120,7 +132,17 @@ async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> N
         names = ", ".join(pipeline.name for pipeline in pipelines)
         say(f"remote worker of {settings.server_url}: {names}; {found.terms.concurrency} at once")
         await found.run()
-    say("the remote worker has stopped; it holds nothing")
+    say(f"the remote worker has stopped; {left_behind(found)}")
+
+
+def left_behind(stopped: Worker) -> str:
+    """What the store still counts as a stopped worker's, as a clause of a message."""
+    kept = [str(key) for key in stopped.still_leased]
+    if kept:
+        return f"the store could not be told, and these tasks stay leased until their leases expire: {', '.join(kept)}"
+    if stopped.claim_unanswered:
+        return "its last claim was not answered: tasks that it leased, if any, stay leased until their leases expire"
+    return "it holds nothing"
 
 
 def _require_server(settings: Settings, *, insecure: bool) -> None:

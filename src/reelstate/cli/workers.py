@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from reelstate.cli.documents import print_json
+from reelstate.cli.key_file import new_key_file
 from reelstate.cli.options import AsJson, Database, Reason
 from reelstate.cli.page import workers_table
-from reelstate.cli.process import say
+from reelstate.cli.plain import echo
 from reelstate.cli.session import opened, operator, run, settings_for
 from reelstate.cli.terminal import console
-from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.errors import NotFound
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Worker
 from reelstate.documents import Document, worker_document
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, MadeKey, Scope
-from reelstate.services.workers import NAME
+from reelstate.services.workers import require_worker_name
 
 DAY = 86_400.0
 workers = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
@@ -79,7 +81,9 @@ def enable(name: Name, reason: Reason = None, database: Database = None, as_json
 
 @workers.command()
 def disable(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
-    """Refuse work to a name, now and after a restart; what its workers run is given to others, uncharged.
+    """Refuse work to a name, now and after a restart, until it is enabled; what its workers run is given to others.
+
+    Keys of the name stay: a remote worker goes on once the name is enabled. `reel workers revoke` ends them.
 
     Example: `reel workers disable encoder-7 --reason "writes broken files"`
     """
@@ -91,19 +95,26 @@ def disable(name: Name, reason: Reason = None, database: Database = None, as_jso
 def register(
     name: Name,
     days: Annotated[float | None, typer.Option(min=0, help="Days until the key expires; never if left out.")] = None,
+    key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The new file that the key is written to; else NAME.key.")
+    ] = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the key of a remote worker. It is shown once: put it into a file that only the worker can read.
+    """Make the key of a remote worker and write it to a file that only you can read; --json prints it instead.
 
-    Example: `reel workers register encoder-7 > encoder-7.key`
+    Example: `reel workers register encoder-7 --key-file encoder-7.key`
     """
-    made = run(_register(database, name, days))
+    require_worker_name(name)
     if as_json:
+        made = run(_register(database, name, days))
         print_json({"name": name, "id": made.key.id, "key": made.text})
         return
-    say(f"the key of {name}, which nobody can show again; on the other machine: reel worker --server URL --key-file …")
-    typer.echo(made.text)
+    path = key_file or Path(f"{name}.key")
+    with new_key_file(path) as file:
+        file.write(run(_register(database, name, days)).text + "\n")
+    echo(f"the key of {name} is in {path}; it is stored nowhere else")
+    echo(f"next: copy it to the other machine, and there: reel worker --server URL --key-file {path.name}")
 
 
 @workers.command()
@@ -118,8 +129,6 @@ def revoke(name: Name, database: Database = None, as_json: AsJson = False) -> No
 
 
 async def _register(database: str | None, name: str, days: float | None) -> MadeKey:
-    if not NAME.fullmatch(name):
-        raise InvalidRequest("name", f"{name!r} can't name a worker", hint="letters, digits, . _ -")
     async with opened(database, patient=True) as engine:
         keys = Keys(engine.store, pepper=settings_for(database).key_pepper)
         lifetime = None if days is None else days * DAY
@@ -155,10 +164,10 @@ async def _disable(database: str | None, name: str, reason: str | None) -> int:
 
 
 async def _require(engine: Engine, name: str) -> None:
-    """A name nobody has is most often a slip of the pen."""
-    known = {worker.name for worker in await engine.workers()}
+    """Raise for a name that no worker was ever registered under."""
+    known = await engine.worker_names()
     if name not in known:
-        raise NotFound("worker", repr(name), hint=_names(sorted(known)))
+        raise NotFound("worker", repr(name), hint=_names(known))
 
 
 def _names(known: Sequence[str]) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 
+MAX_DEPTH = 64
+"""How deep arrays and objects of a stored value may be nested. Whoever reads it must be able to write it again."""
+UNREADABLE = "unreadable"
+"""The name under which a note stands in place of a value that can't be shown."""
 _LONG_NUMBER = re.compile(r"\d{19}", re.ASCII)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -46,11 +50,38 @@ def encode(field: str, value: Json, limit: int) -> str:
         ) from None
     if size > limit:
         raise TooLarge(field, size, limit)
+    if text.count("[") + text.count("{") > MAX_DEPTH and is_deeper(value, MAX_DEPTH):
+        raise InvalidRequest(field, f"is nested deeper than {MAX_DEPTH}", hint="make it flatter")
     if "\\u0000" in text:
         _refuse_nul(field, value)
     if _LONG_NUMBER.search(text):
         _refuse_large(field, value)
     return text
+
+
+def is_deeper(value: Json, depth: int) -> bool:
+    """Whether arrays and objects are nested deeper than so many levels; looked at level by level, not by recursion."""
+    level = [value]
+    for _ in range(depth):
+        level = [item for each in level if isinstance(each, dict | list | tuple) for item in _inside(each)]
+        if not level:
+            return False
+    return any(isinstance(each, dict | list | tuple) for each in level)
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    return value.values() if isinstance(value, dict) else value
+
+
+def shown(value: Json) -> Json:
+    """A stored value as anybody can write it, or a note why it can't be: a row by manual SQL may hold anything."""
+    if is_deeper(value, MAX_DEPTH):
+        return {UNREADABLE: f"it is nested deeper than {MAX_DEPTH}"}
+    try:
+        _ENCODER.encode(value).encode()
+    except ValueError as error:
+        return {UNREADABLE: f"it is not JSON: {type(error).__name__}"}
+    return value
 
 
 def encode_optional(field: str, value: Json, limit: int) -> str | None:

@@ -2,6 +2,7 @@
 
 ReelstateError
 ├── InvalidRequest            the caller asked for something that can't be
+│   ├── InvalidSetting        a setting has a value that it can't have, alone or beside another
 │   ├── InvalidPipeline       a declaration is wrong; `path` names the place
 │   ├── UnknownPipeline       no pipeline of that name is declared
 │   ├── IdempotencyConflict   the key was used before for another request
@@ -19,6 +20,7 @@ ReelstateError
 │   └── PermitRefused         a remote worker speaks of a task that is not its own
 │       └── PermitExpired     its permit has ended, and can be renewed
 ├── TooManyRequests           the caller asks more often than it may
+├── QuotaExceeded             the caller's uploads take up all that they may
 ├── WorkerRefused             the worker may not take work: its name is disabled
 │   └── WorkerUnknown         it is not registered, or was pruned
 ├── LeaseLost                 the task is no longer this run's
@@ -66,6 +68,14 @@ class InvalidRequest(ReelstateError):
     def __init__(self, field: str, message: str, *, hint: str = "") -> None:
         super().__init__(f"{field}: {message}", hint=hint)
         self.field = field
+
+
+class InvalidSetting(InvalidRequest):
+    """A setting has a value that it can't have, alone or beside another setting; `field` is its variable."""
+
+    def __init__(self, variable: str, value: object, expected: str, *, hint: str) -> None:
+        ReelstateError.__init__(self, f"invalid value {value!r} for {variable} (expected {expected})", hint=hint)
+        self.field = variable
 
 
 class InvalidPipeline(InvalidRequest):
@@ -193,9 +203,17 @@ class ScopeMissing(AccessRefused):
 class TooManyRequests(ReelstateError):
     """The caller asks more often than it may."""
 
-    def __init__(self, message: str, *, retry_after: float) -> None:
-        super().__init__(message, hint=f"ask again in {retry_after:.1f} s, and send many things in one request")
+    def __init__(self, message: str, *, retry_after: float, hint: str = "send many things in one request") -> None:
+        super().__init__(message, hint=f"ask again in {retry_after:.1f} s, and {hint}")
         self.retry_after = retry_after
+
+
+class QuotaExceeded(ReelstateError):
+    """What the caller wants to store does not fit into its quota; nothing was changed."""
+
+    def __init__(self, message: str, *, used: int, limit: int, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.used, self.limit = used, limit
 
 
 class WorkerRefused(ReelstateError):

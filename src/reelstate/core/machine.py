@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Final, Literal, TypeAlias
 
 from reelstate.core.errors import InvalidTransition
 
@@ -58,6 +59,29 @@ class WorkerStatus(StrEnum):
     OFFLINE = "offline"
 
 
+class UnknownStatus(str):
+    """A stored status that this version does not know. It is shown as it is, and no verb changes its row."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        return str(self)
+
+
+Phase: TypeAlias = Literal[
+    "validating",
+    "planning",
+    "downloading_inputs",
+    "processing",
+    "uploading_outputs",
+    JobStatus.VALIDATING,
+    JobStatus.PLANNING,
+    JobStatus.DOWNLOADING_INPUTS,
+    JobStatus.PROCESSING,
+    JobStatus.UPLOADING_OUTPUTS,
+]
+"""A phase as the author of a pipeline writes it: the word, or the status."""
 PHASES = (
     JobStatus.VALIDATING,
     JobStatus.PLANNING,
@@ -68,8 +92,16 @@ PHASES = (
 """The statuses of a job at work, in the only order it may pass through them."""
 
 ACTIVE_JOBS = (JobStatus.PENDING, *PHASES)
+ANY_PHASE: Final = "running"
+"""A filter's name for all phases."""
 RESTING_JOBS = (JobStatus.FAILED, JobStatus.QUARANTINED)
 ENDED_JOBS = (JobStatus.COMPLETED, JobStatus.CANCELLED)
+
+
+def job_statuses(names: Iterable[str] | None) -> list[JobStatus] | None:
+    """The statuses that a filter names, each once; `running` names all phases. None is no filter."""
+    found = [status for name in names or () for status in (PHASES if name == ANY_PHASE else (JobStatus(name),))]
+    return list(dict.fromkeys(found)) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +209,8 @@ def _task_machine() -> Machine:
         ([ready], [running], [Actor.WORKER]),
         ([ready], [new], [Actor.ORCHESTRATOR, Actor.KEEPER, Actor.DOCTOR, *people]),
         ([running], [done, error, skipped], [Actor.WORKER]),
+        # A result that comes after the keeper took the task back, and before anybody else began it.
+        ([ready], [done, skipped], [Actor.WORKER]),
         ([running], [error], [Actor.KEEPER]),
         ([running], [ready], [Actor.WORKER, Actor.KEEPER, Actor.OPERATOR, Actor.DOCTOR]),
         ([running], [new], [Actor.WORKER, Actor.KEEPER, Actor.OPERATOR, Actor.DOCTOR]),

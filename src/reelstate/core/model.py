@@ -6,15 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import ENDED_JOBS, JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.policy import PriorityName
 
 T = TypeVar("T")
 
 Json = Any
 """A value that JSON can say."""
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+SeverityName: TypeAlias = Literal["info", "warning", "error"]
+WorkerKind: TypeAlias = Literal["local", "remote"]
+Entity: TypeAlias = Literal["job", "stage", "task", "worker", "finding", "state"]
+"""What a subscription may be narrowed to."""
 
 
 class TaskKey(NamedTuple):
@@ -60,8 +66,10 @@ class Submission:
     """One job to be made."""
 
     pipeline: str
+    digest: str | None = None
+    """The version of the pipeline, by its digest or the beginning of it; None for the one that new jobs run."""
     spec: Json = field(default_factory=dict)
-    priority: int | str = 5
+    priority: int | PriorityName = 5
     user_id: str = ""
     delay: float = 0.0
     """Seconds until its first tasks may run."""
@@ -70,6 +78,23 @@ class Submission:
     idempotency_key: str | None = None
     video: NewVideo | int | None = None
     """A video to be made, or one that is there: the job is a version of it."""
+
+
+class VersionOptions(TypedDict, total=False):
+    """Options of `submit_video` and `retranscode`, as `Submission` has them."""
+
+    digest: str | None
+    priority: int | PriorityName
+    user_id: str
+    delay: float
+    run_after: datetime | None
+    idempotency_key: str | None
+
+
+class SubmitOptions(VersionOptions, total=False):
+    """Options of `submit`, as `Submission` has them."""
+
+    video: NewVideo | int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +136,8 @@ class ClaimedTask:
     stage_name: str
     spec: Json
     strict_lease: bool = False
+    timeout: float | None = None
+    """Seconds after which the worker ends the run; None for no limit."""
     permit: Permit | None = None
     """None for a worker of the house."""
 
@@ -141,6 +168,10 @@ class Step:
     """None for a command that did not come to an end of its own."""
     seconds: float = 0.0
     output: str = ""
+    type: str = ""
+    """What kind of step, such as ffmpeg or download; when empty, the name of the program."""
+    started: float | None = None
+    """When it started, in seconds since 1970 by the clock of the worker; None for `seconds` before it was reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +251,15 @@ class Reclaimed:
         return self.ready + self.failed + self.stopped
 
 
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A change of what is flagged of a job."""
+
+    job_id: int
+    reason: str | None
+    """What an operator should look at; None: nothing any more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """A stage of a job, its status derived from its counters."""
@@ -233,12 +273,16 @@ class Stage:
     weight: float
     needs: tuple[str, ...]
     """What a worker must be able to do to run it."""
+    waits_for: tuple[str, ...]
+    """Of its ready tasks: what a worker must be able to do, while no worker can; for what tells of one job."""
     total: int
     done: int
     skipped: int
     failed: int
     running: int
     running_percent: float
+    isolated: int
+    """Tasks, ready or running, that have lost workers and run alone on one."""
     opened_at: datetime | None
 
 
@@ -256,6 +300,10 @@ class Job:
     error: Json
     degraded: Json
     suspect: str | None
+    flagged: str | None
+    """What an operator should look at: a task that makes no progress."""
+    flagged_at: datetime | None
+    """Since when it is flagged."""
     version: int
     actor: str
     reason: str | None
@@ -283,6 +331,17 @@ class JobDetail:
     progress: float
 
 
+class ClaimState(StrEnum):
+    """How a task stands with the workers, derived from its status, lease and error."""
+
+    UNCLAIMED = "Unclaimed"
+    CLAIMED = "Claimed"
+    EXPIRED = "Expired"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    RETRYING = "Retrying"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     job_id: int
@@ -304,6 +363,8 @@ class Task:
     attempt: int
     max_attempts: int
     lost: int
+    isolated: bool
+    """Whether it runs only on a worker that runs nothing else, because it has lost workers."""
     last_worker: int | None
     step: str | None
     message: str | None
@@ -315,10 +376,47 @@ class Task:
     actor: str
     reason: str | None
     changed_at: datetime
+    lease_expired: bool
+    """Whether its lease has run out by the store's clock, and nobody has taken it back yet."""
+    worker: str | None
+    """The name of the worker that runs it, or ran it last; it outlives the worker's own row."""
+
+    @property
+    def claim_state(self) -> ClaimState:
+        """How it stands with the workers. A cancelled task counts as failed, because nothing came of it."""
+        match self.status:
+            case TaskStatus.DONE | TaskStatus.SKIPPED:
+                return ClaimState.COMPLETED
+            case TaskStatus.CANCELLED:
+                return ClaimState.FAILED
+            case TaskStatus.RUNNING:
+                return ClaimState.EXPIRED if self.lease_expired else ClaimState.CLAIMED
+            case TaskStatus.ERROR if self.run_after is None:
+                return ClaimState.FAILED
+        return ClaimState.RETRYING if self.error is not None and self.attempt else ClaimState.UNCLAIMED
 
     @property
     def key(self) -> TaskKey:
         return TaskKey(self.job_id, self.stage, self.part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineVersion:
+    """A graph that was declared under a pipeline's name."""
+
+    name: str
+    digest: str
+    declared_at: datetime
+    """When it was declared for the first time; the newest is the one with the latest such time."""
+    stages: tuple[str, ...]
+    current: bool
+    """Whether new jobs of the name run it."""
+    pinned: bool
+    """Whether an operator has chosen it."""
+    workers: tuple[str, ...]
+    """Names of the workers that have its code and are not offline."""
+    spec: Json = None
+    """The JSON Schema of its jobs' specs; None where it takes any."""
 
 
 class VideoStatus(StrEnum):
@@ -351,6 +449,10 @@ class Video:
     created_at: datetime
     changed_at: datetime
     deleted_at: datetime | None
+    error: Json
+    """Why the latest version failed; None unless it did."""
+    duration: float | None
+    """Seconds of the version that plays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,9 +488,17 @@ class Worker:
     status: WorkerStatus
     enabled: bool
     running: int
+    stuck: int
+    """Handlers that were told to stop and did not; each holds a slot until it ends."""
     version: int
     registered_at: datetime
     last_heartbeat_at: datetime | None
+    done: int = 0
+    """Runs that it has completed."""
+    failed: int = 0
+    """Runs that it has reported as failed."""
+    tasks: tuple[str, ...] = ()
+    """What it runs, as JOB/STAGE/PART with the names of stages."""
 
     @property
     def shown(self) -> str:
@@ -397,7 +507,7 @@ class Worker:
             return "disabled"
         if self.status is not WorkerStatus.ACTIVE:
             return str(self.status)
-        return "busy" if self.running else "idle"
+        return "busy" if self.running or self.stuck else "idle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,9 +517,14 @@ class Event:
     cursor: str
     entity: str
     job_id: int | None
-    stage: int | None
+    stage: str | None
+    """The name of the stage; its number as text where the job's pipeline is missing or unreadable."""
+    stage_number: int | None
+    """Which stage of its pipeline, as in a `TaskKey`."""
     part: int | None
     worker_id: int | None
+    worker: str | None
+    """The name of that worker; it outlives the worker's own row."""
     version: int
     origin: str | None
     target: str
@@ -454,6 +569,10 @@ class StepEntry:
     token: int
     number: int
     at: datetime
+    """When the store got it."""
+    type: str
+    started_at: datetime
+    """By the clock of the worker."""
     argv: list[str]
     exit_code: int | None
     seconds: float

@@ -13,7 +13,10 @@ from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 TRACE_LINES = 20
 PACKAGE = str(Path(__file__).parents[1])
 _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]+@")
-_NAMED_PASSWORD = re.compile(r"((?:password|signature|security-token)=)[^&\s]+", re.IGNORECASE)
+_NAMED_PASSWORD = re.compile(
+    r"(?<![a-z0-9])((?:[a-z]*password|passwd|secret|signature|sig|(?:[a-z]+[-_])?token|api[-_]?key)=)[^&\s]+",
+    re.IGNORECASE,
+)
 
 Ended = Completion | Failure
 """A run that has come to an end of its own, as it is reported."""
@@ -62,6 +65,11 @@ def judged(task: ClaimedTask, raised: BaseException) -> Ended:
 
 def failure(task: ClaimedTask, error: Json, *, retryable: bool = True, retry_in: float | None = None) -> Failure:
     return Failure(key=task.key, token=task.token, error=error, retryable=retryable, retry_in=retry_in)
+
+
+def timed_out(task: ClaimedTask) -> Failure:
+    """The report on a run that its worker has ended at the timeout of its stage."""
+    return failure(task, {"type": "Timeout", "message": f"timed out after {task.timeout:g} s"})
 
 
 def described(raised: BaseException, *, traced: bool = False) -> dict[str, str]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from reelstate.core.errors import InvalidPipeline, InvalidRequest, SchemaMismatch
 from reelstate.core.machine import PHASES, JobStatus
@@ -24,10 +24,22 @@ NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
 SPEC = "spec"
 """The root of an `each` path that reads the job's spec instead of a stage's result."""
 SPEC_SOURCE = -1
+BUILT_IN = frozenset({"transcode"})
+"""Names of the pipelines that Reelstate brings; nobody else may declare one of these names."""
 REMEMBERED = 1000
 MOST_ATTEMPTS = 1000
 LONGEST_LEASE = 86_400
 LONGEST_LIMIT = 365 * 86_400
+StallAction: TypeAlias = Literal["recover", "flag"]
+STALL_ACTIONS = get_args(StallAction)
+LATER_OPTIONS: dict[str, Any] = {
+    "tags": [],
+    "isolate_after": 2,
+    "needs_from": None,
+    "wants_from": None,
+    "stall_action": "recover",
+}
+"""Options that stages did not have at first, and what they are where nobody sets them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,23 +56,32 @@ class StageSpec:
     backoff: Backoff = field(default_factory=Backoff)
     lease: float = 60.0
     stall_after: float | None = None
+    """Seconds a run may report no progress; None: what `REEL_STALL_AFTER` sets for the deployment."""
+    stall_action: str = "recover"
+    """After that: `recover` ends the run and makes the task ready again, `flag` marks the job for an operator."""
     timeout: float | None = None
     needs: frozenset[str] = frozenset()
     prefers: frozenset[str] = frozenset()
+    needs_from: str | None = None
+    """Further needs of one job, known when the stage opens: a path, as of `each`, to an array of capability names."""
+    wants_from: str | None = None
+    """The same for needs that are given up, after `REEL_WANTS_GRACE`, while no worker has them."""
     weight: float = 1.0
     required: bool = True
     max_lost: int = 3
+    isolate_after: int = 2
+    """From which loss of its worker on a task runs only on a worker that runs nothing else."""
     strict_lease: bool = False
     """Stop a run whose lease can't be renewed in time, even while the store is away and nobody else can have it."""
     tags: tuple[str, ...] = ()
     """Under which each of its tasks will report states: one that has not is not started."""
 
     def document(self) -> dict[str, Any]:
-        """The stage as JSON, equal for equal stages, and as it was before there were tags where there are none."""
-        document = asdict(self) | {"needs": sorted(self.needs), "prefers": sorted(self.prefers)}
-        if not document.pop("tags"):
-            return document
-        return document | {"tags": list(self.tags)}
+        """The stage as JSON, equal for equal stages. Later options stand in it only where they are used."""
+        lists = {"needs": sorted(self.needs), "prefers": sorted(self.prefers), "tags": list(self.tags)}
+        document = asdict(self) | lists
+        unused = [name for name, default in LATER_OPTIONS.items() if document[name] == default]
+        return {name: value for name, value in document.items() if name not in unused}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StageSpec:
@@ -83,6 +104,13 @@ class StageSpec:
         )
 
 
+class Place(NamedTuple):
+    """Where a value of a job stands: in its spec (`SPEC_SOURCE`), or in the result of a one-part stage."""
+
+    source: int
+    path: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A stage to be opened, and where its parts come from: nowhere (one part), the spec, or a stage's result."""
@@ -90,6 +118,8 @@ class Opening:
     stage: int
     source: int | None
     path: tuple[str, ...]
+    needs: Place | None = None
+    wants: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +135,20 @@ class Graph:
 
     name: str
     stages: tuple[StageSpec, ...]
+    spec: Mapping[str, Any] | None = field(default=None, hash=False)
+    """The JSON Schema of its jobs' specs; `Engine.declare` checks that it is one."""
 
     @classmethod
-    def of(cls, name: str, stages: Iterable[StageSpec]) -> Graph:
+    def of(
+        cls,
+        name: str,
+        stages: Iterable[StageSpec],
+        *,
+        built_in: bool = False,
+        spec: Mapping[str, Any] | None = None,
+    ) -> Graph:
         """Check a declaration and put it in order; `InvalidPipeline` names the path to a mistake."""
+        check_name(name, built_in=built_in)
         given = tuple(
             replace(
                 stage,
@@ -122,7 +162,7 @@ class Graph:
         _check_names(name, given)
         for stage in given:
             _check_options(f"{name}.{stage.name}", stage)
-        graph = cls(name, _in_order(name, given))
+        graph = cls(name, _in_order(name, given), spec)
         for stage in graph.stages:
             graph._check_relations(stage)
         return graph
@@ -176,11 +216,16 @@ class Graph:
         return Next(tuple(openings), min(phases, key=PHASES.index) if phases else None)
 
     def opening(self, number: int) -> Opening:
-        each = self.stages[number].each
-        if each is None:
-            return Opening(number, None, ())
-        root, *path = each.split(".")
-        return Opening(number, SPEC_SOURCE if root == SPEC else self.index[root], tuple(path))
+        stage = self.stages[number]
+        parts = self._place(stage.each)
+        source, path = (None, ()) if parts is None else parts
+        return Opening(number, source, path, self._place(stage.needs_from), self._place(stage.wants_from))
+
+    def _place(self, path: str | None) -> Place | None:
+        if path is None:
+            return None
+        root, *rest = path.split(".")
+        return Place(SPEC_SOURCE if root == SPEC else self.index[root], tuple(rest))
 
     def downstream(self, number: int) -> tuple[int, ...]:
         """The stages that wait for this one, directly or not, in order."""
@@ -191,12 +236,15 @@ class Graph:
         return tuple(sorted(reached - {number}))
 
     def document(self) -> dict[str, Any]:
-        return {"name": self.name, "stages": [stage.document() for stage in self.stages]}
+        """The graph as JSON, equal for equal graphs. The schema stands in it only where there is one."""
+        document = {"name": self.name, "stages": [stage.document() for stage in self.stages]}
+        return document if self.spec is None else {**document, "spec": self.spec}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Graph:
         """A graph as stored; it was checked when it was declared."""
-        return cls(document["name"], tuple(StageSpec.from_document(stage) for stage in document["stages"]))
+        stages = tuple(StageSpec.from_document(stage) for stage in document["stages"])
+        return cls(document["name"], stages, document.get("spec"))
 
     def _check_relations(self, stage: StageSpec) -> None:
         place = f"{self.name}.{stage.name}"
@@ -207,10 +255,12 @@ class Graph:
                     f"{stage.phase} comes before the phase of {name!r}, which it waits for",
                     hint="phases only go forward: give it the same phase or a later one",
                 )
-        if stage.each is not None:
-            self._check_each(f"{place}.each", stage, stage.each)
+        for option in ("each", "needs_from", "wants_from"):
+            path = getattr(stage, option)
+            if path is not None:
+                self._check_path(f"{place}.{option}", stage, path)
 
-    def _check_each(self, place: str, stage: StageSpec, each: str) -> None:
+    def _check_path(self, place: str, stage: StageSpec, each: str) -> None:
         root, *path = each.split(".")
         if not all((root, *path)) or (root == SPEC and not path):
             raise InvalidPipeline(place, f"{each!r} is not a path", hint='write "stage.field" or "spec.field"')
@@ -226,17 +276,21 @@ class Graph:
             raise InvalidPipeline(
                 place,
                 f"{root!r} has many parts, so it has no one result",
-                hint="fan out over a one-part stage",
+                hint="name a one-part stage",
             )
 
 
-def check_name(name: Any) -> None:
+def check_name(name: Any, *, built_in: bool = False) -> None:
+    """Raise `InvalidPipeline` for what can't name a pipeline, or names one that Reelstate brings."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InvalidPipeline("name", f"{name!r} is not a name", hint="lower-case letters, digits, _ and -; at most 63")
+    if name in BUILT_IN and not built_in:
+        raise InvalidPipeline(
+            "name", f"{name!r} is reserved for the pipeline that Reelstate brings", hint="choose another name"
+        )
 
 
 def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
-    check_name(name)
     if not stages:
         raise InvalidPipeline(name, "it has no stages", hint="declare at least one stage")
     seen: set[str] = set()
@@ -259,8 +313,10 @@ def _check_options(place: str, stage: StageSpec) -> None:
             raise InvalidPipeline(f"{place}.{option}", f"{getattr(stage, option)!r} can't be", hint=hint)
 
     require("phase", stage.phase in PHASES, f"one of {', '.join(PHASES)}")
-    require("each", stage.each is None or isinstance(stage.each, str), 'a path such as "plan.frames"')
-    for option in ("attempts", "max_lost"):
+    for option in ("each", "needs_from", "wants_from"):
+        path = getattr(stage, option)
+        require(option, path is None or isinstance(path, str), 'a path such as "plan.frames"')
+    for option in ("attempts", "max_lost", "isolate_after"):
         count = getattr(stage, option)
         counts = isinstance(count, int) and 1 <= count <= MOST_ATTEMPTS
         require(option, counts, f"a whole number from 1 to {MOST_ATTEMPTS}")
@@ -273,6 +329,9 @@ def _check_options(place: str, stage: StageSpec) -> None:
         seconds = getattr(stage, option)
         limited = seconds is None or (_between(0, seconds, LONGEST_LIMIT) and seconds > 0)
         require(option, limited, "seconds above 0, at most a year, or None for no limit")
+    require("stall_action", stage.stall_action in STALL_ACTIONS, f"one of {', '.join(STALL_ACTIONS)}")
+    timed = stage.stall_after is not None or stage.stall_action == "recover"
+    require("stall_action", timed, "set stall_after as well, or REEL_STALL_ACTION for the whole deployment")
     for option in ("needs", "prefers"):
         names = getattr(stage, option)
         require(option, all(isinstance(name, str) and name for name in names), "a set of capability names")

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from reelstate.core.errors import InvalidRequest
 
-PRIORITIES = {"low": 2, "normal": 5, "high": 8, "critical": 10}
+PriorityName: TypeAlias = Literal["low", "normal", "high", "critical"]
+PRIORITIES: dict[str, int] = {"low": 2, "normal": 5, "high": 8, "critical": 10}
 LOWEST_PRIORITY, HIGHEST_PRIORITY = 0, 10
+BACKSTOP_MARGIN = 15.0
+"""Seconds by which the store's limit of a run exceeds its stage's: the worker ends the run and reports that first."""
+
+
+def backstop(limit: float | None) -> float | None:
+    """When the keeper takes a task back whose worker should have ended it after `limit` seconds."""
+    return None if limit is None else limit + BACKSTOP_MARGIN
 
 
 @dataclass(frozen=True, slots=True)

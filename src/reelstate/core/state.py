@@ -7,7 +7,7 @@ last. A warning is no status: it marks a message, and leaves the status as it wa
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -63,6 +63,8 @@ class State:
     version: int = 0
     """From 1, without a gap, per task and tag; 0 for a state that nobody has written."""
     event_id: str = ""
+    generation: int = 1
+    """Of the job: versions of a job that was deleted and created again start from 1."""
 
     @property
     def key(self) -> StateKey:
@@ -102,6 +104,13 @@ class StateJob:
     tags: tuple[str, ...] = ()
     generation: int = 1
     """Raised when the job is deleted and made anew, so that nobody mistakes the new one for the old."""
+
+
+class JobStates(NamedTuple):
+    """A job as it is stored, and the newest states of it that were asked for."""
+
+    job: StateJob
+    states: Sequence[State]
 
 
 def checked_write(write: StateWrite, job: StateJob, limits: Limits = LIMITS) -> StateWrite:
@@ -145,7 +154,7 @@ def require_free(job_id: str) -> None:
         raise InvalidRequest("job_id", f"{job_id!r} belongs to a stage", hint="its tasks write it, with task.state(…)")
 
 
-def following(before: State | None, write: StateWrite, now: datetime) -> State:
+def following(before: State | None, write: StateWrite, now: datetime, generation: int = 1) -> State:
     """The state that a write makes of the one before it."""
     status = write.status
     if status is None:
@@ -162,6 +171,7 @@ def following(before: State | None, write: StateWrite, now: datetime) -> State:
         timestamp=now,
         version=before.version + 1 if before else 1,
         event_id=write.event_id,
+        generation=generation,
     )
 
 
@@ -234,7 +244,7 @@ def lowest(states: Iterable[State]) -> State:
 
 def unwritten(job: StateJob, key: StateKey) -> State:
     """The state of a task that has said nothing under a tag."""
-    return State(job_id=job.job_id, task=key.task, tag=key.tag)
+    return State(job_id=job.job_id, task=key.task, tag=key.tag, generation=job.generation)
 
 
 def _precedence(state: State) -> tuple[int, int, datetime, str]:

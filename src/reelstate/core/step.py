@@ -11,6 +11,9 @@ from reelstate.core.model import Step
 from reelstate.core.outcome import without_passwords
 
 LARGEST = 2**31 - 1
+LONGEST_TYPE = 64
+LATEST_START = 4_102_444_800.0
+"""The year 2100 in seconds since 1970: a clock beyond it is not believed."""
 
 
 def kept(step: Step, limits: Limits) -> Step:
@@ -22,6 +25,8 @@ def kept(step: Step, limits: Limits) -> Step:
         exit_code=_exit_code(step),
         seconds=_seconds(step),
         output=shorten(without_passwords(str(step.output)), limits.output),
+        type=shorten(str(step.type) or _program(step), LONGEST_TYPE),
+        started=_started(step),
     )
 
 
@@ -29,6 +34,17 @@ def _argv(step: Step) -> list[str]:
     if isinstance(step.argv, list | tuple):
         return [str(word) for word in step.argv]
     raise InvalidRequest("step.argv", f"{step.argv!r:.80} is not a list", hint='for example ["ffmpeg", "-version"]')
+
+
+def _program(step: Step) -> str:
+    return _argv(step)[0].rpartition("/")[2] if step.argv else "command"
+
+
+def _started(step: Step) -> float | None:
+    started: object = step.started
+    if started is None or (isinstance(started, int | float) and 0 <= started < LATEST_START):
+        return None if started is None else float(started)
+    raise InvalidRequest("step.started", f"{started!r} is not an instant", hint="seconds since 1970, or None")
 
 
 def _exit_code(step: Step) -> int | None:

@@ -219,6 +219,10 @@ class HintQueue(abc.ABC):
         """Every hint that is there, handed out or not."""
 
     @abc.abstractmethod
+    def place(self, waiting: Waiting) -> str:
+        """How the ticket of a hint at this task begins, where its lane and its priority are as they should be."""
+
+    @abc.abstractmethod
     async def _in_order(self, hints: list[Hint]) -> list[Hint]: ...
 
     @abc.abstractmethod

@@ -67,16 +67,17 @@ class Mirror:
         before = await self._queue.contents()
         waiting = await source.ready(None, self._most + 1)
         cut, waiting = len(waiting) > self._most, waiting[: self._most]
-        wanted = {each.key for each in waiting}
+        places = {each.key: self._queue.place(each) for each in waiting}
         whole = before.placed.intersection(hint.key for hint in before.hints)
-        good = whole & wanted
+        good = {hint.key for hint in before.hints if hint.key in places and hint.ticket.startswith(places[hint.key])}
+        good &= whole
         await self._queue.bound(waiting[-1] if cut else None, spells)
         await self._queue.discard(hint for hint in before.hints if hint.key not in good)
         await self._queue.remove(before.placed - whole)
         added = await self._add([each for each in waiting if each.key not in good], announce)
         await self._queue.mark()
         self._reconciled = time.monotonic()
-        removed = len(before.placed - wanted)
+        removed = len(before.placed - places.keys())
         if added or removed:
             logger.info("hints in Redis: %d added, %d removed, %d in all", added, removed, len(waiting))
         return added

@@ -19,8 +19,10 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus
 
+from reelstate.cancellation import cancel_and_wait
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
 from reelstate.dispatch.doorbell import Doorbell, Merged
+from reelstate.postgres_link import ANSWER_TIMEOUT, Silent, WatchedConnection
 
 logger = logging.getLogger("reelstate.dispatch")
 
@@ -32,10 +34,10 @@ REFUSED_PAUSE = 30.0
 LAST_WORDS = 1.0
 """Seconds that closing waits for a ring to leave."""
 PROBE_SECONDS = 2.0
-KEPT_ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3", "connect_timeout": "10"}
-"""A listener never writes, so only these tell it of a server that vanished without a word."""
+PING_EVERY = 5.0
+"""Seconds after which a listener that hears nothing asks whether the server is still there."""
 
-Connection = psycopg.AsyncConnection[tuple[object, ...]]
+Connection = WatchedConnection
 
 
 class NotifyDispatch(Unhinted):
@@ -53,8 +55,7 @@ class NotifyDispatch(Unhinted):
         self._merged.flush()
         await self._sender.close()
         if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.gather(self._listening, return_exceptions=True)
+            await cancel_and_wait(self._listening)
 
     def ring(self, bell: Bell) -> None:
         self._doorbell.ring(bell)
@@ -109,10 +110,12 @@ class NotifyDispatch(Unhinted):
         raise Deaf("LISTEN was accepted, but nothing arrives")
 
     async def _hear(self, connection: Connection) -> None:
-        async for notification in connection.notifies():
-            if notification.pid != self._sender.pid:
-                words = notification.payload.split()
-                self._doorbell.ring(*(bell for bell in Bell if bell in words))
+        while True:
+            async for notification in connection.notifies(timeout=PING_EVERY):
+                if notification.pid != self._sender.pid:
+                    words = notification.payload.split()
+                    self._doorbell.ring(*(bell for bell in Bell if bell in words))
+            await connection.execute("")
 
 
 class Deaf(Exception):
@@ -129,6 +132,8 @@ class Sender:
         self._socket = -1
         self._waiting: set[Bell] = set()
         self._sent: set[Bell] = set()
+        self._number = 0
+        """Which message was sent last."""
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._away = False
@@ -151,8 +156,7 @@ class Sender:
                 await asyncio.wait_for(self._quiet.wait(), LAST_WORDS)
         self._closed = True
         if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
+            await cancel_and_wait(self._connecting)
         self._drop()
 
     def _write(self) -> None:
@@ -160,10 +164,12 @@ class Sender:
             self._connect()
         elif self._waiting and not self._sent:
             self._sent, self._waiting = self._waiting, set()
+            self._number += 1
             with self._guarded():
                 payload = " ".join(sorted(self._sent))
                 self._connection.pgconn.send_query(f"NOTIFY {CHANNEL}, '{payload}'".encode())
                 self._connection.pgconn.flush()
+                asyncio.get_running_loop().call_later(ANSWER_TIMEOUT, self._give_up_on, self._connection, self._number)
 
     def _read(self) -> None:
         """The socket has something to say: the answer, or that the server is gone."""
@@ -185,6 +191,12 @@ class Sender:
             self._write()
         elif not self._sent:
             self._quiet.set()
+
+    def _give_up_on(self, connection: Connection, number: int) -> None:
+        """Send a message once more over a new connection if the server has not answered it by now."""
+        if self._connection is connection and self._sent and self._number == number:
+            with self._guarded():
+                raise Silent("the server does not answer a wake-up")
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -230,12 +242,11 @@ class Sender:
 
 def _address(url: str) -> str:
     given = conninfo_to_dict(url)
-    ours = {"application_name": "reelstate", **KEPT_ALIVE}
-    return make_conninfo(url, **{name: value for name, value in ours.items() if not given.get(name)})
+    return url if given.get("application_name") else make_conninfo(url, application_name="reelstate")
 
 
 async def _connect(address: str) -> Connection:
-    return await psycopg.AsyncConnection.connect(address, autocommit=True, prepare_threshold=None)
+    return await WatchedConnection.connect(address, autocommit=True, prepare_threshold=None)
 
 
 def _pauses() -> Iterator[float]:

@@ -22,6 +22,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import RedisUnavailable, StoreError
 from reelstate.core.model import Json, TaskKey
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Dispatch, DispatchHealth, Listener
@@ -109,9 +110,7 @@ class RedisDispatch(Dispatch):
         left = [*self._loops, *self._tasks]
         if left and self.link.breaker.closed:
             await asyncio.wait(left, timeout=LAST_WORDS)
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await cancel_and_wait(*left)
         await self._bells.close()
         await self.link.close()
 

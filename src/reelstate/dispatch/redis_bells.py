@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 from redis.asyncio.client import PubSub
 
 from reelstate.breaker import pauses
+from reelstate.cancellation import cancel_and_wait
 from reelstate.dispatch.dispatch import Bell
 from reelstate.dispatch.doorbell import Doorbell
 from reelstate.redis_link import FAULTS, RedisLink, words_of
@@ -51,8 +52,7 @@ class RedisBells:
 
     async def close(self) -> None:
         if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.gather(self._listening, return_exceptions=True)
+            await cancel_and_wait(self._listening)
 
     async def _listen(self) -> None:
         rests, told = pauses(), False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of, member
-from reelstate.dispatch.hints import Hint
+from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of, member, score
+from reelstate.dispatch.hints import Hint, Waiting
 from reelstate.redis_link import Client
 
 NO_PLACE = "none"
@@ -31,6 +31,9 @@ class SortedQueue(HintQueue):
         for number, members in zip(numbers, lanes, strict=True):
             hints += [Hint(key_of(each), number, places.get(each, NO_PLACE)) for each in members]
         return Contents(hints, set(map(key_of, places)))
+
+    def place(self, waiting: Waiting) -> str:
+        return f"{waiting.number} {score(waiting)} "
 
     async def _in_order(self, hints: list[Hint]) -> list[Hint]:
         lanes = sorted({hint.lane for hint in hints})

@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from reelstate.dispatch.hint_queue import Contents, HintQueue, Taken, key_of
-from reelstate.dispatch.hints import Hint
+from reelstate.dispatch.hint_queue import Contents, HintQueue, Taken, key_of, level
+from reelstate.dispatch.hints import Hint, Waiting
 from reelstate.redis_link import Client, RedisLink
 
 LEVELS = ("high", "normal", "low")
@@ -44,6 +44,9 @@ class StreamsQueue(HintQueue):
             for entry, fields in entries
         ]
         return Contents(hints, set(map(key_of, placed)))
+
+    def place(self, waiting: Waiting) -> str:
+        return f"{waiting.number}:{level(waiting.priority)} "
 
     async def _in_order(self, hints: list[Hint]) -> list[Hint]:
         return sorted(hints, key=_delivery)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from reelstate.cancellation import cancel_and_wait
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
 from reelstate.dispatch.doorbell import Doorbell, Merged
 
@@ -36,8 +37,7 @@ class SignalDispatch(Unhinted):
         if self._merged is not None:
             self._merged.flush()
         if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+            await cancel_and_wait(self._looking)
 
     def ring(self, bell: Bell) -> None:
         self._doorbell.ring(bell)

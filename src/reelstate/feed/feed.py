@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Generic
 
+from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import StoreError
 from reelstate.feed.log import CursorGone, Entry, Item, Log, Stretch, Values
 from reelstate.feed.subscriber import BUFFER, Kind, Message, Subscriber, Terms
@@ -96,14 +97,17 @@ class Feed(Generic[Item]):
         self._topics: dict[Hashable | None, set[Subscriber[Item]]] = {}
         self._reader: asyncio.Task[None] | None = None
         self._stale = False
+        self._closed = False
         self._glances = None if values is None else Glances(values)
         self.figures = Figures()
 
     async def close(self) -> None:
-        """End the reader; subscribers get nothing more."""
+        """End the reader and every subscription."""
+        self._closed = True
+        for subscriber in self._subscribers():
+            subscriber.end()
         if self._reader is not None:
-            self._reader.cancel()
-            await asyncio.gather(self._reader, return_exceptions=True)
+            await cancel_and_wait(self._reader)
             self._reader = None
         self.log.rest()
 
@@ -153,10 +157,12 @@ class Feed(Generic[Item]):
         while more and self.log.order(after) < end:
             try:
                 entries, reached, more = await self._page(after, terms)
-            except CursorGone:
-                after = await self.log.head()
+            except CursorGone as gone:
+                after = await self._resume(gone)
                 yield Message(Kind.RESET, after)
-                break
+                if gone.resume is None:
+                    break
+                continue
             beyond = self.log.order(reached) > end
             for entry in entries:
                 if beyond and self.log.order(entry.cursor) > end:
@@ -180,13 +186,12 @@ class Feed(Generic[Item]):
                 pause = min(LONGEST_PAUSE, 2 * pause)
 
     async def _live(self, after: str, terms: Terms[Item]) -> AsyncGenerator[Message[Item], None]:
-        async for message in self._catch_up(after, terms):
-            after = message.cursor
-            if message.kind is not Kind.REPLAY_COMPLETE:
-                yield message
+        async for missed in self._catch_up(after, terms):
+            after = missed.cursor
+            if missed.kind is not Kind.REPLAY_COMPLETE:
+                yield missed
         async with self.joined(after, terms) as subscriber:
-            while True:
-                message = await subscriber.next()
+            while (message := await subscriber.next()) is not None:
                 if message.kind is Kind.ITEM and message.item is not None:
                     self._count(message.item)
                 yield message
@@ -198,8 +203,8 @@ class Feed(Generic[Item]):
         while (position := self._position) is not None and self.log.order(after) < self.log.order(position):
             try:
                 entries, reached, more = await self._page(after, terms)
-            except CursorGone:
-                after = await self.log.head()
+            except CursorGone as gone:
+                after = await self._resume(gone)
                 yield Message(Kind.RESET, after)
                 continue
             for entry in entries:
@@ -223,6 +228,9 @@ class Feed(Generic[Item]):
     def _join(self, subscriber: Subscriber[Item]) -> None:
         self._topics.setdefault(subscriber.terms.topic, set()).add(subscriber)
         self.figures.subscribers += 1
+        if self._closed:
+            subscriber.end()
+            return
         if self._stale:
             subscriber.tell(Kind.STALE)
         if self._position is None or self.log.order(subscriber.cursor) < self.log.order(self._position):
@@ -277,8 +285,8 @@ class Feed(Generic[Item]):
         topics = self._wanted()
         try:
             entries, reached, more = await self.log.read(self._position, PAGE, topics)
-        except CursorGone:
-            await self._reset()
+        except CursorGone as gone:
+            await self._reset(gone)
             return True
         self._set_fresh()
         if topics is not None and not topics.issuperset(self._topics):
@@ -312,13 +320,20 @@ class Feed(Generic[Item]):
             if everybody:
                 subscriber.bookmark()
 
-    async def _reset(self) -> None:
-        """Everybody goes on from now; what was in between is lost to all of them."""
-        head = await self.log.head()
-        logger.warning("what subscribers have read is not what the store has: they are told to look anew")
-        self._position = head
+    async def _resume(self, gone: CursorGone) -> str:
+        return await self.log.head() if gone.resume is None else gone.resume
+
+    async def _reset(self, gone: CursorGone) -> None:
+        """Move every subscriber that misses something to where the log is complete."""
+        cursor = await self._resume(gone)
+        order = self.log.order(cursor)
+        level = logging.WARNING if gone.resume is None else logging.INFO
+        logger.log(level, "feed reset: the log does not hold what followed %s, subscribers resume at %s", gone, cursor)
+        self._position = cursor
+        self._versions.clear()
         for subscriber in self._subscribers():
-            subscriber.reset(head, self.log.order(head))
+            if gone.resume is None or subscriber.is_before(order):
+                subscriber.reset(cursor, order)
 
     def _count(self, item: Item) -> None:
         self.figures.delivered += 1

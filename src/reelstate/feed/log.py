@@ -34,7 +34,14 @@ def stretch(entries: Sequence[Entry[Item]], after: str, limit: int) -> Stretch[I
 
 
 class CursorGone(Exception):
-    """What followed a cursor is not kept any more, or the log is another one: who asks must look anew."""
+    """What followed a cursor is deleted, or the log is another one: the subscriber must read its state again.
+
+    `resume` is the cursor from which on the log is complete; without one, only the head of the log is.
+    """
+
+    def __init__(self, cursor: str, resume: str | None = None) -> None:
+        super().__init__(cursor)
+        self.resume = resume
 
 
 class Log(Protocol[Item]):

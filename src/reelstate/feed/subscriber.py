@@ -74,6 +74,7 @@ class Subscriber(Generic[Item]):
         self._values: dict[Hashable, Item] = {}
         self._filled = asyncio.Event()
         self._unsettled = False
+        self._ended = False
 
     @property
     def waiting(self) -> int:
@@ -105,6 +106,14 @@ class Subscriber(Generic[Item]):
         if order > self._order:
             self.cursor, self._order = cursor, order
 
+    def is_before(self, order: Order) -> bool:
+        return self._order < order
+
+    def end(self) -> None:
+        """End the subscription after what waits; whoever waits in `next` is woken."""
+        self._ended = True
+        self._filled.set()
+
     def reset(self, cursor: str, order: Order) -> None:
         """Go on from another place, and say so."""
         self.cursor, self._order = cursor, order
@@ -123,8 +132,11 @@ class Subscriber(Generic[Item]):
     def tell(self, kind: Kind) -> None:
         self._say(Message(kind, self.cursor))
 
-    async def next(self) -> Message[Item]:
+    async def next(self) -> Message[Item] | None:
+        """Return the next message, or None after the last one of a subscription that has ended."""
         while not self._waiting and not self._values:
+            if self._ended:
+                return None
             self._filled.clear()
             await self._filled.wait()
         if self._waiting:

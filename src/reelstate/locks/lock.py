@@ -18,6 +18,7 @@ import time
 from types import TracebackType
 from typing import Self
 
+from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import LockLost, LockTaken, ReelstateError
 
 logger = logging.getLogger("reelstate.locks")
@@ -79,8 +80,7 @@ class Lock(abc.ABC):
         """Give it back; one that is not held any more is somebody else's, and is left alone."""
         if self._keeping is None:
             return
-        self._keeping.cancel()
-        await asyncio.gather(self._keeping, return_exceptions=True)
+        await cancel_and_wait(self._keeping)
         self._keeping = self._fence = None
         self._expect_no_end()
         with contextlib.suppress(ReelstateError):  # it runs out by itself

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from typing import Any
 
 import psycopg
 
 from reelstate.core.errors import StoreUnavailable
 from reelstate.locks.lock import Lock
+from reelstate.postgres_link import WatchedConnection
 
-Connection = psycopg.AsyncConnection[tuple[Any, ...]]
-CONNECT_SECONDS = 10
+Connection = WatchedConnection
 
 
 class PostgresLock(Lock):
@@ -80,9 +79,7 @@ def lock_number(name: str) -> int:
 
 
 async def _connect(url: str) -> Connection:
-    return await psycopg.AsyncConnection.connect(
-        url, prepare_threshold=None, connect_timeout=CONNECT_SECONDS, application_name="reelstate lock"
-    )
+    return await WatchedConnection.connect(url, prepare_threshold=None, application_name="reelstate lock")
 
 
 def _words(error: BaseException) -> str:

@@ -113,11 +113,18 @@ def rules_of(settings: InputSettings) -> Rules:
 
 def parse_address(text: str) -> Address:
     """What an address names: an absolute path, or file://, http://, https://, s3://, gs:// or az://."""
-    if not text or len(text) > LONGEST_ADDRESS or any(ord(sign) < ord(" ") for sign in text):
-        raise _wrong(f"{text[:60]!r} is not an address")
+    if not text:
+        raise _wrong("the address is empty")
+    if len(text) > LONGEST_ADDRESS:
+        raise _wrong(f"the address has {len(text):,} characters, more than {LONGEST_ADDRESS:,}")
+    if "\0" in text:
+        raise _wrong(f"{text[:60]!r} has a null character, which no path can have")
     scheme, separator, rest = text.partition("://")
-    if not separator:
+    if not separator or text.startswith("/"):
         return _local(text)
+    if any(ord(sign) < ord(" ") for sign in text):
+        hint = "write it as %0A or the like; only an absolute path may have it as it is"
+        raise UnusableSource("address", f"{text[:60]!r} has a line break or another control character", hint=hint)
     match scheme.lower():
         case "file":
             return _local(_file_path(text))

@@ -19,7 +19,8 @@ VIDEO_DECODERS: Final = (
 )
 AUDIO_DECODERS: Final = (
     *("aac", "mp3", "mp3float", "mp2", "mp2float", "opus", "libopus", "vorbis", "libvorbis", "ac3", "eac3"),
-    *("flac", "alac", "dca", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_f32le", "pcm_u8"),
+    *("flac", "alac", "dca", "amrnb", "amrwb", "pcm_mulaw", "pcm_alaw", "pcm_u8", "pcm_s8", "pcm_s16le", "pcm_s16be"),
+    *("pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le", "pcm_f32be", "pcm_f64le", "pcm_f64be"),
 )
 CAPTION_DECODERS: Final = ("subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text")
 DECODERS: Final = VIDEO_DECODERS + AUDIO_DECODERS + CAPTION_DECODERS

@@ -14,7 +14,7 @@ from pathlib import Path
 from reelstate.media.box import BROKEN, HEADER, NOT_FRAGMENTED, MalformedBoxes
 from reelstate.media.fragment import Fragment, fragment_of
 from reelstate.media.header import Description, Track, described, init_hash
-from reelstate.media.segment import Segment, by_count, by_length
+from reelstate.media.segment import Segment, by_count, ending_by
 
 MOST_METADATA = 1024 * 1024
 """The largest moov or moof, in bytes: ours are a thousandth of it."""
@@ -52,9 +52,9 @@ class Fragmented:
         """The same file in segments of so many samples; an error when a fragment crosses the border of one."""
         return replace(self, segments=tuple(by_count(self.segments, counts)))
 
-    def with_shortest(self, seconds: Fraction) -> Fragmented:
-        """The same file in segments that last so long at least: what is shorter joins those before it."""
-        return replace(self, segments=tuple(by_length(self.segments, seconds * self.track.timescale)))
+    def ending_by(self, end: Fraction) -> Fragmented:
+        """The same file, with fragments that begin at this time in seconds or later joined to those before them."""
+        return replace(self, segments=tuple(ending_by(self.segments, end * self.track.timescale)))
 
 
 def parse(source: Path | bytes) -> Fragmented:
@@ -72,9 +72,10 @@ def parse(source: Path | bytes) -> Fragmented:
 
 
 class Walker:
-    """Takes a file piece by piece and keeps what describes it."""
+    """Takes a file piece by piece and keeps what describes it; one of more than `most` boxes is refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_BOXES) -> None:
+        self._most = most
         self._held = bytearray()
         self._position = 0
         self._to_pass = 0
@@ -146,8 +147,8 @@ class Walker:
 
     def _drop(self, size: int) -> None:
         self._count += 1
-        if self._count > MOST_BOXES:
-            raise MalformedBoxes(f"the file has more than {MOST_BOXES:,} boxes", hint=BROKEN)
+        if self._count > self._most:
+            raise MalformedBoxes(f"the file has more than {self._most:,} boxes", hint=BROKEN)
         here = min(size, len(self._held))
         del self._held[:here]
         self._position += here

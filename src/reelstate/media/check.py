@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Final
@@ -18,6 +19,7 @@ from reelstate.media.segment import Segment
 
 TOLERANCE: Final = Fraction(1, 1000)
 AAC_FRAME: Final = 1024
+TARGET: Final = re.compile(rb"^#EXT-X-TARGETDURATION:([0-9]{1,9})$", re.MULTILINE)
 MOST_OF_A_KIND: Final = 5
 """How many faults of one kind are told of one playlist: a wrong grid makes every segment wrong."""
 
@@ -75,6 +77,7 @@ def check(manifest: Manifest, seen: Seen) -> Iterator[str]:
             yield from _track(entry, seen, found)
     yield from _video(manifest, video)
     yield from _audio(manifest, video, audio)
+    yield from _targets(manifest, seen)
     for rung in manifest["rungs"]:
         yield from _key_frames(rung, video, seen)
     for captions in manifest["captions"]:
@@ -164,6 +167,16 @@ def _playlist(measured: Measured, seen: Seen) -> Iterator[str]:
         yield from _few(_parts(measured.playlist, found.parts, measured.parts))
     except hls.MalformedPlaylist as error:
         yield f"{measured.playlist}: {error}"
+
+
+def _targets(manifest: Manifest, seen: Seen) -> Iterator[str]:
+    """One target duration for all: RFC 8216, section 6.2.4. That of captions may differ."""
+    found: dict[str, str] = {}
+    for entry in (*manifest["rungs"], *manifest["audio"]):
+        if target := TARGET.search(seen.texts.get(entry["playlist"], b"")):
+            found.setdefault(target[1].decode(), entry["playlist"])
+    if len(found) > 1:
+        yield "EXT-X-TARGETDURATION differs: " + ", ".join(f"{target} in {key}" for target, key in found.items())
 
 
 def _text(data: bytes) -> str:
@@ -370,4 +383,11 @@ def _representation(key: str, found: dash.Representation | None, measured: Measu
         yield f"{key}: the bandwidth of {measured.name} is {found.bandwidth}, but the bytes need {measured.rates.peak}"
     if hls.resolve_uri(key, found.init_uri) != measured.init:
         yield f"{key}: {measured.name} begins with {found.init_uri}, not {measured.init}"
-    yield from _few(_parts(key, found.parts, measured.parts))
+    yield from _few(_parts(key, _with_end(found.parts, measured.parts), measured.parts))
+
+
+def _with_end(listed: Sequence[hls.Part], measured: Sequence[hls.Part]) -> Sequence[hls.Part]:
+    """The parts of a DASH manifest, which gives one length for all of them, the last one as long as measured."""
+    if len(listed) != len(measured) or len(listed) == 1:
+        return listed
+    return [*listed[:-1], replace(listed[-1], duration=measured[-1].duration)]

@@ -19,6 +19,9 @@ CONFIGURATION = {
 _STREAM_DESCRIPTOR, _DECODER_CONFIG, _DECODER_SPECIFIC = 3, 4, 5
 _MPEG4_AUDIO = 0x40
 _LONG_OBJECT_TYPE = 31
+_EXPLICIT_RATE = 15
+_CHANNELS = {**{number: number for number in range(1, 7)}, 7: 8}
+"""How many channels each channel configuration of AAC has."""
 
 
 class UnknownCodec(ReelstateError):
@@ -64,13 +67,32 @@ def _av1_bits(profile: int, flags: int) -> int:
     return 12 if profile == 2 and flags & 0x20 else 10  # noqa: PLR2004 - the professional profile
 
 
+def channel_count(boxes: Mapping[str, bytes]) -> int | None:
+    """The channels of MPEG-4 audio by its own configuration; None where that does not tell.
+
+    The sample entry around it does not count: encoders write 2 there, whatever the number is.
+    """
+    try:
+        config = _decoder_config(boxes["esds"])
+        specific = int.from_bytes(_descriptor(config[13:], _DECODER_SPECIFIC)[:8].ljust(8, b"\0"))
+    except (KeyError, IndexError, UnknownCodec):
+        return None
+    skip = 5 if specific >> 59 != _LONG_OBJECT_TYPE else 11
+    skip += 4 if specific >> (60 - skip) & 0xF != _EXPLICIT_RATE else 28
+    return _CHANNELS.get(specific >> (60 - skip) & 0xF)
+
+
 def _mpeg4_audio(entry: str, data: bytes) -> str:
-    stream = _descriptor(data[4:], _STREAM_DESCRIPTOR)
-    config = _descriptor(stream[_stream_header(stream) :], _DECODER_CONFIG)
+    config = _decoder_config(data)
     if config[0] != _MPEG4_AUDIO:
         return f"{entry}.{config[0]:02x}"
     specific = _descriptor(config[13:], _DECODER_SPECIFIC)
     return f"{entry}.40.{_object_type(specific)}"
+
+
+def _decoder_config(data: bytes) -> bytes:
+    stream = _descriptor(data[4:], _STREAM_DESCRIPTOR)
+    return _descriptor(stream[_stream_header(stream) :], _DECODER_CONFIG)
 
 
 def _stream_header(stream: bytes) -> int:

@@ -15,7 +15,18 @@ from typing import Final
 from reelstate.media.allowed import DECODERS, DEMUXERS, MAX_PIXELS, PROTOCOLS
 from reelstate.media.facts import SourceFacts
 from reelstate.media.grid import Chunk, Grid
-from reelstate.media.plan import LONGEST, Picture, Plan, PlannedAudio, PlannedCaptions, PlannedRung, Poster, Sprites
+from reelstate.media.plan import (
+    LONGEST,
+    Picture,
+    Plan,
+    PlannedAudio,
+    PlannedCaptions,
+    PlannedRung,
+    Poster,
+    Sprites,
+    is_decoded,
+    is_text,
+)
 
 ENVIRONMENT: Final = {"GCONV_PATH": "/nonexistent"}
 """A statically linked ffmpeg crashes on MPEG-TS when it loads the character sets of the machine's C library."""
@@ -34,6 +45,8 @@ ANONYMOUS: Final = ("-map_metadata", "-1", "-map_chapters", "-1")
 BITEXACT: Final = ("-fflags", "+bitexact", "-flags", "+bitexact")
 MP4_VIDEO: Final = frozenset({"h264", "hevc", "av1", "libdav1d", "mpeg4", "mpeg2video"})
 MP4_AUDIO: Final = frozenset({"aac", "mp3", "mp3float", "ac3", "eac3", "opus", "flac", "alac"})
+CMAF_VERSION: Final = 3
+"""The first version of plans whose chunks are CMAF."""
 LAST_CLONES: Final = Fraction(1)
 """Seconds by which the last frame may be held where a container overstates its length."""
 SCORES: Final = {"ssim": "ssim.txt", "vmaf": "vmaf.json"}
@@ -43,14 +56,14 @@ SCORES: Final = {"ssim": "ssim.txt", "vmaf": "vmaf.json"}
 def remux_format(facts: SourceFacts) -> str:
     """The container that holds the source's streams as they are: mp4 if it can, for its exact times, else matroska."""
     fits = facts.video is not None and facts.video.codec in MP4_VIDEO
-    fits = fits and all(track.codec in MP4_AUDIO for track in facts.audio)
-    return "mp4" if fits and not any(track.text for track in facts.subtitles) else "matroska"
+    fits = fits and all(track.codec in MP4_AUDIO for track in facts.audio if is_decoded(track))
+    return "mp4" if fits and not any(is_text(track) for track in facts.subtitles) else "matroska"
 
 
 def remux(program: str, facts: SourceFacts, source: str, target: str) -> list[str]:
     """Give a source without an index one: copy the streams that are used into a file that has it."""
-    texts = [track.index for track in facts.subtitles if track.text]
-    sounds = [track.index for track in facts.audio]
+    texts = [track.index for track in facts.subtitles if is_text(track)]
+    sounds = [track.index for track in facts.audio if is_decoded(track)]
     pictures = [facts.video.index] if facts.video else []
     return [
         *(program, *START, *QUIET),
@@ -61,19 +74,30 @@ def remux(program: str, facts: SourceFacts, source: str, target: str) -> list[st
 
 
 def encode_chunk(
-    program: str, plan: Plan, chunk: Chunk, source: str, outputs: Mapping[str, str], *, threads: int | None = None
+    program: str,
+    plan: Plan,
+    chunk: Chunk,
+    source: str,
+    outputs: Mapping[str, str],
+    *,
+    threads: int | None = None,
+    seek: bool = True,
 ) -> list[str]:
-    """Encode a chunk to a file for each of these rungs, with one decode for all. `outputs` maps names to paths."""
+    """Encode a chunk to a file for each of these rungs, with one decode for all. `outputs` maps names to paths.
+
+    Without `seek` the source is decoded from its beginning, so that a chunk in which nothing can be decoded repeats the
+    last picture before it.
+    """
     rungs = [rung for rung in plan.rungs if rung.name in outputs]
     return [
         *(program, *START, *QUIET),
-        *_seek(plan.grid, chunk),
+        *(_seek(plan.grid, chunk) if seek else ("-copyts",)),
         *_input(source),
         *("-filter_complex", _split(plan, chunk, rungs)),
         *(
             word
             for number, rung in enumerate(rungs)
-            for word in ("-map", f"[v{number}]", *_output(plan.grid, chunk, rung, outputs[rung.name], threads))
+            for word in ("-map", f"[v{number}]", *_output(plan, chunk, rung, outputs[rung.name], threads))
         ),
     ]
 
@@ -88,40 +112,44 @@ def encode_audio(program: str, plan: Plan, track: PlannedAudio, source: str, out
         *("-filter_complex", f"[0:{track.index}]{_sound(plan.grid, track, layout)}[a]", "-map", "[a]"),
         *("-c:a", "aac", "-b:a", str(track.bitrate), "-ar", str(track.sample_rate), "-ac", str(track.channels)),
         *("-t", _seconds(seconds + 1), *ANONYMOUS, *BITEXACT),
-        *("-movflags", "+delay_moov+default_base_moof", "-frag_duration", str(_fragment(plan.grid))),
+        # The priming of the sound is edited out; CMAF allows it, and ffmpeg leaves it out unless asked.
+        *("-use_editlist", "1", "-movflags", "+delay_moov+default_base_moof+cmaf"),
+        *("-frag_duration", str(_fragment(plan.grid))),
         *("-f", "mp4", _file(output)),
     ]
 
 
-def poster(program: str, plan: Plan, picture: Poster, source: str, output: str) -> list[str]:
-    """The most telling of some frames near the start, as JPEG."""
-    filters = (*_upright(plan.picture), _scale(picture.width, picture.height), "thumbnail=n=24", "format=yuvj420p")
+def poster(program: str, plan: Plan, picture: Poster, source: str, output: str, *, seek: bool = True) -> list[str]:
+    """The most telling of some frames near the start, or without `seek` of the first frames, as JPEG."""
+    filters = (*_upright(plan.picture), *_still(plan.picture, picture.width, picture.height), "thumbnail=n=24")
     at = plan.grid.origin + picture.at
     return [
         *(program, *START, *QUIET),
-        *("-copyts", "-seek_timestamp", "1", "-noaccurate_seek", "-ss", _seconds(at), *_input(source)),
+        *("-copyts", *(("-seek_timestamp", "1", "-noaccurate_seek", "-ss", _seconds(at)) if seek else ())),
+        *_input(source),
         *("-filter_complex", _chain(f"0:{plan.picture.index}", filters, "v"), "-map", "[v]"),
         *("-frames:v", "1", "-fps_mode", "passthrough", "-q:v", "3", *ANONYMOUS, *BITEXACT),
         *("-f", "image2", "-update", "1", _file(output)),
     ]
 
 
-def sprite_sheets(program: str, plan: Plan, sprites: Sprites, source: str, folder: str) -> list[str]:
-    """Sheets `sprites-1.jpg`, … in the folder, made of key frames alone, which costs a fraction of a full decode."""
+def sprite_sheets(
+    program: str, plan: Plan, sprites: Sprites, source: str, folder: str, *, key_frames_only: bool = True
+) -> list[str]:
+    """Sheets `sprites-1.jpg`, … in the folder; made of key frames alone they cost a fraction of a full decode."""
     grid = plan.grid
     # fps drops a frame that nothing follows, and a short film may have one key frame only.
     filters = (
         *_upright(plan.picture),
-        f"settb=AVTB,tpad=stop_mode=clone:stop_duration={sprites.every}",
-        f"fps=1/{sprites.every}:start_time={_precise(grid.origin)}",
+        f"settb=AVTB,tpad=stop_mode=clone:stop_duration={sprites.every},setpts=PTS-({_seconds(grid.origin)})/TB",
+        f"fps=1/{sprites.every}:start_time=0",
         f"tpad=stop_mode=clone:stop={sprites.count},trim=end_frame={sprites.count}",
-        _scale(sprites.width, sprites.height),
+        *_still(plan.picture, sprites.width, sprites.height),
         f"tile={sprites.columns}x{sprites.rows}",
-        "format=yuvj420p",
     )
     return [
         *(program, *START, *QUIET),
-        *("-copyts", "-skip_frame", "nokey", *_input(source)),
+        *("-copyts", *(("-skip_frame", "nokey") if key_frames_only else ()), *_input(source)),
         *("-filter_complex", _chain(f"0:{plan.picture.index}", filters, "v"), "-map", "[v]"),
         *("-frames:v", str(sprites.sheets), "-fps_mode", "passthrough", "-q:v", "4", *ANONYMOUS, *BITEXACT),
         *("-f", "image2", "-start_number", "1", _file(f"{folder.replace('%', '%%')}/sprites-%d.jpg")),
@@ -158,7 +186,7 @@ def _nowhere(number: int, frames: int) -> tuple[str, ...]:
 def compare(program: str, plan: Plan, chunk: Chunk, rung: PlannedRung, source: str, made: str, how: str) -> list[str]:
     """Compare a made chunk with the frames it was made of, by "ssim" or "vmaf"; `SCORES` names the file of results."""
     clock = f"settb=AVTB,setpts=N/({plan.grid.rate})/TB"
-    wanted = (*_cut(plan, chunk), _scale(rung.width, rung.height), "setsar=1", "format=yuv420p", clock)
+    wanted = (*_cut(plan, chunk), *_scaled(plan.picture, rung), clock)
     measures = {"ssim": f"ssim=stats_file={SCORES['ssim']}", "vmaf": f"libvmaf=log_fmt=json:log_path={SCORES['vmaf']}"}
     graph = (
         _chain(f"0:{plan.picture.index}", wanted, "wanted"),
@@ -199,7 +227,7 @@ def _split(plan: Plan, chunk: Chunk, rungs: Sequence[PlannedRung]) -> str:
     heads = [f"s{number}" for number in range(len(rungs))]
     common = _chain(f"0:{plan.picture.index}", (*_cut(plan, chunk), f"split={len(rungs)}"), *heads)
     branches = (
-        _chain(head, (_scale(rung.width, rung.height), "setsar=1", "format=yuv420p"), f"v{number}")
+        _chain(head, _scaled(plan.picture, rung), f"v{number}")
         for number, (head, rung) in enumerate(zip(heads, rungs, strict=True))
     )
     return ";".join((common, *branches))
@@ -252,30 +280,56 @@ def _standard_range(picture: Picture) -> tuple[str, ...]:
     )
 
 
-def _scale(width: int, height: int) -> str:
-    return f"scale={width}:{height}:flags=bicubic:out_range=tv"
+def _scaled(picture: Picture, rung: PlannedRung) -> tuple[str, ...]:
+    """The picture in the size of a rung, its colours in the tags, so that no player has to guess them."""
+    colors = picture.colors
+    matrix = f":out_color_matrix={colors.matrix}" if picture.rgb else ""
+    return (
+        f"scale={rung.width}:{rung.height}:flags=bicubic{matrix}:out_range=tv",
+        *("setsar=1", "format=yuv420p"),
+        f"setparams=range=tv:colorspace={colors.matrix}:color_primaries={colors.primaries}:color_trc={colors.transfer}",
+    )
 
 
-def _output(grid: Grid, chunk: Chunk, rung: PlannedRung, path: str, threads: int | None) -> tuple[str, ...]:
-    """One rung of a chunk: fragments at key frames, at their place in the whole stream.
+def _still(picture: Picture, width: int, height: int) -> tuple[str, ...]:
+    """The picture as a JPEG has it: always in the matrix of BT.601, in full range.
 
-    Chunk 0 waits with its header until it knows the delay of reordered frames, and takes it out by an edit list.
+    It is converted by way of RGB: from one matrix to another the scaler changes nothing.
     """
-    header = "delay_moov" if chunk.number == 0 else "empty_moov"
+    return (
+        *(() if picture.rgb else (f"setparams=colorspace={picture.colors.matrix}",)),
+        *(f"scale={width}:{height}:flags=bicubic", "format=gbrp"),
+        *("scale=out_color_matrix=bt601:out_range=pc", "format=yuvj420p"),
+    )
+
+
+def _output(plan: Plan, chunk: Chunk, rung: PlannedRung, path: str, threads: int | None) -> tuple[str, ...]:
+    """One rung of a chunk: fragments at key frames, at their place in the whole stream."""
+    grid = plan.grid
     return (
         *_encoder(grid, rung, threads),
         *("-pix_fmt", "yuv420p", "-frames:v", str(chunk.frames), "-fps_mode", "cfr", "-r", str(grid.rate)),
         *ANONYMOUS,
         *("-fflags", "+bitexact", "-video_track_timescale", str(grid.timescale)),
-        *("-movflags", f"+frag_keyframe+{header}+default_base_moof+frag_discont"),
+        *("-movflags", f"+frag_keyframe+default_base_moof+frag_discont{_header(plan, chunk)}"),
         *("-avoid_negative_ts", "disabled", "-output_ts_offset", _nearest(grid.time(chunk.first_frame))),
         *("-f", "mp4", _file(path)),
     )
 
 
+def _header(plan: Plan, chunk: Chunk) -> str:
+    """CMAF shows the first frame when it is decoded, and so has no edit list for the delay of reordered frames.
+
+    By older plans the header of chunk 0 is written when that delay is known, with an edit list that takes it out.
+    """
+    if plan.version >= CMAF_VERSION:
+        return "+empty_moov+cmaf"
+    return "+empty_moov" if chunk.number else "+delay_moov"
+
+
 def _encoder(grid: Grid, rung: PlannedRung, threads: int | None) -> tuple[str, ...]:
     """Capped constant quality, which unlike a bit rate costs little when cut in chunks; key frames on the grid."""
-    gop = str(grid.segment_frames)
+    gop = str(grid.key_frame_distance)
     quality = ("-preset", rung.preset, "-crf", str(rung.crf))
     cap = ("-maxrate", str(rung.max_bitrate), "-bufsize", str(rung.buffer))
     own: tuple[str, ...]
@@ -305,6 +359,7 @@ def _sound(grid: Grid, track: PlannedAudio, layout: str) -> str:
         f"asetpts=PTS-({_seconds(grid.origin)})/TB",
         f"aresample={track.sample_rate}:async=1:first_pts=0",
         f"aformat=sample_fmts=fltp:channel_layouts={layout}",
+        *(("alimiter=limit=0.89:level=0:latency=1",) if track.downmix else ()),
         f"apad=whole_len={track.samples}",
         f"atrim=end_sample={track.samples}",
     )

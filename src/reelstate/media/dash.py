@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from math import ceil
-from typing import Final
+from typing import Final, Literal
 from xml.etree import ElementTree as ET
 
 from reelstate.core.errors import ReelstateError
 from reelstate.media.hls import Part, target_duration
+from reelstate.media.labels import printable
 from reelstate.media.language import language_tag
 
 NAMESPACE: Final = "urn:mpeg:dash:schema:mpd:2011"
 _CHANNELS: Final = "urn:mpeg:dash:23003:3:audio_channel_configuration:2011"
 _TILES: Final = "http://dashif.org/guidelines/thumbnail_tile"
+_ROLES: Final = "urn:mpeg:dash:role:2011"
+
+Role = Literal["main", "alternate", "commentary", "subtitle", "forced-subtitle"]
 
 
 class MalformedManifest(ReelstateError):
@@ -40,6 +44,9 @@ class Representation:
     channels: int = 0
     sample_rate: int = 0
     language: str = ""
+    label: str = ""
+    """What a viewer reads in the menu of a player."""
+    roles: Sequence[Role] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +54,8 @@ class Captions:
     name: str
     uri: str
     language: str = ""
+    label: str = ""
+    roles: Sequence[Role] = ("subtitle",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +71,7 @@ class Tiles:
     height: int
     """Of a sheet."""
     bandwidth: int
+    name: str = "thumbnails"
 
 
 def manifest(
@@ -92,15 +102,14 @@ def _root(duration: Fraction, every: Sequence[Representation]) -> dict[str, str]
         "profiles": "urn:mpeg:dash:profile:full:2011",
         "type": "static",
         "mediaPresentationDuration": _seconds(duration),
-        "maxSegmentDuration": f"PT{longest + 1}S",
         "minBufferTime": f"PT{longest}S",
     }
 
 
 def _video(period: ET.Element, rungs: Sequence[Representation]) -> None:
     """One set a codec: a player does not change the codec within a set."""
-    for codec, same in groupby(sorted(rungs, key=_family), key=_family):
-        place = _set(period, f"video-{codec}", contentType="video", mimeType="video/mp4", startWithSAP="1")
+    for _, same in groupby(sorted(rungs, key=_family), key=_family):
+        place = _set(period, "video", "video/mp4", roles=["main"], segmentAlignment="true", startWithSAP="1")
         for rung in same:
             attributes = {"width": str(rung.width), "height": str(rung.height), "sar": "1:1"}
             _representation(place, rung, attributes | {"frameRate": str(rung.frame_rate)})
@@ -111,59 +120,78 @@ def _family(rung: Representation) -> str:
 
 
 def _audio(period: ET.Element, track: Representation) -> None:
-    language = {"lang": tag} if (tag := language_tag(track.language)) else {}
-    attributes = {"contentType": "audio", "mimeType": "audio/mp4", "startWithSAP": "1", **language}
-    place = _set(period, f"audio-{track.name}", **attributes)
+    place = _set(
+        period,
+        "audio",
+        "audio/mp4",
+        track.language,
+        track.label,
+        track.roles,
+        segmentAlignment="true",
+        startWithSAP="1",
+    )
     inner = _representation(place, track, {"audioSamplingRate": str(track.sample_rate)})
     inner.insert(0, ET.Element("AudioChannelConfiguration", schemeIdUri=_CHANNELS, value=str(track.channels)))
 
 
 def _captions(period: ET.Element, text: Captions) -> None:
-    language = {"lang": tag} if (tag := language_tag(text.language)) else {}
-    place = ET.SubElement(period, "AdaptationSet", {"contentType": "text", "mimeType": "text/vtt"} | language)
-    inner = ET.SubElement(place, "Representation", id=f"captions-{text.name}", bandwidth="1000")
+    place = _set(period, "text", "text/vtt", text.language, text.label, text.roles)
+    inner = ET.SubElement(place, "Representation", id=text.name, bandwidth="1000")
     ET.SubElement(inner, "BaseURL").text = text.uri
 
 
 def _tiles(period: ET.Element, tiles: Tiles) -> None:
-    place = ET.SubElement(period, "AdaptationSet", contentType="image", mimeType="image/jpeg")
+    place = _set(period, "image", "image/jpeg")
     length = tiles.sheet_duration
     numbers = {"timescale": length.denominator, "duration": length.numerator, "startNumber": tiles.first}
     ET.SubElement(place, "SegmentTemplate", {name: str(value) for name, value in numbers.items()}, media=tiles.pattern)
     sizes = {"bandwidth": tiles.bandwidth, "width": tiles.width, "height": tiles.height}
-    inner = ET.SubElement(place, "Representation", {name: str(value) for name, value in sizes.items()}, id="thumbnails")
+    inner = ET.SubElement(place, "Representation", {name: str(value) for name, value in sizes.items()}, id=tiles.name)
     ET.SubElement(inner, "EssentialProperty", schemeIdUri=_TILES, value=f"{tiles.columns}x{tiles.rows}")
 
 
-def _set(period: ET.Element, name: str, **attributes: str) -> ET.Element:
-    return ET.SubElement(period, "AdaptationSet", {"id": name, "segmentAlignment": "true"} | attributes)
+def _set(
+    period: ET.Element,
+    kind: str,
+    mime: str,
+    language: str = "",
+    label: str = "",
+    roles: Sequence[Role] = (),
+    **attributes: str,
+) -> ET.Element:
+    """An adaptation set. Its id is a number by the schema, unlike that of a representation."""
+    if tag := language_tag(language):
+        attributes["lang"] = tag
+    common = {"id": str(len(period)), "contentType": kind, "mimeType": mime}
+    place = ET.SubElement(period, "AdaptationSet", common | attributes)
+    if label:
+        ET.SubElement(place, "Label").text = printable(label)
+    for role in roles:
+        ET.SubElement(place, "Role", schemeIdUri=_ROLES, value=role)
+    return place
 
 
 def _representation(place: ET.Element, each: Representation, attributes: dict[str, str]) -> ET.Element:
     common = {"id": each.name, "bandwidth": str(each.bandwidth), "codecs": each.codec}
     inner = ET.SubElement(place, "Representation", common | attributes)
-    segments = ET.SubElement(inner, "SegmentList", timescale=str(each.timescale))
+    lengths = {"timescale": str(each.timescale), "duration": str(_segment_ticks(each))}
+    segments = ET.SubElement(inner, "SegmentList", lengths)
     ET.SubElement(segments, "Initialization", sourceURL=each.init_uri)
-    _timeline(segments, each)
     for part in each.parts:
         span = f"{part.offset}-{part.offset + part.size - 1}"
         ET.SubElement(segments, "SegmentURL", media=part.uri, mediaRange=span)
     return inner
 
 
-def _timeline(segments: ET.Element, each: Representation) -> None:
-    timeline = ET.SubElement(segments, "SegmentTimeline")
-    start: dict[str, str] = {"t": "0"}
-    for ticks, same in groupby(_ticks(part, each) for part in each.parts):
-        repeats = len(list(same)) - 1
-        ET.SubElement(timeline, "S", start | {"d": str(ticks)} | ({"r": str(repeats)} if repeats else {}))
-        start = {}
+def _segment_ticks(each: Representation) -> int:
+    """How long every segment is, but the last, which may be shorter.
 
-
-def _ticks(part: Part, each: Representation) -> int:
-    ticks = part.duration * each.timescale
-    if ticks.denominator != 1:
-        raise MalformedManifest(f"{each.name}: a segment of {part.duration} s is no whole number of ticks")
+    One number for all, by which players find the segment of a time: some stop early, and some never go on, where a
+    list of segments has a SegmentTimeline.
+    """
+    lengths = {part.duration * each.timescale for part in each.parts[:-1] or each.parts}
+    if len(lengths) != 1 or (ticks := lengths.pop()).denominator != 1:
+        raise MalformedManifest(f"{each.name}: its segments do not all last the same whole number of ticks")
     return ticks.numerator
 
 
@@ -180,7 +208,10 @@ class Manifest:
 
 
 def parse(text: str) -> Manifest:
-    """A manifest of ours, read back: its rungs and tracks of sound by name."""
+    """A manifest of ours, read back: its rungs and tracks of sound by name.
+
+    The last part of each has the length of the others, for a manifest does not say by how much it is shorter.
+    """
     if "<!" in text:
         raise MalformedManifest("it holds a declaration", hint="ours have none")
     try:
@@ -205,7 +236,7 @@ def _read(each: ET.Element, segments: ET.Element) -> Representation:
         name=each.attrib["id"],
         init_uri=init.attrib["sourceURL"] if init is not None else "",
         timescale=timescale,
-        parts=tuple(_parts(segments, timescale)),
+        parts=tuple(_parts(segments, Fraction(int(segments.attrib["duration"]), timescale))),
         bandwidth=int(each.attrib["bandwidth"]),
         codec=each.attrib["codecs"],
         width=int(each.get("width", "0")),
@@ -215,22 +246,10 @@ def _read(each: ET.Element, segments: ET.Element) -> Representation:
     )
 
 
-def _parts(segments: ET.Element, timescale: int) -> Iterator[Part]:
-    urls = segments.findall("{*}SegmentURL")
-    durations = list(_durations(segments, len(urls)))
-    for url, ticks in zip(urls, durations, strict=True):
+def _parts(segments: ET.Element, duration: Fraction) -> Iterator[Part]:
+    for url in segments.iterfind("{*}SegmentURL"):
         first, last = url.attrib["mediaRange"].split("-")
-        yield Part(url.attrib["media"], int(first), int(last) - int(first) + 1, Fraction(ticks, timescale))
-
-
-def _durations(segments: ET.Element, most: int) -> Iterator[int]:
-    total = 0
-    for entry in segments.iterfind("{*}SegmentTimeline/{*}S"):
-        count = int(entry.get("r", "0")) + 1
-        total += count
-        if not 0 < count <= most or total > most:
-            raise MalformedManifest(f"its timeline has more segments than the {most} that are listed")
-        yield from [int(entry.attrib["d"])] * count
+        yield Part(url.attrib["media"], int(first), int(last) - int(first) + 1, duration)
 
 
 def _parsed_seconds(text: str) -> Fraction:

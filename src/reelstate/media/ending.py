@@ -92,6 +92,8 @@ class Finished:
     output: str
     """The end of what it wrote to stderr, without passwords."""
     cpu_seconds: float
+    errors: int = 0
+    """How many lines of its whole stderr report an error or corrupt data."""
 
     @property
     def program(self) -> str:

@@ -18,6 +18,8 @@ Kind = Literal[
     "codec",
     "truncated",
     "damaged",
+    "dolby_vision",
+    "encrypted",
     "too_many_streams",
     "too_many_pixels",
     "bomb",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from reelstate.media.box import BROKEN, Fields, MalformedBoxes, inside, only
-from reelstate.media.codecs import UnknownCodec, codec_string
+from reelstate.media.codecs import UnknownCodec, channel_count, codec_string
 
 _INSIDE = {"moov": 0, "trak": 0, "mdia": 0, "minf": 0, "stbl": 0, "stsd": 8}
 _ENTRY_HEADER = {"vide": 78, "soun": 28}
@@ -68,7 +68,8 @@ def _track(handler: str, mdia: bytes, edits: tuple[int, Fraction]) -> Track:
     stsd = only(only(only(mdia, "minf", "mdia"), "stbl", "minf"), "stsd", "stbl")
     name, entry = next(inside(stsd[8:], "stsd"), ("", b""))
     fields = Fields(entry, "stsd")
-    codec = _codec(name, entry[_ENTRY_HEADER[handler] :])
+    boxes = dict(inside(entry[_ENTRY_HEADER[handler] :], "stsd"))
+    codec = _codec(name, boxes)
     if handler == "vide":
         *_, width, height = fields.take("24x2H")
         return Track(
@@ -77,13 +78,12 @@ def _track(handler: str, mdia: bytes, edits: tuple[int, Fraction]) -> Track:
         )  # fmt: skip
     channels, _, _, sample_rate = fields.take("16x2HII")
     return Track(
-        kind="audio", timescale=timescale, codec=codec, channels=channels, sample_rate=sample_rate >> 16,
-        media_time=edits[0], delay=edits[1],
+        kind="audio", timescale=timescale, codec=codec, channels=channel_count(boxes) or channels,
+        sample_rate=sample_rate >> 16, media_time=edits[0], delay=edits[1],
     )  # fmt: skip
 
 
-def _codec(name: str, data: bytes) -> str:
-    boxes: Mapping[str, bytes] = dict(inside(data, "stsd"))
+def _codec(name: str, boxes: Mapping[str, bytes]) -> str:
     try:
         return codec_string(name, boxes)
     except UnknownCodec as error:

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from urllib.parse import quote, unquote
 
 from reelstate.core.errors import ReelstateError
+from reelstate.media.labels import distinct, printable
 from reelstate.media.language import language_tag
 
 VERSION: Final = 7
@@ -72,6 +73,8 @@ class Rendition:
     language: str = ""
     default: bool = False
     forced: bool = False
+    autoselect: bool = True
+    """Whether a player may choose it by itself, by the language of the viewer."""
     codec: str = ""
     channels: int = 0
     rates: Rates = Rates(0, 0)
@@ -156,19 +159,22 @@ def loudest(every: Iterable[Rates]) -> Rates:
 def media_playlist(
     parts: Sequence[Part], init_uri: str, *, kind: Kind = "VOD", ended: bool = True, target: int | None = None
 ) -> str:
-    """The segments of a rung or of a sound track. One that grows is an EVENT with a target that never changes."""
+    """The segments of a rung or of a sound track; one that grows is an EVENT.
+
+    `target` is the target duration of all playlists of the version, which never changes; without it, of these parts.
+    """
     head = ["#EXT-X-INDEPENDENT-SEGMENTS", *_kind(kind), f'#EXT-X-MAP:URI="{_quoted(init_uri)}"']
     return _segments(head, parts, ended=ended, target=target)
 
 
-def key_frame_playlist(parts: Sequence[Part], init_uri: str) -> str:
+def key_frame_playlist(parts: Sequence[Part], init_uri: str, *, target: int | None = None) -> str:
     """The first frame of every segment: what a player shows while somebody seeks."""
     head = [*_kind("VOD"), "#EXT-X-I-FRAMES-ONLY", f'#EXT-X-MAP:URI="{_quoted(init_uri)}"']
-    return _segments(head, key_frame_parts(parts), ended=True)
+    return _segments(head, key_frame_parts(parts), ended=True, target=target)
 
 
 def captions_playlist(uri: str, duration: Fraction) -> str:
-    """One WebVTT file that spans the whole stream."""
+    """One WebVTT file that spans the whole stream; its target duration may differ from that of the others."""
     return _segments(_kind("VOD"), [Part(uri, 0, 0, duration)], ended=True, target=max(1, ceil(duration)))
 
 
@@ -225,13 +231,12 @@ def _rates(measured: Rates) -> list[tuple[str, str]]:
 
 
 def _renditions(kind: str, group: str, renditions: Sequence[Rendition]) -> Iterator[str]:
-    names: set[str] = set()
-    for rendition in renditions:
-        name = _free_name(_quoted(rendition.name).strip() or rendition.language or kind.title(), names)
+    names = distinct(printable(rendition.name) or kind.title() for rendition in renditions)
+    for rendition, name, chosen in zip(renditions, names, _autoselected(renditions), strict=True):
         attributes = [("TYPE", kind), ("GROUP-ID", f'"{group}"'), ("NAME", f'"{name}"')]
         if tag := language_tag(rendition.language):
             attributes.append(("LANGUAGE", f'"{tag}"'))
-        attributes += [("DEFAULT", _yes(rendition.default)), ("AUTOSELECT", "YES")]
+        attributes += [("DEFAULT", _yes(rendition.default)), ("AUTOSELECT", _yes(chosen))]
         if kind == "SUBTITLES":
             attributes.append(("FORCED", _yes(rendition.forced)))
         if rendition.channels:
@@ -240,18 +245,18 @@ def _renditions(kind: str, group: str, renditions: Sequence[Rendition]) -> Itera
         yield f"#EXT-X-MEDIA:{_attributes(attributes)}"
 
 
-def _free_name(name: str, taken: set[str]) -> str:
-    """Names in a group differ."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name} {number}"
-    taken.add(free)
-    return free
+def _autoselected(renditions: Sequence[Rendition]) -> list[bool]:
+    """Which ones a player may choose by itself: of those that it can't tell apart, the default or the first."""
+    chosen: dict[tuple[str, bool], int] = {}
+    order = sorted(range(len(renditions)), key=lambda number: not renditions[number].default)
+    for number in order:
+        if renditions[number].autoselect or renditions[number].default:
+            chosen.setdefault((language_tag(renditions[number].language), renditions[number].forced), number)
+    return [number in chosen.values() for number in range(len(renditions))]
 
 
 def _quoted(text: str) -> str:
-    """Text as it may stand between quotation marks: titles come from files of strangers."""
+    """A URI as it may stand between quotation marks."""
     return "".join("'" if sign == '"' else sign if sign.isprintable() else " " for sign in text)
 
 

@@ -1,15 +1,16 @@
 """What the word of a remote worker on a film is worth: the server looks for itself before a task counts as done.
 
-Stages without ffmpeg are cheap and always come to the same: the server runs them again and compares, and what becomes
-public is written by the server alone. Of what takes an encoder it checks that the files are the run's own and as told;
-before anything is published it reads back every byte.
+Every result is read as a record first: types, ranges, lengths, words. What the server can compute, it computes: stages
+without ffmpeg are run again and compared, the plan follows from the facts, and what becomes public is written by the
+server alone. Of what takes an encoder it checks that the files are the run's own and as planned; before anything is
+published it reads back every byte.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Final
@@ -21,10 +22,13 @@ from reelstate.core.errors import ReelstateError, StorageConflict, StorageError,
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Fail, Retry
 from reelstate.media.address import STORED
+from reelstate.media.headers import read_header
+from reelstate.media.order import Order
 from reelstate.media.package import DASH, MANIFEST, MASTER
-from reelstate.media.pipeline import Stages
-from reelstate.media.plan import Plan
-from reelstate.media.quality import ENCODE
+from reelstate.media.pipeline import Stages, fetch_result
+from reelstate.media.plan import Plan, settle
+from reelstate.media.planned import Made, require_header, require_planned, tracks_of
+from reelstate.media.results import RESULTS, Fetched, Validated, Verified, read_result
 from reelstate.media.studio import Studio
 from reelstate.media.verify import verify
 from reelstate.services.engine import Engine
@@ -35,6 +39,10 @@ from reelstate.worker.run import Results, Run
 FRONT: Final = (MASTER, DASH, MANIFEST)
 MAY_SKIP: Final = ("thumbnails", "captions")
 MOST_TOLD: Final = 5
+AT_ONCE: Final = 4
+"""Results that are looked at at the same time: each takes memory, and a thread for what it computes."""
+READ_AT_ONCE: Final = 2
+"""Packages that are read back at the same time."""
 MOST_REMEMBERED: Final = 1000
 
 
@@ -46,6 +54,8 @@ class Inspector:
         self._studio = studio
         self._storage = studio.storage
         self._inputs: dict[int, frozenset[str]] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._readings = asyncio.Semaphore(READ_AT_ONCE)
 
     def concerns(self, grant: Grant) -> bool:
         """Whether there is anything to look at."""
@@ -85,7 +95,8 @@ class Inspector:
         if grant.pipeline != TRANSCODE:
             return None
         try:
-            return await self._fault(grant, said)
+            async with self._readings if grant.stage == "verify" else self._turns:
+                return await self._fault(grant, said)
         except (Fail, Retry) as error:
             return str(error)
         except StorageError as error:
@@ -98,19 +109,28 @@ class Inspector:
     async def _fault(self, grant: Grant, said: Completion) -> str | None:
         if said.skipped:
             return None if grant.stage in MAY_SKIP else "it can't be skipped"
+        made: Any = None
+        if grant.stage in RESULTS:
+            made = await asyncio.to_thread(read_result, grant.stage, said.result)
         match grant.stage:
+            case "validate":
+                return await self._validate_fault(grant, made)
+            case "probe":
+                return None
             case "plan":
                 return await self._differs(grant, said, lambda stages, task: stages.plan(task))
             case "fetch":
-                return await self._fetch_fault(grant, said.result)
+                return await self._fetch_fault(grant, made, said.result)
             case "package":
                 return await self._differs(grant, said, lambda stages, task: stages.package(task), _Compared)
             case "verify":
-                return await self._package_fault(grant)
+                return await self._package_fault(grant, made)
             case "publish":
                 return await self._differs(grant, said, lambda stages, task: stages.publish(task))
+            case "encode" | "audio" | "captions" | "thumbnails":
+                return await self._made_fault(grant, made)
             case _:
-                return await self._files_fault(grant, said.result)
+                return f"the server does not know the stage {grant.stage}"
 
     async def _differs(
         self,
@@ -129,36 +149,46 @@ class Inspector:
         task = ClaimedTask(grant.key, grant.token, 1, 1, 0, 0.0, None, None, grant.pipeline, grant.stage, spec)
         return Run(task, _Listener(self._engine, grant.key.job_id))
 
-    async def _fetch_fault(self, grant: Grant, result: Json) -> str | None:
-        plan = Plan.from_json(await self._run_result(grant, "plan"))
-        settled = Plan.from_json(result["plan"])
-        uploaded = _uploaded((await self._run(grant)).spec) == result["source"]
-        if not uploaded and not await self._storage.exists(f"{grant.prefix}/{result['source']}"):
-            return f"the source {result['source']} was not brought by this run"
-        if (settled.profile, settled.rungs, settled.grid.rate) != (plan.profile, plan.rungs, plan.grid.rate):
-            return "its plan is not the one that was made"
-        if result["chunks"] != [chunk.to_json() for chunk in settled.grid.chunks()]:
-            return "its chunks are not those of its grid"
-        return None
+    async def _validate_fault(self, grant: Grant, made: Validated) -> str | None:
+        wanted = Order.of((await self._run(grant)).spec).profile.name
+        return None if made.profile == wanted else f"the profile is {wanted}, not {made.profile}"
 
-    async def _package_fault(self, grant: Grant) -> str | None:
+    async def _fetch_fault(self, grant: Grant, made: Fetched, result: Json) -> str | None:
+        """Only the file and its facts are the worker's word: the plan that follows from them is computed here."""
+        spec = (await self._run(grant)).spec
+        uploaded = _uploaded(spec)
+        if made.source != uploaded and not await self._storage.exists(f"{grant.prefix}/{made.source}"):
+            return f"the source {made.source} was not brought by this run"
+        if await self._storage.size(keys.source(made.source)) != made.size:
+            return f"the source {made.source} was not sent as it is told"
+        if uploaded is not None and made.original != uploaded:
+            return "it was made of another source than the one that was uploaded"
+        settled = settle(Plan.from_json(await self._run_result(grant, "plan")), made.facts)
+        kept = Stored(keys.source(made.source), made.size, made.source)
+        expected = await asyncio.to_thread(fetch_result, spec, kept, made.original, made.facts, settled)
+        return None if result == expected else "its plan is not the one that was made"
+
+    async def _package_fault(self, grant: Grant, made: Verified) -> str | None:
         packed = await self._run_result(grant, "package")
         manifest = json.loads(await self._storage.get_bytes(packed["manifest"]["key"]))
         report = await verify(self._storage.get_bytes, manifest)
-        return "; ".join(report.faults[:MOST_TOLD]) or None
+        if report.faults:
+            return "; ".join(report.faults[:MOST_TOLD])
+        return None if made == Verified(files=report.files, bytes=report.size) else "it was not verified as it is told"
 
     async def _run_result(self, grant: Grant, stage: str) -> Json:
         return await (await self._run(grant)).result(stage)
 
-    async def _files_fault(self, grant: Grant, result: Json) -> str | None:
-        """Every file that a result names must be one that this run has sent, of the size that it says."""
-        if grant.stage == ENCODE and result["chunk"] != grant.key.part:
-            return f"it is chunk {grant.key.part}, not {result['chunk']}"
-        for each in _files(result):
-            if not each["key"].startswith(f"{grant.prefix}/"):
-                return f"{each['key']} is not a file of this run"
-            if await self._storage.size(keys.checked(each["key"])) != each["size"]:
-                return f"{each['key']} was not sent as it is told"
+    async def _made_fault(self, grant: Grant, made: Made) -> str | None:
+        """Files must be the run's own, as the plan wants them, sent with the size that is told."""
+        plan = Plan.from_json((await self._run_result(grant, "fetch"))["plan"])
+        for each in await asyncio.to_thread(require_planned, plan, grant.key.part, grant.prefix, made):
+            if await self._storage.size(each.key) != each.size:
+                return f"{each.key} was not sent as it is told"
+        for track, wanted in tracks_of(plan, made):
+            if track.init is not None:
+                header = await read_header(self._storage, track.init.key)
+                await asyncio.to_thread(require_header, header, track, wanted)
         return None
 
     async def _found_inputs(self, job_id: int) -> frozenset[str]:
@@ -188,18 +218,6 @@ def _uploaded(spec: Json) -> str | None:
     return source.removeprefix(STORED) if isinstance(source, str) and source.startswith(STORED) else None
 
 
-def _files(value: Json) -> Iterator[Mapping[str, Any]]:
-    """The records of files anywhere in a result."""
-    if isinstance(value, Mapping):
-        if "key" in value:
-            yield value
-        for each in value.values():
-            yield from _files(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _files(each)
-
-
 class _Compared:
     """A storage that is not written to: what would be written must be there already, byte for byte."""
 
@@ -210,6 +228,9 @@ class _Compared:
         return getattr(self._storage, name)
 
     async def put_bytes(self, key: str, data: bytes) -> Stored:
+        size = await self._storage.size(key)
+        if size is not None and size != len(data):  # one of another size is not read: it may be as large as it likes
+            raise StorageConflict(f"{key} has {size:,} bytes, not {len(data):,}", hint="it was not made of these tasks")
         return unchanged(stored(key, data), stored(key, await self._storage.get_bytes(key)))
 
 

@@ -18,12 +18,13 @@ from typing import Any, Final, TypeVar
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import Storage
 from reelstate.artifacts.sweep import sweep_job, sweep_sources, sweep_versions
-from reelstate.core.errors import NotFound, StorageError, StorageUnavailable
+from reelstate.core.errors import NotFound, StorageUnavailable, StoreUnavailable
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Job, JobDetail, Task
 from reelstate.keeper import Duty
+from reelstate.media.headers import read_headers
 from reelstate.media.move import moved
-from reelstate.media.package import DASH, MASTER, Film, growing, wanted_headers
+from reelstate.media.package import DASH, MASTER, Film, growing
 from reelstate.media.plan import Plan
 from reelstate.media.quality import ENCODE
 from reelstate.services.engine import Engine
@@ -125,11 +126,11 @@ class Librarian:
         return await _for_each(running, self._grow)
 
     async def _running(self) -> list[Job]:
-        wanted = {"pipeline": TRANSCODE, "statuses": [JobStatus.PROCESSING, JobStatus.UPLOADING_OUTPUTS]}
+        statuses = [JobStatus.PROCESSING, JobStatus.UPLOADING_OUTPUTS]
         found: list[Job] = []
         after: str | None = None
         while True:
-            page = await self._engine.jobs(limit=PAGE, after=after, **wanted)
+            page = await self._engine.jobs(pipeline=TRANSCODE, statuses=statuses, limit=PAGE, after=after)
             found += [job for job in page.items if job.video_id is not None]
             if (after := page.after) is None:
                 return found
@@ -197,7 +198,7 @@ class Librarian:
         def place(file: str) -> str:
             return keys.video(video_id, f"{LIVE}/{job_id}/{file}")
 
-        headers = {key: await self._storage.get_bytes(key) for key in wanted_headers(film)}
+        headers = await read_headers(self._storage, film)
         files = await asyncio.to_thread(growing, replace(film, headers=headers), place)  # seconds for a long film
         for key, data in files.items():
             await self._storage.replace_bytes(key, data)
@@ -277,14 +278,15 @@ def _has_sound(detail: JobDetail) -> bool:
 
 
 async def _for_each(items: Iterable[T], do: Callable[[T], Awaitable[int]]) -> int:
-    """Do it for each, and tell what went wrong when all have had their turn; a storage that is away fails for all."""
-    done, troubles = 0, []
+    """Do it for each, and raise the first error when all have had their turn; what is unreachable fails for all."""
+    done = 0
+    troubles: list[Exception] = []
     for item in items:
         try:
             done += await do(item)
-        except StorageUnavailable:
+        except (StorageUnavailable, StoreUnavailable):
             raise
-        except StorageError as error:
+        except Exception as error:  # noqa: BLE001 - one damaged video must not keep the others from their turn
             troubles.append(error)
     if troubles:
         raise troubles[0]

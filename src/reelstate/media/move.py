@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+from xml.sax.saxutils import unescape
 
 from reelstate.media.hls import relative_uri, resolve_uri
 
 _URI = re.compile(r'(?<=URI=")[^"]*(?=")')
-_PERIOD = re.compile(r"^(\s*)<Period\b", re.MULTILINE)
+_OUTER_BASE = re.compile(r"^ *<BaseURL>([^<]*)</BaseURL>\n(?= *<Period\b)", re.MULTILINE)
+_BASE = re.compile(r"(?<=<BaseURL>)[^<]*(?=</BaseURL>)")
+_SEGMENTS = re.compile(r"(?<!</BaseURL>\n)^( *)(?=<Segment(?:List|Template)\b)", re.MULTILINE)
+"""Segments that have no base of their own."""
 
 
 def moved(text: str, old: str, new: str) -> str:
@@ -27,7 +31,24 @@ def _moved_hls(text: str, old: str, new: str) -> str:
 
 
 def _moved_dash(text: str, old: str, new: str) -> str:
-    """A manifest can say once where all of its addresses begin."""
-    start = posixpath.relpath(posixpath.dirname(old), posixpath.dirname(new) or ".")
-    base = f"<BaseURL>{quote(start)}/</BaseURL>"
-    return _PERIOD.sub(lambda match: f"{match[1]}{base}\n{match[0]}", text, count=1)
+    """The manifest with a base beside every list of segments, and no base above another.
+
+    ffmpeg takes the innermost BaseURL alone, and captions have one that names their file. A base above all of it, as
+    manifests of earlier releases have, is put into the others.
+    """
+    folder = posixpath.dirname(old)
+    if outer := _OUTER_BASE.search(text):
+        folder = posixpath.join(folder, _path(outer[1]))
+        text = text[: outer.start()] + text[outer.end() :]
+
+    def rebased(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, _path(match[0])))
+        uri = quote(posixpath.relpath(target, posixpath.dirname(new) or "."))
+        return f"{uri}/" if match[0].endswith("/") else uri
+
+    return _BASE.sub(rebased, _SEGMENTS.sub(r"\1<BaseURL>./</BaseURL>\n\1", text))
+
+
+def _path(uri: str) -> str:
+    """A URI in the text of an XML element, as a path."""
+    return unquote(unescape(uri))

@@ -11,11 +11,38 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.media.address import parse_address
 from reelstate.media.errors import UnusableSource
 from reelstate.media.plan import chosen
-from reelstate.media.profile import DEFAULT, Profile, given
+from reelstate.media.profile import DEFAULT, SCHEMA, Profile, given, names
 
 Json = Any
-KNOWN: Final = ("source", "profile", "qualities", "captions", "reuse_from", "video_id")
 CAPTIONS: Final = ("keep", "drop")
+SPEC: Final[dict[str, Json]] = {
+    "title": "transcode",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["source"],
+    "properties": {
+        "source": {"type": "string", "minLength": 1, "description": "a path or an address"},
+        "profile": {
+            "anyOf": [
+                {"enum": list(names())},
+                {name: value for name, value in SCHEMA.items() if name != "$schema"},
+                {"type": "null"},
+            ],
+            "description": "the name of a profile, or the profile itself",
+        },
+        "qualities": {
+            "type": ["array", "null"],
+            "items": {"type": "string"},
+            "minItems": 1,
+            "description": "the rungs of the profile to make; all when left out",
+        },
+        "captions": {"enum": [*CAPTIONS, None], "description": "whether text subtitles are kept"},
+        "reuse_from": {"type": ["integer", "null"], "description": "the job whose other rungs are taken over"},
+        "video_id": {"type": ["integer", "null"], "description": "set by the library"},
+    },
+}
+"""The JSON Schema of the specs of `transcode`; `Order.check` is for what it can't say."""
+KNOWN: Final = tuple(SPEC["properties"])
 
 
 @dataclass(frozen=True, slots=True)

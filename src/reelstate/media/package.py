@@ -7,7 +7,8 @@ is optional, and the package says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
@@ -18,8 +19,9 @@ from reelstate.core.errors import ReelstateError
 from reelstate.media import boxes, dash, hls, webvtt
 from reelstate.media.grid import Grid
 from reelstate.media.header import Track
+from reelstate.media.labels import Labelled, track_names
 from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, FileEntry, Manifest, RungEntry
-from reelstate.media.plan import Plan
+from reelstate.media.plan import Plan, PlannedAudio, PlannedCaptions
 
 MASTER, DASH, MANIFEST = "master.m3u8", "manifest.mpd", "manifest.json"
 
@@ -89,45 +91,53 @@ def wanted_headers(film: Film) -> list[str]:
 
 def package(film: Film, place: Place) -> Package:
     """Everything that a player needs beside the chunks themselves."""
-    degraded = tuple(_left_out(film))
+    left_out = dict(_left_out(film))
     files: dict[str, bytes] = {}
     kept: dict[str, FileEntry] = {}
-    rungs = _by_size([*_made_rungs(film, place, degraded, kept), *_reused_rungs(film, place, kept)])
+    rungs = _by_size([*_made_rungs(film, place, left_out, kept), *_reused_rungs(film, place, kept)])
     sound = list(_sound(film, place, kept))
     text = list(_text(film, place, files, kept))
     _pictures(film, place, files, kept)
+    target = _target(film, sound)
     for track in (*rungs, *sound):
         init = hls.relative_uri(track.playlist, track.init)
-        files[track.playlist] = hls.media_playlist(track.parts_in(track.playlist), init).encode()
+        files[track.playlist] = hls.media_playlist(track.parts_in(track.playlist), init, target=target).encode()
         if track.key_frames:
             init = hls.relative_uri(track.key_frames, track.init)
-            files[track.key_frames] = hls.key_frame_playlist(track.parts_in(track.key_frames), init).encode()
+            parts = track.parts_in(track.key_frames)
+            files[track.key_frames] = hls.key_frame_playlist(parts, init, target=target).encode()
     files[place(MASTER)] = _master(film, place(MASTER), rungs, sound, text).encode()
     files[place(DASH)] = _dash(film, place(DASH), rungs, sound, text).encode()
     for key, data in files.items():
         made = stored(key, data)
         kept[key] = FileEntry(size=made.size, sha256=made.sha256)
     manifest = _manifest(film, place, rungs, sound, text, kept)
+    degraded = tuple(f"{name}: {reason}" for name, reason in left_out.items())
     return Package(manifest, {**files, place(MANIFEST): written(manifest)}, degraded)
 
 
 def growing(film: Film, place: Place) -> dict[str, bytes]:
     """The stream as far as it is made: `film.chunks` are the first ones, without a gap. Its playlists will grow."""
     kept: dict[str, FileEntry] = {}
-    rungs = _by_size(_made_rungs(film, place, tuple(_left_out(film)), kept))
+    rungs = _by_size(_made_rungs(film, place, dict(_left_out(film)), kept))
     sound = list(_sound(film, place, kept))
-    target = ceil(film.plan.grid.time(film.plan.grid.segment_frames))
+    target = _target(film, sound)
     complete = len(film.chunks) == len(film.plan.grid.chunks())
     files = {}
     for track in (*rungs, *sound):
         init = hls.relative_uri(track.playlist, track.init)
-        parts = track.parts_in(track.playlist)
-        longest = max(target, hls.target_duration(part.duration for part in parts))
         whole = complete or track in sound
-        text = hls.media_playlist(parts, init, kind="EVENT", ended=whole, target=longest)
+        text = hls.media_playlist(track.parts_in(track.playlist), init, kind="EVENT", ended=whole, target=target)
         files[track.playlist] = text.encode()
     plain = [replace(rung, key_frames=None) for rung in rungs]
     return {**files, place(MASTER): _master(film, place(MASTER), plain, sound, ()).encode()}
+
+
+def _target(film: Film, sound: Iterable[_Track]) -> int:
+    """The target duration of all playlists of a version, known before the first chunk is made: sound comes first."""
+    grid = film.plan.grid
+    picture = grid.time(min(grid.segment_frames, grid.frames))
+    return hls.target_duration([picture, *(part.duration for track in sound for part in track.parts)])
 
 
 def why_not_beside(earlier: Manifest, source: str, grid: Grid) -> str:
@@ -157,8 +167,8 @@ def written(manifest: Manifest) -> bytes:
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
 
 
-def _left_out(film: Film) -> Iterator[str]:
-    """Optional rungs of which a chunk failed; one that is required makes the package impossible."""
+def _left_out(film: Film) -> Iterator[tuple[str, str]]:
+    """Optional rungs of which a chunk failed, with the reason; one that is required makes the package impossible."""
     for rung in film.plan.rungs:
         lacking = next((chunk for chunk in film.chunks if rung.name not in chunk["rungs"]), None)
         if lacking is None:
@@ -168,12 +178,13 @@ def _left_out(film: Film) -> Iterator[str]:
             raise IncompleteRung(
                 f"{rung.name}: chunk {lacking['chunk']} is missing: {reason}", hint="`reel retry JOB --from encode`"
             )
-        yield rung.name
+        everywhere = all(chunk["failed"].get(rung.name) == reason for chunk in film.chunks)
+        yield rung.name, reason if everywhere else f"chunk {lacking['chunk']}: {reason}"
 
 
-def _made_rungs(film: Film, place: Place, degraded: Sequence[str], kept: dict[str, FileEntry]) -> Iterator[_Track]:
+def _made_rungs(film: Film, place: Place, left_out: Collection[str], kept: dict[str, FileEntry]) -> Iterator[_Track]:
     for rung in film.plan.rungs:
-        if rung.name not in degraded:
+        if rung.name not in left_out:
             made = [chunk["rungs"][rung.name] for chunk in film.chunks]
             yield _track(rung.name, f"video/{rung.name}", made, film, place, kept)
 
@@ -271,48 +282,119 @@ def _master(
         )
         for rung in rungs
     ]
-    return hls.master_playlist(variants, list(_renditions(film, key, sound)), list(_subtitles(key, text)))
+    return hls.master_playlist(variants, list(_renditions(film, key, sound)), list(_subtitles(film, key, text)))
 
 
 def _renditions(film: Film, key: str, sound: Sequence[_Track]) -> Iterator[hls.Rendition]:
-    default = next((number for number, each in enumerate(film.audio) if each["default"]), 0)
-    for number, (track, made) in enumerate(zip(sound, film.audio, strict=True)):
+    default = _default(film.audio)
+    for made, track, name in zip(film.audio, sound, _sound_names(film), strict=True):
         yield hls.Rendition(
             uri=hls.relative_uri(key, track.playlist),
-            name=made["title"] or made["language"] or f"Audio {number + 1}",
+            name=name,
             language=made["language"],
-            default=number == default,
+            default=made["number"] == default,
+            autoselect=not _planned_sound(film, made).commentary,
             codec=track.track.codec,
             channels=track.track.channels,
             rates=hls.rates(track.parts),
         )
 
 
-def _subtitles(key: str, text: Sequence[tuple[CaptionsEntry, Json]]) -> Iterator[hls.Rendition]:
-    for entry, made in text:
+def _subtitles(film: Film, key: str, text: Sequence[tuple[CaptionsEntry, Json]]) -> Iterator[hls.Rendition]:
+    default = next((made["number"] for _, made in text if made["default"]), None)
+    for (entry, made), name in zip(text, _text_names(film, text), strict=True):
         yield hls.Rendition(
             uri=hls.relative_uri(key, entry["playlist"]),
-            name=made["title"] or made["language"] or f"Captions {made['number'] + 1}",
+            name=name,
             language=made["language"],
-            default=made["default"],
+            default=made["number"] == default,
             forced=made["forced"],
+            autoselect=not _planned_text(film, made).commentary,
         )
+
+
+def _default(audio: Sequence[Json]) -> int:
+    """The number of the sound track that plays first."""
+    return int(next((made["number"] for made in audio if made["default"]), audio[0]["number"])) if audio else 0
+
+
+def _planned_sound(film: Film, made: Json) -> PlannedAudio:
+    return next(track for track in film.plan.audio if track.number == made["number"])
+
+
+def _planned_text(film: Film, made: Json) -> PlannedCaptions:
+    return next(track for track in film.plan.captions if track.number == made["number"])
+
+
+def _sound_names(film: Film) -> list[str]:
+    planned = [_planned_sound(film, made) for made in film.audio]
+    return track_names(
+        (Labelled(title=each.title, language=each.language, commentary=each.commentary) for each in planned), "Audio"
+    )
+
+
+def _text_names(film: Film, text: Iterable[tuple[CaptionsEntry, Json]]) -> list[str]:
+    planned = [_planned_text(film, made) for _, made in text]
+    tracks = (
+        Labelled(title=each.title, language=each.language, forced=each.forced, commentary=each.commentary)
+        for each in planned
+    )
+    return track_names(tracks, "Captions")
 
 
 def _dash(
     film: Film, key: str, rungs: Sequence[_Track], sound: Sequence[_Track], text: Sequence[tuple[CaptionsEntry, Json]]
 ) -> str:
     video = [_representation(film, key, rung) for rung in rungs]
-    languages = [made["language"] for made in film.audio]
+    default = _default(film.audio)
     audio = [
-        replace(_representation(film, key, track), language=language)
-        for track, language in zip(sound, languages, strict=True)
-    ]
+        replace(
+            _representation(film, key, track), language=made["language"], label=name,
+            roles=_sound_roles(_planned_sound(film, made), default),
+        )
+        for made, track, name in zip(film.audio, sound, _sound_names(film), strict=True)
+    ]  # fmt: skip
     captions = [
-        dash.Captions(name=entry["name"], uri=hls.relative_uri(key, entry["file"]), language=made["language"])
-        for entry, made in text
-    ]
-    return dash.manifest(film.plan.grid.duration, video, audio, captions)
+        dash.Captions(
+            name=entry["name"], uri=hls.relative_uri(key, entry["file"]), language=made["language"], label=name,
+            roles=_text_roles(_planned_text(film, made)),
+        )
+        for (entry, made), name in zip(text, _text_names(film, text), strict=True)
+    ]  # fmt: skip
+    return dash.manifest(film.plan.grid.duration, video, audio, captions, _tiles(film, key))
+
+
+def _sound_roles(track: PlannedAudio, default: int) -> list[dash.Role]:
+    if track.number == default:
+        return ["main"]
+    return ["commentary"] if track.commentary else ["alternate"]
+
+
+def _text_roles(track: PlannedCaptions) -> list[dash.Role]:
+    if track.commentary:
+        return ["commentary"]
+    return ["forced-subtitle"] if track.forced else ["subtitle"]
+
+
+def _tiles(film: Film, key: str) -> dash.Tiles | None:
+    """The sheets of small pictures, for players that show them to whoever seeks."""
+    sprites = film.pictures.get("sprites") if film.pictures else None
+    if not sprites:
+        return None
+    first = sprites["sheets"][0]["key"]
+    folder, name = posixpath.split(hls.relative_uri(key, first))
+    length = Fraction(sprites["every"] * sprites["columns"] * sprites["rows"])
+    largest = max(sheet["size"] for sheet in sprites["sheets"])
+    return dash.Tiles(
+        pattern=posixpath.join(folder.replace("$", "$$"), name.replace("-1.", "-$Number$.")),
+        first=1,
+        sheet_duration=length,
+        columns=sprites["columns"],
+        rows=sprites["rows"],
+        width=sprites["columns"] * sprites["width"],
+        height=sprites["rows"] * sprites["height"],
+        bandwidth=ceil(8 * largest / min(length, film.plan.grid.duration)),
+    )
 
 
 def _representation(film: Film, key: str, each: _Track) -> dash.Representation:

@@ -8,7 +8,8 @@
 ```
 
 What crosses a stage is JSON in the results of tasks: keys of files with their sizes and hashes. A file lies under the
-token of the run that made it, so whatever a stopped run leaves behind is never mistaken for work that counts.
+token of the run that made it, so whatever a stopped run leaves behind is never mistaken for work that counts. A later
+run of the same task adopts it by copying it, after every byte was verified (`adoption`).
 """
 
 from __future__ import annotations
@@ -17,30 +18,36 @@ import asyncio
 import dataclasses
 import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from reelstate.artifacts import keys
 from reelstate.artifacts.stored import Stored, digest_of
-from reelstate.core.declaration import Pipeline
+from reelstate.core.document import shorten
 from reelstate.core.errors import InvalidRequest, StorageError, StorageMissing
 from reelstate.core.outcome import Fail, Retry, Skip
+from reelstate.declaration import Pipeline
 from reelstate.media import boxes, commands, webvtt
 from reelstate.media.address import StoredAddress, parse_address
+from reelstate.media.adoption import Attempt
 from reelstate.media.advance import Advance
 from reelstate.media.boxes import Fragmented
+from reelstate.media.damage import Damage, described, find_damage, require_tolerable, total
 from reelstate.media.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
 from reelstate.media.ending import PASSING, BadInput, Kind, ToolFailed
 from reelstate.media.errors import SourceError, SourceUnseekable
 from reelstate.media.facts import SourceFacts
 from reelstate.media.grid import Chunk
+from reelstate.media.headers import read_headers
 from reelstate.media.limits import Limits
 from reelstate.media.manifest import ChunkEntry, Manifest
 from reelstate.media.move import moved
-from reelstate.media.order import Order
+from reelstate.media.order import SPEC, Order
 from reelstate.media.package import (
     DASH,
     MANIFEST,
@@ -48,15 +55,17 @@ from reelstate.media.package import (
     Film,
     IncompleteRung,
     package,
-    wanted_headers,
     why_not_beside,
 )
 from reelstate.media.plan import Plan, PlannedAudio, PlannedCaptions, make_plan, settle
-from reelstate.media.probe import ProbeLimits, count, probe
+from reelstate.media.probe import WHOLE_FILE, count, probe
 from reelstate.media.quality import ENCODE
+from reelstate.media.results import MAX_REASON, read_result, track_fields
+from reelstate.media.sandbox import AUTO, REQUIRE
 from reelstate.media.score import mean
 from reelstate.media.source import fetch, reading
 from reelstate.media.studio import Studio, telling
+from reelstate.media.tool_run import OnProgress
 from reelstate.media.verify import verify
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
@@ -65,9 +74,13 @@ Json = Any
 WORKERS_HINT: Final = 2
 SMALL_WORK: Final = 3600.0
 """Seconds that anything but an encode may take."""
+CAPTIONS_CPU: Final = 30
+"""CPU seconds that a track of text may take, and one more for so many bytes of the source that it is read from."""
+CAPTIONS_BYTES: Final = 20_000_000
+SOUND_FRAME: Final = 1024
+"""Samples that a packet of sound is taken to hold where its codec does not say."""
 DECODED_AT_ONCE: Final = 8
 """Files that one command decodes the key frames of: a process each would take longer to start than to decode."""
-WHOLE_FILE: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=SMALL_WORK)
 
 
 @asynccontextmanager
@@ -90,8 +103,14 @@ class Stages:
         self._studio = studio
         self._storage = studio.storage
 
+    def require_sandbox(self) -> None:
+        """Run no tool without a sandbox from now on, unless the settings say that there is none."""
+        if self._studio.sandbox.mode == AUTO:
+            self._studio = replace(self._studio, sandbox=replace(self._studio.sandbox, mode=REQUIRE))
+
     async def validate(self, task: Run) -> Json:
         """Whether the order can be understood and its source is there."""
+        task.note(step="check")
         async with judged():
             order = Order.of(task.spec)
             async with reading(parse_address(order.source), self._studio.rules, self._storage) as reader:
@@ -99,20 +118,22 @@ class Stages:
 
     async def probe(self, task: Run) -> Json:
         """What the source is made of, read where it lies; nothing where it can't be read in parts."""
+        task.note(step="probe")
         async with judged():
             try:
                 async with reading(parse_address(task.spec["source"]), self._studio.rules, self._storage) as reader:
-                    return (await probe(reader)).to_json()
+                    return (await probe(reader, sandbox=self._studio.sandbox)).to_json()
             except SourceUnseekable as error:
                 task.log(f"it is fetched before it is looked at: {error}")
         async with judged(), self._studio.folder(task) as folder:
             address = parse_address(task.spec["source"])
             fetched = await fetch(address, folder / "source", self._studio.rules, self._storage)
             task.log(f"fetched {fetched.size:,} bytes")
-            return (await probe(folder / "source")).to_json()
+            return (await probe(folder / "source", sandbox=self._studio.sandbox)).to_json()
 
     async def plan(self, task: Run) -> Json:
         """What to make of it."""
+        task.note(step="plan")
         async with judged():
             order = Order.of(task.spec)
             facts = SourceFacts.from_json(await task.result("probe"))
@@ -120,11 +141,11 @@ class Stages:
             if order.reuse_from is not None and not await self._reusable(order.reuse_from):
                 task.log("nothing of the earlier version can be reused, so every quality is made", level="warning")
                 qualities = None
-            plan = make_plan(facts, order.profile, qualities=qualities, workers_hint=WORKERS_HINT)
-        for warning in plan.warnings:
+            profile = replace(order.profile, captions=order.profile.captions and order.captions)
+            plan = make_plan(facts, profile, qualities=qualities, workers_hint=WORKERS_HINT)
+        for warning in (*plan.warnings, *plan.degraded):
             task.log(warning, level="warning")
-        document = plan.to_json()
-        return document if order.captions else {**document, "captions": []}
+        return plan.to_json()
 
     async def _reusable(self, job_id: int) -> bool:
         return await self._storage.exists(f"{keys.version(job_id)}/{MANIFEST}")
@@ -139,21 +160,12 @@ class Stages:
                 async with telling(task, "looking through the source"):
                     if not facts.indexed:
                         cut = await self._indexed(task, folder, path, facts)
-                    settled = settle(plan, await self._counted(cut))
+                    counted = await self._counted(cut)
+                    settled = settle(plan, counted)
                     await self._require_same_cut(task, original, settled)
                     sha256 = original if cut == path else await asyncio.to_thread(digest_of, cut)
                 kept = await self._keep_source(task, cut, sha256)
-        captions = [] if task.spec.get("captions") == "drop" else settled.to_json()["captions"]
-        document = settled.to_json()
-        return {
-            "source": kept.sha256,
-            "original": original,
-            "size": kept.size,
-            "plan": document,
-            "chunks": [chunk.to_json() for chunk in settled.grid.chunks()],
-            "audio": document["audio"],
-            "captions": captions,
-        }
+        return fetch_result(task.spec, kept, original, counted, settled)
 
     @asynccontextmanager
     async def _original(self, task: Run, folder: Path) -> AsyncIterator[tuple[Path, str]]:
@@ -164,6 +176,7 @@ class Stages:
                 yield path, address.sha256
             return
         path = folder / "source"
+        task.note(step="download")
         fetched = await fetch(address, path, self._studio.rules, on_progress=_Downloading(task).hear)
         yield path, fetched.sha256
 
@@ -183,12 +196,18 @@ class Stages:
         return target
 
     async def _counted(self, path: Path) -> SourceFacts:
-        """The facts of the file that is cut, its frames counted: one by one where no index tells."""
-        facts = await probe(path)
-        if facts.video is None or facts.video.frames is not None:
+        """The facts of the file that is cut, its frames counted.
+
+        They are read one by one where there is no index, and where the rate varies: an index has the times at which
+        frames are decoded, not those at which they are shown.
+        """
+        facts = await probe(path, sandbox=self._studio.sandbox)
+        video = facts.video
+        if video is None or (video.frames is not None and not video.variable_rate):
             return facts
-        counted = await count(path, WHOLE_FILE)
-        return replace(facts, video=replace(facts.video, **dataclasses.asdict(counted)))
+        counted = await count(path, WHOLE_FILE, self._studio.sandbox)
+        duration = counted.duration if video.frames is None else max(video.duration, counted.duration)
+        return replace(facts, video=replace(video, **dataclasses.asdict(replace(counted, duration=duration))))
 
     async def _require_same_cut(self, task: Run, source: str, plan: Plan) -> None:
         """Where qualities of an earlier version are reused, they must be of the same film, cut at the same places."""
@@ -202,7 +221,7 @@ class Stages:
     async def _keep_source(self, task: Run, path: Path, sha256: str) -> Stored:
         key = keys.source(sha256)
         # Said before we look: a source that was there all along must not be swept as one that nobody needs.
-        await task.progress(95, "storing the source", checkpoint={"source": sha256})
+        await task.progress(95, "storing the source", step="store", checkpoint={"source": sha256})
         size = (await asyncio.to_thread(path.stat)).st_size
         if await self._storage.size(key) == size:
             return Stored(key, size, sha256)
@@ -217,8 +236,12 @@ class Stages:
         build = await self._studio.build()
         require_encoders(build, plan)
         work = Encoding(self._studio, task, plan, chunk, build)
+        attempt = Attempt(self._studio, task, plan, fetched["source"], build.id)
+        if (adopted := await attempt.adopted(work.checked)) is not None:
+            return adopted
         async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             made, failed = await work.together_or_alone(source, folder)
+            damage = await work.damage(source)
             scores = await work.scores(source, folder, made)
             await task.progress(99, "storing")
             rungs = {name: await self._kept_track(task, parsed, folder / name) for name, parsed in made.items()}
@@ -227,19 +250,19 @@ class Stages:
                     rungs[name]["init"] = await self._kept_header(task, parsed, folder / name)
         for name, score in scores.items():
             rungs[name]["score"] = score
-        return {"chunk": chunk.number, "rungs": rungs, "failed": failed, "encoder": build.id}
+        return await attempt.record(
+            {
+                "chunk": chunk.number,
+                "rungs": rungs,
+                "failed": {name: shorten(reason, MAX_REASON) for name, reason in failed.items()},
+                "encoder": build.id,
+                **({"damage": damage.to_json()} if damage else {}),
+            }
+        )
 
     async def _kept_track(self, task: Run, parsed: Fragmented, path: Path) -> Json:
         kept = await self._studio.keep(task, path, f"{path.name}.mp4")
-        return {
-            "key": kept.key,
-            "size": kept.size,
-            "sha256": kept.sha256,
-            "init_hash": parsed.init_hash,
-            "timescale": parsed.track.timescale,
-            "frames": parsed.samples,
-            "segments": [[each.offset, each.size, each.duration, each.key_size] for each in parsed.segments],
-        }
+        return {**_document(kept), **track_fields(parsed)}
 
     async def _kept_header(self, task: Run, parsed: Fragmented, path: Path) -> Json:
         """What a decoder needs before the first segment, as a file of its own."""
@@ -253,17 +276,28 @@ class Stages:
         plan = Plan.from_json(fetched["plan"])
         track = next(each for each in plan.audio if each.number == task.input["number"])
         build = await self._studio.build()
+        attempt = Attempt(self._studio, task, plan, fetched["source"], build.id)
+        if (adopted := await attempt.adopted(partial(_parsed_audio, plan=plan))) is not None:
+            return adopted
         async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             path = folder / "audio"
             argv = commands.encode_audio(build.path, plan, track, str(source), str(path))
-            await self._studio.run(
+            finished = await self._studio.run(
                 task, argv, folder, reads=[source], on_progress=_Listening(task, plan).hear,
                 limits=Limits(timeout=patience(plan.grid.duration), stall=STALL),
             )  # fmt: skip
+            damage = await _sound_damage(self._studio, task, plan, track, source) if finished.errors else Damage()
             parsed = await asyncio.to_thread(_parsed_audio, path, plan)
             kept = await self._kept_track(task, parsed, path)
             kept["init"] = await self._kept_header(task, parsed, path)
-        return {**kept, **_words(track), "samples": track.samples}
+        return await attempt.record(
+            {
+                **kept,
+                **_words(track),
+                "samples": track.samples,
+                **({"damage": damage.to_json()} if damage else {}),
+            }
+        )
 
     @judged()
     async def thumbnails(self, task: Run) -> Json:
@@ -272,31 +306,50 @@ class Stages:
         plan = Plan.from_json(fetched["plan"])
         if plan.poster is None and plan.sprites is None:
             raise Skip("the profile asks for none")
+        attempt = Attempt(self._studio, task, plan, fetched["source"], (await self._studio.build()).id)
+        if (adopted := await attempt.adopted()) is not None:
+            return adopted
         async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             poster = await self._poster(task, plan, source, folder) if plan.poster else None
             await task.progress(50)
             sprites = await self._sprites(task, plan, source, folder) if plan.sprites else None
-        return {"poster": poster, "sprites": sprites}
+        return await attempt.record({"poster": poster, "sprites": sprites})
 
     async def _poster(self, task: Run, plan: Plan, source: Path, folder: Path) -> Json:
         build, path = await self._studio.build(), folder / "poster.jpg"
         assert plan.poster is not None  # noqa: S101 - asked before
-        argv = commands.poster(build.path, plan, plan.poster, str(source), str(path))
-        await self._studio.run(task, argv, folder, reads=[source], limits=Limits(timeout=SMALL_WORK))
+        quick, thorough = (
+            commands.poster(build.path, plan, plan.poster, str(source), str(path), seek=seek) for seek in (True, False)
+        )
+        await self._draw(task, folder, source, path, quick, thorough)
         return _document(await self._studio.keep(task, path, path.name))
 
     async def _sprites(self, task: Run, plan: Plan, source: Path, folder: Path) -> Json:
         build, sprites = await self._studio.build(), plan.sprites
         assert sprites is not None  # noqa: S101 - asked before
-        argv = commands.sprite_sheets(build.path, plan, sprites, str(source), str(folder))
-        await self._studio.run(
-            task, argv, folder, reads=[source], on_progress=_Listening(task, plan).hear,
-            limits=Limits(timeout=SMALL_WORK, stall=STALL),
-        )  # fmt: skip
+        quick, thorough = (
+            commands.sprite_sheets(build.path, plan, sprites, str(source), str(folder), key_frames_only=only)
+            for only in (True, False)
+        )
         names = [f"sprites-{number}.jpg" for number in range(1, sprites.sheets + 1)]
+        await self._draw(task, folder, source, folder / names[-1], quick, thorough, _Listening(task, plan).hear)
         sheets = [_document(await self._studio.keep(task, folder / name, name)) for name in names]
         shape = {name: getattr(sprites, name) for name in ("every", "width", "height", "columns", "rows", "count")}
         return {"sheets": sheets, **shape}
+
+    async def _draw(
+        self, task: Run, folder: Path, source: Path, made: Path, quick: Sequence[str], thorough: Sequence[str],
+        on_progress: OnProgress | None = None,
+    ) -> None:  # fmt: skip
+        """Make pictures by a quick command; where that shows nothing, as after an odd edit, by one that decodes all."""
+        limits = Limits(timeout=SMALL_WORK, stall=STALL if on_progress else None)
+        try:
+            await self._studio.run(task, quick, folder, reads=[source], limits=limits, on_progress=on_progress)
+        except ToolFailed as failed:
+            if failed.kind in PASSING:
+                raise
+        if not await asyncio.to_thread(made.exists):
+            await self._studio.run(task, thorough, folder, reads=[source], limits=limits, on_progress=on_progress)
 
     @judged()
     async def captions(self, task: Run) -> Json:
@@ -305,28 +358,38 @@ class Stages:
         plan = Plan.from_json(fetched["plan"])
         track = next(each for each in plan.captions if each.number == task.input["number"])
         build = await self._studio.build()
+        attempt = Attempt(self._studio, task, plan, fetched["source"], build.id)
+        if (adopted := await attempt.adopted()) is not None:
+            return adopted
         async with self._studio.source(task, fetched["source"]) as source, self._studio.folder(task) as folder:
             path = folder / "raw.vtt"
             argv = commands.captions(build.path, plan, track, str(source), str(path))
-            # What comes is read into memory, and a source may hold gigabytes of it.
-            limits = Limits(timeout=SMALL_WORK, file_size=webvtt.MOST_BYTES)
+            # What comes is read into memory, and a source may hold gigabytes of it. One giant cue takes ffmpeg hours.
+            cpu_seconds = CAPTIONS_CPU + (await asyncio.to_thread(source.stat)).st_size // CAPTIONS_BYTES
+            limits = Limits(timeout=SMALL_WORK, file_size=webvtt.MOST_BYTES, cpu_seconds=cpu_seconds)
             try:
-                await self._studio.run(task, argv, folder, reads=[source], limits=limits)
+                async with telling(task, "converting text"):
+                    await self._studio.run(task, argv, folder, reads=[source], limits=limits)
             except ToolFailed as failed:
                 if failed.kind is Kind.FILE_TOO_LARGE:
                     raise Fail(f"the text is longer than {webvtt.MOST_BYTES:,} bytes") from failed
+                if failed.kind is Kind.CPU_LIMIT:
+                    raise Fail(
+                        f"the text takes more than {cpu_seconds} s to convert: is one cue very long?"
+                    ) from failed
                 raise
             cleaned = await asyncio.to_thread(_cleaned, path)
             made = folder / "captions.vtt"
             await asyncio.to_thread(made.write_text, cleaned.text, encoding="utf-8")
             kept = await self._studio.keep(task, made, made.name)
-        return {**_document(kept), **_words(track), "forced": track.forced, "cues": cleaned.cues}
+        return await attempt.record({**_document(kept), **_words(track), "forced": track.forced, **_counts(cleaned)})
 
     @judged()
     async def package(self, task: Run) -> Json:
         """Playlists and manifests over what was made; only small files are written."""
+        task.note(step="package")
         film = await self._film(task)
-        film = replace(film, headers={key: await self._storage.get_bytes(key) for key in wanted_headers(film)})
+        film = replace(film, headers=await read_headers(self._storage, film))
 
         def place(file: str) -> str:
             return keys.made(task.job_id, task.stage, task.part, task.token, file)
@@ -346,8 +409,8 @@ class Stages:
         }
         if scores := _scores(film):
             result["scores"] = scores
-        if packed.degraded:
-            result["degraded"] = list(packed.degraded)
+        if degraded := [*film.plan.degraded, *packed.degraded, *_incomplete_captions(film), *_damaged(film)]:
+            result["degraded"] = degraded
         return result
 
     async def _film(self, task: Run) -> Film:
@@ -356,6 +419,8 @@ class Stages:
         audio = [each async for each in task.results("audio") if each]
         captions = [each async for each in task.results("captions") if each and "key" in each]
         pictures = [each async for each in task.results("thumbnails") if each and "poster" in each]
+        made = {ENCODE: chunks, "audio": audio, "captions": captions, "thumbnails": pictures}
+        await asyncio.to_thread(_require_records, made)
         return Film(
             plan=Plan.from_json(fetched["plan"]),
             source=fetched["original"],
@@ -379,6 +444,7 @@ class Stages:
     @judged()
     async def verify(self, task: Run) -> Json:
         """Read back every byte that a player may ask for, and decode the key frames, before anybody is let see it."""
+        task.note(step="read back")
         packed = await task.result("package")
         manifest: Manifest = json.loads(await self._verified(packed["manifest"]))
         report = await verify(self._storage.get_bytes, manifest)
@@ -420,7 +486,7 @@ class Stages:
                 if path is None:
                     path = folder / f"{number}.mp4"
                     await self._storage.download(chunk["key"], path, sha256=manifest["files"][chunk["key"]]["sha256"])
-                frames[path] = len(chunk["segments"]) + 1
+                frames[path] = manifest["frames"]
             files = {str(path): most for path, most in frames.items()}
             argv = commands.decode_check(build.path, files, key_frames_only=True)
             await self._studio.run(task, argv, folder, reads=list(frames), limits=Limits(timeout=SMALL_WORK))
@@ -428,6 +494,7 @@ class Stages:
     @judged()
     async def publish(self, task: Run) -> Json:
         """Give the version its front page: a manifest and playlists at a place that needs no token to be known."""
+        task.note(step="publish")
         packed = await task.result("package")
         root = keys.version(task.job_id)
         data = await self._verified(packed["manifest"])
@@ -448,6 +515,22 @@ class Stages:
             "scores": packed.get("scores", {}),
             "degraded": packed.get("degraded", []),
         }
+
+
+def fetch_result(spec: Json, source: Stored, original: str, counted: SourceFacts, settled: Plan) -> Json:
+    """What `fetch` comes to; all but the file itself follows from the plan and the counted facts."""
+    document = settled.to_json()
+    return {
+        "source": source.sha256,
+        "original": original,
+        "size": source.size,
+        "facts": counted.to_json(),
+        "plan": document,
+        **settled.capabilities(),
+        "chunks": [chunk.to_json() for chunk in settled.grid.chunks()],
+        "audio": document["audio"],
+        "captions": [] if spec.get("captions") == "drop" else document["captions"],
+    }
 
 
 class _Downloading:
@@ -473,16 +556,60 @@ class _Listening:
             await self._task.progress(WHILE_ENCODING * min(advance.out_time_us / self._microseconds, 1))
 
 
+def _require_records(made: Mapping[str, Sequence[Json]]) -> None:
+    """Refuse what is not as a stage makes it, whoever has stored it."""
+    for stage, results in made.items():
+        for result in results:
+            read_result(stage, result)
+
+
+def _counts(cleaned: webvtt.Captions) -> Json:
+    return {"cues": cleaned.cues, **({"left_out": cleaned.left_out} if cleaned.left_out else {})}
+
+
+def _incomplete_captions(film: Film) -> Iterator[str]:
+    for track in film.captions:
+        if left_out := track.get("left_out"):
+            count = f"{left_out:,} of {left_out + track['cues']:,} cues are left out"
+            reason = f"they have no time or text, or more than {webvtt.MOST_CUE:,} characters"
+            yield f"captions {track['number']}: {count}: {reason}"
+
+
 def _cleaned(path: Path) -> webvtt.Captions:
     return webvtt.clean(path.read_bytes())
 
 
 def _parsed_audio(path: Path, plan: Plan) -> Fragmented:
-    return boxes.parse(path).with_shortest(plan.grid.time(plan.grid.segment_frames) / 2)
+    """What was made, in segments that begin before the picture ends: a player does not ask for later ones."""
+    return boxes.parse(path).ending_by(plan.grid.duration)
 
 
 def _words(track: PlannedAudio | PlannedCaptions) -> Json:
     return {name: getattr(track, name) for name in ("number", "language", "title", "default")}
+
+
+async def _sound_damage(studio: Studio, task: Run, plan: Plan, track: PlannedAudio, source: Path) -> Damage:
+    """What of a sound track is damaged in the source; `Fail` if it is more than the profile allows."""
+    grid = plan.grid
+    async with telling(task, "looking for damage in the source"):
+        found = await find_damage(
+            source, track.index, start=grid.origin, end=grid.origin + grid.duration, origin=grid.origin,
+            step=Fraction(SOUND_FRAME, track.sample_rate), sandbox=studio.sandbox,
+        )  # fmt: skip
+    require_tolerable(found, grid.duration, plan.profile.max_damage, f"audio {track.number}")
+    return found
+
+
+def _damaged(film: Film) -> Iterator[str]:
+    """What of the source was damaged, a sentence for the picture and for each sound track; `Fail` if it is too much."""
+    duration, max_damage = film.plan.grid.duration, film.plan.profile.max_damage
+    parts = [Damage.from_json(chunk["damage"]) for chunk in film.chunks if "damage" in chunk]
+    found = {"video": total(parts)}
+    found |= {f"audio {each['number']}": Damage.from_json(each["damage"]) for each in film.audio if "damage" in each}
+    for what, damage in found.items():
+        require_tolerable(damage, duration, max_damage, what)
+        if damage:
+            yield described(damage, duration, what)
 
 
 def _scores(film: Film) -> dict[str, dict[str, float]]:
@@ -499,9 +626,17 @@ def _document(kept: Stored) -> Json:
     return {"key": kept.key, "size": kept.size, "sha256": kept.sha256}
 
 
+def require_sandbox(pipeline: Pipeline) -> None:
+    """Have a pipeline of ours run no tool without a sandbox; one of another's has its own rules."""
+    for handler in pipeline.handlers.values():
+        stages = getattr(handler.call, "__self__", None)
+        if isinstance(stages, Stages):
+            stages.require_sandbox()
+
+
 def transcode_pipeline(studio: Studio) -> Pipeline:
     """The pipeline, its stages run in this studio."""
-    pipeline, stages = Pipeline(TRANSCODE, check=Order.check), Stages(studio)
+    pipeline, stages = Pipeline(TRANSCODE, spec=SPEC, check=Order.check, built_in=True), Stages(studio)
     ffmpeg: dict[str, Any] = {"needs": {"ffmpeg"}, "lease": 60.0, "stall_after": STALL}
     pipeline.stage(phase="validating", weight=0.1)(stages.validate)
     pipeline.stage(after="validate", phase="validating", weight=0.2)(stages.probe)
@@ -511,7 +646,9 @@ def transcode_pipeline(studio: Studio) -> Pipeline:
     )
     # The sound comes before the chunks: a stream can be watched once it and the first chunk are there.
     pipeline.stage(after="fetch", each="fetch.audio", weight=2, **ffmpeg)(stages.audio)
-    pipeline.stage(after="fetch", each="fetch.chunks", weight=40, **ffmpeg)(stages.encode)
+    pipeline.stage(
+        after="fetch", each="fetch.chunks", needs_from="fetch.needs", wants_from="fetch.wants", weight=40, **ffmpeg
+    )(stages.encode)
     pipeline.stage(after="fetch", weight=1, required=False, **ffmpeg)(stages.thumbnails)
     pipeline.stage(after="fetch", each="fetch.captions", weight=0.2, required=False, **ffmpeg)(stages.captions)
     making = ("audio", "encode", "thumbnails", "captions")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.allowed import (
@@ -23,13 +23,21 @@ from reelstate.media.allowed import (
     MAX_STREAMS,
     VIDEO_DECODERS,
 )
-from reelstate.media.facts import AudioFacts, SourceFacts, VideoFacts
+from reelstate.media.facts import (
+    HDR_TRANSFERS,
+    AudioFacts,
+    Label,
+    OtherFacts,
+    SourceFacts,
+    SubtitleFacts,
+    VideoFacts,
+)
 from reelstate.media.grid import Grid
-from reelstate.media.profile import ENCODERS, AudioProfile, Profile, Rung
-from reelstate.media.wire import document_of, record_of
+from reelstate.media.profile import ENCODERS, AudioProfile, Bitrate, Codec, Crf, Preset, Profile, Rung
+from reelstate.media.wire import Between, Count, Index, OneOf, RungName, document_of, record_of
 
-VERSION: Final = 1
-"""Raised when the same plan would be encoded to other bytes."""
+VERSION: Final = 3
+"""Raised when the same plan would be encoded to other bytes; from 3 on chunks are CMAF."""
 
 NTSC: Final = Fraction(1000, 1001)
 STANDARD_RATES: Final = (
@@ -46,18 +54,32 @@ SAME_RATE: Final = Fraction(1, 5000)
 """Rates this close to a standard one are that one, written by somebody who rounded."""
 LARGEST_RATE_TERM: Final = 100_000
 
+ENCODER: Final = "encoder:"
+"""What the capability of an encoder begins with."""
 LONGEST: Final = Fraction(12 * 3600)
 SLOWEST: Final = Fraction(1, 30)
 """Frames a second; a source below that is a trap for whoever fills the gaps."""
 MOST_TRACKS: Final = 16
+MATRICES: Final = ("bt709", "fcc", "bt470bg", "smpte170m", "smpte240m", "bt2020nc")
+PRIMARIES: Final = ("bt709", "bt470m", "bt470bg", "smpte170m", "smpte240m", "bt2020", "smpte431", "smpte432")
+TRANSFERS: Final = ("bt709", "smpte170m", "smpte240m", "iec61966-2-1", "iec61966-2-4", "bt2020-10", "bt2020-12")
+SD_LINES: Final = 576
+"""A picture with more lines, or wider than 1024 pixels, that says nothing of its colours is taken for BT.709."""
+SD_WIDTH: Final = 1024
 SMALLEST_SIDE: Final = {"h264": 16, "hevc": 32, "av1": 64}
 EVEN: Final = 2
+BOX: Final = Fraction(16, 9)
+"""The shape of the box that the height of a rung stands for: a picture that is wider fills its width."""
+SAME_SIZE: Final = Fraction(21, 20)
+"""A source up to this much larger than a box is made in its own size: nobody would see two sizes so close apart."""
 
-SHORTEST_CHUNK: Final = Fraction(6)
+SHORTEST_CHUNK: Final = Fraction(8)
 CHUNKS_PER_WORKER: Final = 8
 """So that a film can be watched, and is shared out evenly, when a small part of it is made."""
 GOPS_PER_CHUNK: Final = 3
 INTERLACED_PRE_ROLL: Final = 6
+NEARLY_WHOLE: Final = Fraction(1, 10)
+"""Of a segment: that much of one more may be missing where a chunk is as long as so many segments."""
 
 POSTER_SIDE: Final = 720
 POSTER_LATEST: Final = Fraction(10)
@@ -68,32 +90,48 @@ SPRITE_LONGEST_STEP: Final = 10
 SPRITES_AIMED_AT: Final = 100
 
 
+Side = Annotated[int, Between(EVEN, 16_384)]
+"""Pixels of a picture that is made."""
+
+
 class SourceRefused(InvalidRequest):
     """The source can't be, or may not be, transcoded; trying again will not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """How the source's picture is read."""
+class Colors:
+    """How a player turns what is made into light, by the names that ffmpeg gives; a stream says so in its tags."""
 
-    index: int
+    matrix: Annotated[str, OneOf(*MATRICES)] = "bt709"
+    primaries: Annotated[str, OneOf(*PRIMARIES)] = "bt709"
+    transfer: Annotated[str, OneOf(*TRANSFERS)] = "bt709"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """How the source's picture is read. Its words stand in filter graphs, so each is one of a list."""
+
+    index: Index
     deinterlace: bool = False
-    tonemap: str = ""
+    tonemap: Annotated[str, OneOf("", *HDR_TRANSFERS)] = ""
     """The transfer to map from, when the source has high dynamic range."""
-    primaries: str = ""
-    matrix: str = ""
+    primaries: Annotated[str, OneOf("", "input", "2020")] = ""
+    matrix: Annotated[str, OneOf("", "input", "2020_ncl")] = ""
+    colors: Colors = Colors()
+    rgb: bool = False
+    """Whether it has to be converted to the matrix of `colors`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRung:
-    name: str
-    codec: str
-    width: int
-    height: int
-    crf: int
-    max_bitrate: int
-    buffer: int
-    preset: str
+    name: RungName
+    codec: Codec
+    width: Side
+    height: Side
+    crf: Crf
+    max_bitrate: Bitrate
+    buffer: Bitrate
+    preset: Preset
     required: bool
 
     @property
@@ -103,45 +141,49 @@ class PlannedRung:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedAudio:
-    number: int
-    index: int
-    language: str
-    title: str
+    number: Index
+    index: Index
+    language: Label
+    title: Label
     default: bool
-    bitrate: int
-    channels: int
-    sample_rate: int
-    samples: int
+    bitrate: Bitrate
+    channels: Annotated[int, Between(1, 64)]
+    sample_rate: Annotated[int, Between(1, 1_000_000)]
+    samples: Count
     """As long as the picture, to the nearest sample."""
+    downmix: bool = False
+    """Whether the source has more channels, whose sum may be louder than a sample can be."""
+    commentary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCaptions:
-    number: int
-    index: int
-    language: str
-    title: str
+    number: Index
+    index: Index
+    language: Label
+    title: Label
     default: bool
     forced: bool
+    commentary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poster:
-    at: Fraction
-    width: int
-    height: int
+    at: Annotated[Fraction, Between(0, LONGEST)]
+    width: Side
+    height: Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sprites:
     """Small pictures, one every so many seconds, in sheets of columns and rows."""
 
-    every: int
-    width: int
-    height: int
-    columns: int
-    rows: int
-    count: int
+    every: Annotated[int, Between(1, 3600)]
+    width: Side
+    height: Side
+    columns: Annotated[int, Between(1, 100)]
+    rows: Annotated[int, Between(1, 100)]
+    count: Annotated[int, Between(1, 100_000)]
 
     @property
     def sheets(self) -> int:
@@ -151,7 +193,7 @@ class Sprites:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     profile: Profile
-    workers: int
+    workers: Annotated[int, Between(1, 1_000_000)]
     picture: Picture
     grid: Grid
     rungs: tuple[PlannedRung, ...]
@@ -162,8 +204,11 @@ class Plan:
     poster: Poster | None = None
     sprites: Sprites | None = None
     warnings: tuple[str, ...] = ()
+    """What whoever reads the log should know."""
+    degraded: tuple[str, ...] = ()
+    """What a viewer would miss: everything of the source to see, hear or read that is left out, with the reason."""
     settled: bool = False
-    version: int = VERSION
+    version: Annotated[int, Between(0, 1_000_000)] = VERSION
 
     @property
     def id(self) -> str:
@@ -172,8 +217,24 @@ class Plan:
 
     @property
     def encoders(self) -> frozenset[str]:
-        """What a worker's ffmpeg must have to encode a chunk of it."""
-        return frozenset(rung.encoder for rung in self.rungs)
+        """What a worker's ffmpeg must have to encode a chunk of it: the encoders of the rungs that are required."""
+        return frozenset(rung.encoder for rung in self.rungs if rung.required) or self._optional_encoders
+
+    @property
+    def wanted_encoders(self) -> frozenset[str]:
+        """What its ffmpeg should have beyond that, for optional rungs; without it these are left out."""
+        return self._optional_encoders - self.encoders
+
+    @property
+    def _optional_encoders(self) -> frozenset[str]:
+        return frozenset(rung.encoder for rung in self.rungs if not rung.required)
+
+    def capabilities(self) -> dict[str, list[str]]:
+        """What a worker that encodes a chunk of it needs, and should have."""
+        return {
+            "needs": sorted(f"{ENCODER}{name}" for name in self.encoders),
+            "wants": sorted(f"{ENCODER}{name}" for name in self.wanted_encoders),
+        }
 
     def rung(self, name: str) -> PlannedRung:
         return next(rung for rung in self.rungs if rung.name == name)
@@ -198,7 +259,7 @@ def make_plan(
             hint='choose a profile with "hdr": "tonemap"',
         )
     asked = chosen(profile, qualities)
-    rungs, skipped = _ladder(video, asked)
+    rungs, skipped = _ladder(video, asked, profile.rungs)
     unasked = [(rung.name, "not asked for") for rung in profile.rungs if rung not in asked]
     plan = Plan(
         profile=profile,
@@ -207,7 +268,8 @@ def make_plan(
         grid=_grid(facts, video, _rate(video, profile.max_rate), profile, max(1, workers_hint)),
         rungs=rungs,
         skipped=(*skipped, *unasked),
-        warnings=(*facts.warnings, *_warnings(facts, profile)),
+        warnings=(*facts.warnings, *_unseen(facts)),
+        degraded=tuple(_left_out(facts, profile)),
     )
     return _with_tracks(plan, facts, video)
 
@@ -215,17 +277,18 @@ def make_plan(
 def settle(plan: Plan, facts: SourceFacts) -> Plan:
     """The plan for the file that is cut: the source, or what a remux made of it, with its frames counted.
 
-    What a viewer gets stays as planned; the frame count, the time of the first frame, the numbers of the streams and
-    the chunks come from these facts. A file without an index is one chunk.
+    What a viewer gets stays as planned; the rate, the frame count, the time of the first frame, the numbers of the
+    streams and the chunks come from these facts. A file without an index is one chunk.
     """
     video = check_source(facts)
-    grid = _grid(facts, video, plan.grid.rate, plan.profile, plan.workers)
+    grid = _grid(facts, video, _rate(video, plan.profile.max_rate), plan.profile, plan.workers)
     placed = replace(plan, grid=grid, picture=replace(plan.picture, index=video.index), settled=True)
     found = _with_tracks(placed, facts, video)
     return replace(
         found,
         audio=_in_words_of(plan.audio, found.audio),
         captions=_in_words_of(plan.captions, found.captions),
+        degraded=(*plan.degraded, *_hidden_frames(found, video), *_cut_sound(found, facts, video)),
     )
 
 
@@ -273,11 +336,20 @@ def chosen(profile: Profile, qualities: Sequence[str] | None) -> tuple[Rung, ...
     return tuple(rung for rung in profile.rungs if rung.name in qualities)
 
 
-def _ladder(video: VideoFacts, rungs: Sequence[Rung]) -> tuple[tuple[PlannedRung, ...], tuple[tuple[str, str], ...]]:
-    short = min(video.display_size)
-    fits = [rung for rung in rungs if rung.height <= short]
-    skipped = tuple((rung.name, _too_high(rung, short)) for rung in rungs if rung not in fits)
-    planned = [_planned(video, rung) for rung in fits or [_own_size(short, rungs)]]
+def _ladder(
+    video: VideoFacts, rungs: Sequence[Rung], every: Sequence[Rung]
+) -> tuple[tuple[PlannedRung, ...], tuple[tuple[str, str], ...]]:
+    """The rungs of these that a source gets, and the names of the others, each with a reason.
+
+    How high they go depends on `every` rung of the profile, so a rung has the same size whichever others are asked for.
+    """
+    top = _top_height(video, [rung.height for rung in every])
+    fits = [rung for rung in rungs if rung.height <= top]
+    skipped = tuple((rung.name, _too_high(video)) for rung in rungs if rung not in fits)
+    planned = [_planned(rung, _fitted(video, rung.height)) for rung in fits]
+    if not fits:
+        own = _own_size(video)
+        planned = [_planned(_lowest(rungs, min(own)), own)]
     able = tuple(rung for rung in planned if _able(rung))
     if not able:
         raise SourceRefused(
@@ -289,23 +361,41 @@ def _ladder(video: VideoFacts, rungs: Sequence[Rung]) -> tuple[tuple[PlannedRung
     return able, skipped + tiny
 
 
-def _too_high(rung: Rung, short: int) -> str:
-    return f"above the source's {short}, and nothing is ever scaled up to {rung.height}"
+def _top_height(video: VideoFacts, heights: Sequence[int]) -> int:
+    """The height of the best rung: of the smallest box that holds the source; 0 where the source reaches no box."""
+    short, long = sorted(video.display_size)
+    if short < min(heights) and long < _box_width(min(heights)):
+        return 0
+    return min((height for height in heights if _holds(height, video)), default=max(heights))
+
+
+def _holds(height: int, video: VideoFacts) -> bool:
+    """Whether the source fits the box of a rung, or is so little larger that it counts as that size."""
+    short, long = sorted(video.display_size)
+    return short <= height * SAME_SIZE and long <= _box_width(height) * SAME_SIZE
+
+
+def _box_width(height: int) -> int:
+    return EVEN * round(height * BOX / EVEN)
+
+
+def _too_high(video: VideoFacts) -> str:
+    wide, high = video.display_size
+    return f"above the source's {wide}×{high}, and nothing is ever scaled up"
 
 
 def _able(rung: PlannedRung) -> bool:
     return min(rung.width, rung.height) >= SMALLEST_SIDE[rung.codec]
 
 
-def _own_size(short: int, rungs: Sequence[Rung]) -> Rung:
+def _lowest(rungs: Sequence[Rung], height: int) -> Rung:
     """The one rung of a source that is lower than all of them, in the settings of the lowest."""
     lowest = min(rungs, key=lambda rung: (rung.codec != "h264", rung.height))
-    height = _even(short)
     return replace(lowest, name=f"{height}p", height=height, required=True)
 
 
-def _planned(video: VideoFacts, rung: Rung) -> PlannedRung:
-    width, height = _size(video, rung.height)
+def _planned(rung: Rung, size: tuple[int, int]) -> PlannedRung:
+    width, height = size
     return PlannedRung(
         name=rung.name,
         codec=rung.codec,
@@ -317,6 +407,23 @@ def _planned(video: VideoFacts, rung: Rung) -> PlannedRung:
         preset=rung.preset,
         required=rung.required,
     )
+
+
+def _own_size(video: VideoFacts) -> tuple[int, int]:
+    wide, high = video.display_size
+    return _even(wide), _even(high)
+
+
+def _fitted(video: VideoFacts, height: int) -> tuple[int, int]:
+    """Even sides in the aspect of the source, as large as fit the box of a rung; the source's own if they fit."""
+    if _holds(height, video):
+        return _own_size(video)
+    aspect = max(video.display_aspect, 1 / video.display_aspect)
+    if aspect <= BOX:
+        return _size(video, height)
+    long = _box_width(height)
+    short = max(EVEN, EVEN * round(long / aspect / EVEN))
+    return (long, short) if video.display_aspect >= 1 else (short, long)
 
 
 def _size(video: VideoFacts, short: int) -> tuple[int, int]:
@@ -332,7 +439,9 @@ def _even(number: int) -> int:
 
 
 def _rate(video: VideoFacts, most: int) -> Fraction:
-    """The source's rate, or the nearest standard one if it varies; halved until it is low enough."""
+    """The source's rate, or if it varies the standard one that shows most frames; halved until it is low enough."""
+    if video.variable_rate and (allowed := [each for each in video.rates if each[0] <= most]):
+        return min(allowed, key=lambda each: each[1])[0]
     rate = _nearest(video.rate) if video.variable_rate else video.rate
     while rate > most:
         rate /= 2
@@ -356,7 +465,7 @@ def _grid(facts: SourceFacts, video: VideoFacts, rate: Fraction, profile: Profil
     segment = max(1, round(_exact(profile.segment_seconds) * rate))
     whole = frames / rate
     chunk = _chunk_seconds(facts, video, whole, profile, workers)
-    segments = ceil(frames / segment) if chunk is None else max(1, round(chunk * rate / segment))
+    segments = ceil(frames / segment) if chunk is None else max(1, int(chunk * rate / segment + NEARLY_WHOLE))
     return Grid(
         rate=rate,
         frames=frames,
@@ -364,7 +473,18 @@ def _grid(facts: SourceFacts, video: VideoFacts, rate: Fraction, profile: Profil
         chunk_frames=segments * segment,
         origin=Fraction(round(video.start * 1_000_000), 1_000_000),
         pre_roll=INTERLACED_PRE_ROLL if video.interlaced else 0,
+        gop_frames=_gop(segment, round(_exact(profile.gop_seconds) * rate)),
     )
+
+
+def _gop(segment: int, longest: int) -> int:
+    """The frames between key frames: the largest part of a segment that is short enough, or the segment itself.
+
+    A segment that can only be cut into parts of less than half of what is wanted stays whole: key frames are costly.
+    """
+    longest = max(1, longest)
+    sizes = range(min(longest, segment), (longest - 1) // 2, -1)
+    return next((frames for frames in sizes if segment % frames == 0), segment)
 
 
 def _frames(video: VideoFacts, rate: Fraction) -> int:
@@ -394,13 +514,24 @@ def _exact(seconds: float) -> Fraction:
 
 def _picture(video: VideoFacts) -> Picture:
     if not video.hdr:
-        return Picture(index=video.index, deinterlace=video.interlaced)
+        return Picture(index=video.index, deinterlace=video.interlaced, colors=_colors(video), rgb=video.rgb)
     return Picture(
         index=video.index,
         deinterlace=video.interlaced,
         tonemap=video.transfer,
         primaries="input" if video.primaries == "bt2020" else "2020",
         matrix="input" if video.matrix in ("bt2020nc", "bt2020c") else "2020_ncl",
+    )
+
+
+def _colors(video: VideoFacts) -> Colors:
+    """What the source says of its colours, or what players take a picture of its size for."""
+    large = video.rgb or min(video.width, video.height) > SD_LINES or max(video.width, video.height) > SD_WIDTH
+    usual = "bt709" if large else "smpte170m"
+    return Colors(
+        matrix=video.matrix if video.matrix in MATRICES else usual,
+        primaries=video.primaries if video.primaries in PRIMARIES else usual,
+        transfer=video.transfer if video.transfer in TRANSFERS else usual,
     )
 
 
@@ -416,7 +547,7 @@ def _with_tracks(plan: Plan, facts: SourceFacts, video: VideoFacts) -> Plan:
 
 
 def _audio(tracks: Iterable[AudioFacts], profile: AudioProfile, duration: Fraction) -> Iterator[PlannedAudio]:
-    decoded = [track for track in tracks if _decoded(track)][:MOST_TRACKS]
+    decoded = [track for track in tracks if is_decoded(track)][:MOST_TRACKS]
     for number, track in enumerate(decoded):
         yield PlannedAudio(
             number=number,
@@ -428,15 +559,21 @@ def _audio(tracks: Iterable[AudioFacts], profile: AudioProfile, duration: Fracti
             channels=profile.channels,
             sample_rate=profile.sample_rate,
             samples=round(duration * profile.sample_rate),
+            downmix=track.channels > profile.channels,
+            commentary=_is_commentary(track),
         )
 
 
-def _decoded(track: AudioFacts) -> bool:
+def is_decoded(track: AudioFacts) -> bool:
     return track.codec in AUDIO_DECODERS and track.channels > 0 and track.sample_rate > 0
 
 
+def is_text(track: SubtitleFacts) -> bool:
+    return track.text and track.codec in CAPTION_DECODERS
+
+
 def _captions(facts: SourceFacts) -> Iterator[PlannedCaptions]:
-    texts = [track for track in facts.subtitles if track.text and track.codec in CAPTION_DECODERS][:MOST_TRACKS]
+    texts = [track for track in facts.subtitles if is_text(track)][:MOST_TRACKS]
     for number, track in enumerate(texts):
         yield PlannedCaptions(
             number=number,
@@ -445,7 +582,13 @@ def _captions(facts: SourceFacts) -> Iterator[PlannedCaptions]:
             title=track.title,
             default=track.default,
             forced=track.forced,
+            commentary=_is_commentary(track),
         )
+
+
+def _is_commentary(track: AudioFacts | SubtitleFacts) -> bool:
+    """By the flag of the track, or by its title: few files have the flag."""
+    return track.commentary or "commentary" in track.title.casefold()
 
 
 def _in_words_of(planned: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -453,7 +596,7 @@ def _in_words_of(planned: tuple[Any, ...], found: tuple[Any, ...]) -> tuple[Any,
     if len(found) != len(planned):
         return found
     return tuple(
-        replace(here, language=there.language, title=there.title, default=there.default)
+        replace(here, **{name: getattr(there, name) for name in ("language", "title", "default", "commentary")})
         for here, there in zip(found, planned, strict=True)
     )
 
@@ -476,21 +619,53 @@ def _sprites(video: VideoFacts, duration: Fraction) -> Sprites:
     )
 
 
-def _warnings(facts: SourceFacts, profile: Profile) -> Iterator[str]:
-    for sound in facts.audio:
-        if profile.audio and not _decoded(sound):
-            yield f"the sound track {sound.index} ({sound.codec}) can't be decoded and is left out"
-    for words in facts.subtitles:
-        if profile.captions and not (words.text and words.codec in CAPTION_DECODERS):
-            yield f"the subtitles {words.index} ({words.codec}) are no text and are left out"
-    if facts.video:
-        yield from _cut_sound(facts.video, facts.audio)
+def _left_out(facts: SourceFacts, profile: Profile) -> Iterator[str]:
+    """Reasons for all streams that a viewer would see, hear or read, and of which nothing is made."""
+    pictures = [each for each in facts.others if each.kind == "video"]
+    yield from _reasons("video", pictures, "one video stream is published, the first")
+    if profile.audio:
+        heard = [track for track in facts.audio if is_decoded(track)]
+        yield from _reasons("audio", [each for each in facts.audio if each not in heard], "its codec is not decoded")
+        yield from _reasons("audio", heard[MOST_TRACKS:], f"at most {MOST_TRACKS} audio tracks are published")
+    if profile.captions:
+        read = [track for track in facts.subtitles if is_text(track)]
+        yield from _reasons("subtitle", [each for each in facts.subtitles if each not in read], "it is not text")
+        yield from _reasons("subtitle", read[MOST_TRACKS:], f"at most {MOST_TRACKS} subtitle tracks are published")
 
 
-def _cut_sound(video: VideoFacts, tracks: Iterable[AudioFacts]) -> Iterator[str]:
-    for track in tracks:
-        early, late = video.start - track.start, track.start + track.duration - video.start - video.duration
+def _unseen(facts: SourceFacts) -> Iterator[str]:
+    """Reasons for the streams that no player shows."""
+    for kind in ("cover", "data", "attachment"):
+        others = [each for each in facts.others if each.kind == kind]
+        yield from _reasons(kind, others, "it is neither video, audio nor text")
+
+
+def _reasons(kind: str, streams: Sequence[AudioFacts | SubtitleFacts | OtherFacts], reason: str) -> Iterator[str]:
+    """One sentence for all streams of a codec that are left out for the same reason."""
+    for codec in dict.fromkeys(stream.codec for stream in streams):
+        numbers = [str(stream.index) for stream in streams if stream.codec == codec]
+        named = f" ({codec})" if codec else ""
+        subject, verb = ("stream", "is") if len(numbers) == 1 else ("streams", "are")
+        yield f"{kind} {subject} {', '.join(numbers)}{named} {verb} left out: {reason}"
+
+
+def _hidden_frames(plan: Plan, video: VideoFacts) -> Iterator[str]:
+    """Frames of a source with a varying rate that come closer together than the grid can show them."""
+    hidden = dict(video.rates).get(plan.grid.rate, 0) if video.variable_rate else 0
+    if hidden:
+        count = f"{hidden:,} of {video.frames:,}" if video.frames else f"{hidden:,}"
+        rate = f"{float(plan.grid.rate):.6g} frames/s"
+        yield f"{count} frames are not shown: they come faster than {rate}, which the profile allows"
+
+
+def _cut_sound(plan: Plan, facts: SourceFacts, video: VideoFacts) -> Iterator[str]:
+    """Audio that has no picture to go with it, a second of it or more."""
+    published = {track.index for track in plan.audio}
+    for track in facts.audio:
+        if track.index not in published:
+            continue
+        early, late = video.start - track.start, track.start + track.duration - video.start - plan.grid.duration
         if early >= 1:
-            yield f"the sound track {track.index} begins {float(early):.1f} s before the picture and is cut there"
+            yield f"audio stream {track.index} begins {float(early):.1f} s before the picture and is cut there"
         if late >= 1:
-            yield f"the sound track {track.index} ends {float(late):.1f} s after the picture and is cut there"
+            yield f"audio stream {track.index} ends {float(late):.1f} s after the picture and is cut there"

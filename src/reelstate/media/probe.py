@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,14 +23,20 @@ from reelstate.media.errors import SourceError, SourceUnavailable, SourceUnseeka
 from reelstate.media.facts import SourceFacts
 from reelstate.media.probing import GIVEN, WANTED
 from reelstate.media.reader import Reader
+from reelstate.media.sandbox import Sandbox, Wall, confinement, standing_wall
 from reelstate.media.source import FileReader, opened
 
 PROGRAM: Final = Path(__file__).with_name("probing.py")
 LARGEST_ANSWER: Final = 4 * 1024 * 1024
 LARGEST_PART: Final = 16 * 1024 * 1024
 LAST_MOMENT: Final = 2.0
-KEPT_VARIABLES: Final = ("PATH", "LANG", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+LIBRARY_PATHS: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+KEPT_VARIABLES: Final = ("PATH", "LANG", *LIBRARY_PATHS)
 """Nothing else of the environment, where secrets live, is given to the process."""
+SHELL_SIGNAL: Final = 128
+"""What a shell, as there is one in the sandbox, adds to the number of the signal that ended a process."""
+TRIAL: Final = ("-I", "-c", "import av")
+SANDBOX: Final = Sandbox()
 HINTS: Final = {
     "empty": "was it still being written?",
     "not_a_video": "submit an mp4, mov, mkv, webm, ts, mpeg, avi or flv file",
@@ -36,6 +44,8 @@ HINTS: Final = {
     "codec": "convert it to H.264, HEVC, VP9, AV1, MPEG-2 or ProRes first",
     "truncated": "was it still being written or uploaded? submit the whole file",
     "damaged": "see that it plays, or make it anew",
+    "dolby_vision": "export it as HDR10, HLG or SDR; Dolby Vision profiles with a compatible picture, such as 8, work",
+    "encrypted": "submit it without encryption or DRM",
     "too_many_streams": "leave out the streams that are not needed",
     "too_many_pixels": f"at most {MAX_PIXELS:,} pixels a picture",
     "bomb": "it looks made to use up a machine",
@@ -55,6 +65,8 @@ class ProbeLimits:
 
 
 LIMITS: Final = ProbeLimits()
+WHOLE_FILE: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=3600.0)
+"""For a look at every packet or frame of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +78,7 @@ class Counted:
     duration: Fraction
     rate: Fraction
     variable_rate: bool
+    rates: tuple[tuple[Fraction, int], ...]
     longest_gop: Fraction | None
 
 
@@ -77,14 +90,14 @@ class Look:
     memory: int
 
 
-async def probe(source: Reader | Path, limits: ProbeLimits = LIMITS) -> SourceFacts:
+async def probe(source: Reader | Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SANDBOX) -> SourceFacts:
     """What a source is. `UnusableSource` says why it is none; what the reader raises is raised."""
-    return SourceFacts.from_json((await look("probe", source, limits)).facts)
+    return SourceFacts.from_json((await look("probe", source, limits, sandbox)).facts)
 
 
-async def count(path: Path, limits: ProbeLimits = LIMITS) -> Counted:
+async def count(path: Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SANDBOX) -> Counted:
     """Read a file of ours to its end and count the frames of its video."""
-    facts = (await look("count", path, limits)).facts
+    facts = (await look("count", path, limits, sandbox)).facts
     gop = facts["longest_gop"]
     return Counted(
         frames=facts["frames"],
@@ -92,24 +105,33 @@ async def count(path: Path, limits: ProbeLimits = LIMITS) -> Counted:
         duration=Fraction(facts["duration"]),
         rate=Fraction(facts["rate"]),
         variable_rate=facts["variable_rate"],
+        rates=tuple((Fraction(rate), hidden) for rate, hidden in facts["rates"]),
         longest_gop=None if gop is None else Fraction(gop),
     )
 
 
-async def look(what: str, source: Reader | Path, limits: ProbeLimits = LIMITS) -> Look:
-    """Have a process look at the source: `probe` at what it is, `count` at every packet."""
+async def look(
+    what: str, source: Reader | Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SANDBOX, **order: str | int
+) -> Look:
+    """Have a process look at the source: `probe` at what it is, `count` at every packet, `decode` at a stream's frames.
+
+    `order` is what the look needs to know beside the source.
+    """
     if isinstance(source, Path):
         with opened(LocalAddress(source), Rules(limit=2**63)) as file:
-            return await _look(what, FileReader(file), limits)
-    return await _look(what, source, limits)
+            return await _look(what, FileReader(file), limits, sandbox, order)
+    return await _look(what, source, limits, sandbox, order)
 
 
-async def _look(what: str, source: Reader, limits: ProbeLimits) -> Look:
+async def _look(
+    what: str, source: Reader, limits: ProbeLimits, sandbox: Sandbox, order: Mapping[str, str | int]
+) -> Look:
     if source.size is None:
         raise SourceUnseekable("its size is not known", hint="fetch it first")
+    confined = await confinement(_own(sandbox), Path(sys.executable), trial=TRIAL)
     try:
-        async with asyncio.timeout(limits.wall_seconds), _child(source) as child:
-            _send(child, json.dumps(_order(what, source, limits)).encode())
+        async with asyncio.timeout(limits.wall_seconds), _child(source, confined) as child:
+            _send(child, json.dumps({**_order(what, source, limits), **order}).encode())
             answer = await _served(child, source)
             if answer is None:
                 raise _died(await _ended(child))
@@ -142,11 +164,31 @@ def _order(what: str, source: Reader, limits: ProbeLimits) -> dict[str, Any]:
     }
 
 
+def _own(sandbox: Sandbox) -> Sandbox:
+    """The sandbox with the files that this Python and PyAV are made of."""
+    return replace(sandbox, needed=_python())
+
+
+@cache
+def _python() -> tuple[Path, ...]:
+    found = importlib.util.find_spec("av")
+    package = [Path(found.origin).parent.parent] if found and found.origin else []
+    places = (sys.prefix, sys.base_prefix, Path(sys.executable).resolve().parent, PROGRAM, *package)
+    libraries = (place for name in LIBRARY_PATHS for place in os.environ.get(name, "").split(os.pathsep) if place)
+    paths = [Path(str(place)) for place in (*places, *libraries)]
+    return tuple(dict.fromkeys(path for path in paths if path.exists()))
+
+
+async def probe_wall() -> Wall:
+    """The wall behind which sources are probed on this machine."""
+    return await standing_wall(Path(sys.executable), TRIAL, _python())
+
+
 @contextlib.asynccontextmanager
-async def _child(source: Reader) -> AsyncIterator[Process]:
+async def _child(source: Reader, confined: Sequence[str]) -> AsyncIterator[Process]:
     """The process, which is gone when the context ends."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", str(PROGRAM)),
+        *(*confined, sys.executable, "-I", str(PROGRAM)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
@@ -158,8 +200,18 @@ async def _child(source: Reader) -> AsyncIterator[Process]:
         yield child
     finally:
         with contextlib.suppress(ProcessLookupError):
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)
         await child.wait()
+        await _closed(child)
+
+
+async def _closed(child: Process) -> None:
+    """Wait until nobody holds the process's stdout: what it ran in may end before it."""
+    assert child.stdout is not None  # noqa: S101 - it is a pipe
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LAST_MOMENT):
+            while await child.stdout.read(LARGEST_PART):
+                pass
 
 
 async def _served(child: Process, source: Reader) -> dict[str, Any] | None:
@@ -202,6 +254,6 @@ async def _ended(child: Process) -> int:
 
 def _died(code: int) -> SourceError:
     """A process that dies over a source was killed by its limits or by the source; both would happen again."""
-    if -code == signal.SIGKILL:
+    if code in {-signal.SIGKILL, SHELL_SIGNAL + signal.SIGKILL}:
         return SourceUnavailable("the process that looked at it was killed", hint="has this machine enough memory?")
     return UnusableSource("bomb", "the process that looked at it died over it", hint=HINTS["bomb"])

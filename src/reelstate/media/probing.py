@@ -20,6 +20,7 @@ import re
 import resource
 import struct
 import sys
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -44,11 +45,17 @@ BOX: Final = struct.Struct(">I4sQ")
 
 HEAD: Final = 64 * 1024
 BUFFER: Final = 64 * 1024
+HARD: Final = 5
+"""CPU seconds between the signal that says enough and the one that ends it."""
 LOOKED_AT: Final = 4
 """Frames that are decoded, for what only a frame tells."""
 TRIED: Final = 100
 """Packets that are decoded at most to get them."""
 MOST_BOXES: Final = 100
+MAX_SPANS: Final = 100
+"""Damaged spans that are listed; all are counted."""
+MAX_RESYNCS: Final = 10_000
+"""How often a demuxer may give up and be asked to go on in one file."""
 REORDERED: Final = 32
 """Of the packets that were read last, some that are shown before them may still be missing."""
 STANDARD_RATES: Final = (
@@ -56,6 +63,15 @@ STANDARD_RATES: Final = (
     *(Fraction(50), Fraction(60_000, 1001), Fraction(60), Fraction(15), Fraction(12), Fraction(10), Fraction(100)),
     *(Fraction(120_000, 1001), Fraction(120), Fraction(240)),
 )
+SLOW_RATES: Final = (Fraction(15), Fraction(12), Fraction(10))
+GRID_RATES: Final = (*sorted({*STANDARD_RATES} - {*SLOW_RATES, Fraction(240)}), *SLOW_RATES)
+"""What a rate that varies may become; a slow one where a profile allows no other."""
+ODD_STEPS: Final = Fraction(1, 100)
+"""Of all steps from a frame to the next, how many may be odd in a source whose rate is still called steady."""
+JUMPING: Final = frozenset({"mpegts", "mpeg"})
+"""Formats whose times may begin anew within a file, where two recordings were joined."""
+LONGEST_STEP: Final = 10
+"""Seconds between two packets of such a format, above which the later one belongs to another recording."""
 TRANSFERS: Final = (
     *("", "bt709", "", "", "bt470m", "bt470bg", "smpte170m", "smpte240m", "linear", "log100", "log316"),
     *("iec61966-2-4", "bt1361e", "iec61966-2-1", "bt2020-10", "bt2020-12", "smpte2084", "smpte428", "arib-std-b67"),
@@ -78,6 +94,16 @@ EBML: Final = b"\x1a\x45\xdf\xa3"
 SEGMENT: Final = b"\x18\x53\x80\x67"
 CUES_ARE: Final = b"\x53\xab\x84\x1c\x53\xbb\x6b"
 """An entry of the table of contents that says where the cues are."""
+MAX_INDEX: Final = 16 * 1024 * 1024
+"""Bytes of an index in which descriptions of tracks are looked for."""
+DOLBY_VISION_ALONE: Final = 5
+_DOLBY_VISION: Final = re.compile(
+    rb"\x00\x00\x00\x20dv[cvw]C(.{24})|\x41\xe7\x84dv[cvw]C.{0,40}?\x41\xed.(.{5})", re.DOTALL
+)
+"""The configuration record of Dolby Vision, in an mp4 and in a Matroska file."""
+_ENCRYPTED: Final = re.compile(rb"sinf.{4}frma|\x62\x40.{1,20}?\x50\x33\x81\x01", re.DOTALL)
+"""Protection of a track: in an mp4 the original format of its samples, in a Matroska file the type of its encoding."""
+TS_PACKET: Final = 188
 _PLAYLIST: Final = re.compile(rb"\s*(#EXTM3U|ffconcat|<\?xml|<MPD|\[playlist\]|v=0\s)", re.IGNORECASE)
 _MP4: Final = frozenset({b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip", b"styp", b"moof"})
 
@@ -150,22 +176,23 @@ def _source(order: Facts, heard: BinaryIO, spoken: BinaryIO) -> BinaryIO:
 
 
 def limit(order: Facts) -> None:
-    """From here on nothing can be written or started, and little can be opened or used up."""
-    for kind, amount in [
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NPROC, 0),
-        (resource.RLIMIT_NOFILE, 16),
-        (resource.RLIMIT_CPU, order["cpu_seconds"]),
-        (resource.RLIMIT_AS, order["memory"]),
+    """From here on nothing can be written or started, and little can be opened or used up. There is no way back."""
+    cpu = order["cpu_seconds"]
+    for kind, soft, hard in [
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_NPROC, 0, 0),
+        (resource.RLIMIT_NOFILE, 16, 16),
+        (resource.RLIMIT_CPU, cpu, cpu + HARD),  # over the soft one the kernel says why it ends the process
+        (resource.RLIMIT_AS, order["memory"], order["memory"]),
     ]:
         most = resource.getrlimit(kind)[1]
-        # The hard limit stays where it is: over the soft one the kernel says why it ends the process.
-        resource.setrlimit(kind, (amount if most == resource.RLIM_INFINITY else min(amount, most), most))
+        within = (soft, hard) if most == resource.RLIM_INFINITY else (min(soft, most), min(hard, most))
+        resource.setrlimit(kind, within)
 
 
 def answered(order: Facts, source: BinaryIO) -> Facts:
-    look = {"probe": probed, "count": counted}[order["look"]]
+    look = {"probe": probed, "count": counted, "decode": decoded}[order["look"]]
     try:
         return {"facts": look(order, source), "memory": _memory()}
     except Refused as refused:
@@ -173,6 +200,9 @@ def answered(order: Facts, source: BinaryIO) -> Facts:
     except MemoryError:
         message = f"it takes more than {order['memory'] // 2**20:,} MiB of memory to look at"
         return {"refused": {"kind": "bomb", "message": message}, "memory": _memory()}
+    except Exception as error:  # noqa: BLE001 - whatever a damaged file leads the library to, it is an answer
+        message = f"it can't be read: {type(error).__name__}: {error}"[:200]
+        return {"refused": {"kind": "damaged", "message": message}, "memory": _memory()}
 
 
 def _memory() -> int:
@@ -191,6 +221,9 @@ def probed(order: Facts, source: BinaryIO) -> Facts:
     if size == 0:
         raise Refused("empty", "it is empty")
     _check_matroska(head, size)
+    index = _index(source, head)
+    _check_encryption(index)
+    _check_shown_to_all(index)
     fragmented = head[4:8] in _MP4 and is_fragmented(source)
     with opened(order, source, head) as container:
         _check_streams(order, container)
@@ -205,8 +238,9 @@ def probed(order: Facts, source: BinaryIO) -> Facts:
             "indexed": seen is not None and seen.pop("indexed"),
             "warnings": seen.pop("warnings") if seen is not None else [],
             "video": seen,
-            "audio": [_audio(stream, length) for stream in _heard(container)],
+            "audio": [_audio(container, stream, length) for stream in container.streams.audio],
             "subtitles": [_subtitle(stream) for stream in container.streams.subtitles],
+            "others": [_other(stream) for stream in _unused(container, video)],
             "streams": len(container.streams),
         }
 
@@ -236,8 +270,160 @@ def _count(seen: Seen, base: Fraction, candidates: Iterable[Fraction]) -> Facts:
         "duration": str(end - first),
         "rate": str(rate),
         "variable_rate": variable,
+        "rates": _texts(grid_rates(stamps, base)) if variable else [],
         "longest_gop": _text(longest_gop(seen.keys, base, end)),
     }
+
+
+def decoded(order: Facts, source: BinaryIO) -> Facts:
+    """What of one stream is damaged between two times, found by decoding it: see `damage`."""
+    start, end, step = (Fraction(order[name]) for name in ("start", "end", "step"))
+    with opened(order, source, _head(source)) as container:
+        stream = container.streams[order["stream"]]
+        seen = Decoded(step=_audio_step(stream) or step)
+        is_video = stream.type == "video"
+        _decode(order, container, stream, (start, end), seen)
+    spans = damage(seen, start, end, matched=is_video)
+    shown = [piece for piece in seen.pieces if start <= piece.time < end]
+    return {
+        "errors": sum(piece.failed for piece in shown),
+        "corrupt": sum(start <= time < end for time in seen.corrupt),
+        "seconds": str(sum((last - first for first, last in spans), Fraction(0))),
+        "spans": [[str(first), str(last)] for first, last in spans[:MAX_SPANS]],
+    }
+
+
+@dataclass
+class Piece:
+    """A packet of a stream: when it is shown, and what happened to it."""
+
+    time: Fraction
+    failed: bool = False
+    """The decoder refused it."""
+    near_error: bool = False
+    """The demuxer met damage while it looked for it."""
+
+
+@dataclass
+class Decoded:
+    """What decoding a part of a stream has shown."""
+
+    step: Fraction
+    """How long one frame lasts."""
+    pieces: list[Piece] = field(default_factory=list)
+    good: list[Fraction] = field(default_factory=list)
+    """The times of undamaged frames."""
+    corrupt: list[Fraction] = field(default_factory=list)
+    """The times of frames in which the decoder had to conceal errors."""
+
+
+def _audio_step(stream: Any) -> Fraction | None:
+    context = stream.codec_context
+    frame = getattr(context, "frame_size", 0) if stream.type == "audio" else 0
+    return Fraction(frame, context.sample_rate) if frame and context.sample_rate else None
+
+
+def _decode(
+    order: Facts, container: InputContainer, stream: Any, span: tuple[Fraction, Fraction], seen: Decoded
+) -> None:
+    """Decode from the key frame before a span to the first packet after it."""
+    import av  # noqa: PLC0415
+    from av.error import FFmpegError  # noqa: PLC0415
+
+    base = _base(stream)
+    stream.codec_context.thread_count = 1
+    stream.codec_context.options = {"max_pixels": str(order["max_pixels"])}
+    with suppress(FFmpegError):
+        container.seek(int(span[0] / base), stream=stream)
+    with av.logging.Capture(local=True) as log:
+        for packet in _every_packet(container, stream):
+            stamp = packet.dts if packet.pts is None else packet.pts
+            piece = Piece(stamp * base, near_error=_demuxer_complained(container, log)) if stamp is not None else None
+            log.clear()
+            failed = _decode_packet(packet, seen, base)
+            if piece is not None and packet.size:
+                piece.failed = failed
+                seen.pieces.append(piece)
+            if packet.dts is not None and packet.dts * base >= span[1]:
+                break
+        _decode_packet(stream, seen, base)
+
+
+def _every_packet(container: InputContainer, stream: Any) -> Iterator[Any]:
+    """All packets of a stream, also those behind a damaged place that the demuxer has to search its way out of."""
+    from av.error import BlockingIOError, FFmpegError  # noqa: A004, PLC0415
+
+    for _ in range(MAX_RESYNCS):
+        try:
+            yield from container.demux(stream)
+        except BlockingIOError:
+            continue
+        except (FFmpegError, LookupError):  # PyAV does not know streams that a file begins in its middle
+            return
+        return
+
+
+def _demuxer_complained(container: InputContainer, log: Iterable[tuple[int, str, str]]) -> bool:
+    return any(name == container.format.name for _, name, _ in log)
+
+
+def _decode_packet(source: Any, seen: Decoded, base: Fraction) -> bool:
+    """Note the frames of a packet, or the last ones of a stream; whether the decoder refused it."""
+    from av.error import FFmpegError  # noqa: PLC0415
+
+    try:
+        frames = source.decode()
+    except FFmpegError:
+        return True
+    for frame in frames:
+        if frame.pts is not None:
+            (seen.corrupt if frame.is_corrupt else seen.good).append(frame.pts * base)
+    return False
+
+
+def damage(seen: Decoded, start: Fraction, end: Fraction, *, matched: bool) -> list[tuple[Fraction, Fraction]]:
+    """The spans between two times in which a stream does not show what it should, in order.
+
+    Damaged is a packet that the decoder refused, a frame with concealed errors, and, where frames can be `matched` to
+    packets by their time, a packet of which no frame came. So is a gap between packets, if one beside it is damaged or
+    the demuxer met an error there: without such evidence a gap is a pause that the source has by itself.
+    """
+    good, corrupt = sorted(seen.good), sorted(seen.corrupt)
+    pieces = sorted(seen.pieces, key=lambda piece: piece.time)
+    near = seen.step * 3 / 4
+    bad = [
+        piece.failed
+        or _has_near(corrupt, piece.time, seen.step / 4)
+        or (matched and not _has_near(good, piece.time, near))
+        for piece in pieces
+    ]
+    spans = [(piece.time, piece.time + seen.step) for piece, is_bad in zip(pieces, bad, strict=True) if is_bad]
+    for number, (earlier, later) in enumerate(pairwise(pieces)):
+        evidence = bad[number] or bad[number + 1] or earlier.near_error or later.near_error
+        if evidence and later.time - earlier.time > seen.step * 3 / 2:
+            spans.append((earlier.time + seen.step, later.time))
+    return _merged(spans, start, end, seen.step / 2)
+
+
+def _has_near(times: Sequence[Fraction], time: Fraction, distance: Fraction) -> bool:
+    """Whether one of the times, which are in order, is that close."""
+    at = bisect_left(times, time - distance)
+    return at < len(times) and times[at] <= time + distance
+
+
+def _merged(
+    spans: Iterable[tuple[Fraction, Fraction]], start: Fraction, end: Fraction, tolerance: Fraction
+) -> list[tuple[Fraction, Fraction]]:
+    """Spans inside two times, in order; those that touch are one."""
+    merged: list[tuple[Fraction, Fraction]] = []
+    for first, last in sorted((max(first, start), min(last, end)) for first, last in spans):
+        if last <= first:
+            continue
+        if merged and first - merged[-1][1] <= tolerance:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def opened(order: Facts, source: BinaryIO, head: bytes) -> InputContainer:
@@ -278,10 +464,15 @@ def _refusal(error: Exception, head: bytes) -> Refused:
 
 def _head(source: BinaryIO) -> bytes:
     source.seek(0)
-    head = b""
-    while len(head) < HEAD and (more := source.read(HEAD - len(head))):
-        head += more
-    return head
+    return _read_exactly(source, HEAD)
+
+
+def _read_exactly(source: BinaryIO, length: int) -> bytes:
+    """So many bytes, or all that are left."""
+    data = bytearray()
+    while len(data) < length and (more := source.read(min(length - len(data), BUFFER))):
+        data += more
+    return bytes(data)
 
 
 def _check_streams(order: Facts, container: InputContainer) -> None:
@@ -344,6 +535,44 @@ def _number(data: bytes, at: int) -> tuple[int | None, int]:
     return (None if value == (1 << 7 * width) - 1 else value), at + width
 
 
+def _index(source: BinaryIO, head: bytes) -> bytes:
+    """What describes the tracks of a file: the index of an mp4, the beginning of any other."""
+    if head[4:8] not in _MP4:
+        return head
+    at = next((start for name, start, _ in _boxes(source) if name == b"moov"), None)
+    if at is None:
+        return head
+    source.seek(at)
+    length = min(int.from_bytes(source.read(4), "big"), MAX_INDEX)
+    source.seek(at)
+    return _read_exactly(source, length)
+
+
+def _check_encryption(index: bytes) -> None:
+    """Refuse what can't be decoded without a key."""
+    if _ENCRYPTED.search(index) or _is_scrambled(index):
+        raise Refused("encrypted", "it is encrypted")
+
+
+def _is_scrambled(head: bytes) -> bool:
+    """Whether most packets of a transport stream say that their payload is scrambled."""
+    if head[:1] != b"G" or head[TS_PACKET : TS_PACKET + 1] != b"G":
+        return False
+    flags = head[3::TS_PACKET]
+    return 2 * sum(flag >> 6 != 0 for flag in flags) > len(flags)
+
+
+def _check_shown_to_all(index: bytes) -> None:
+    """Refuse a picture of Dolby Vision that others can't show: without its metadata it is purple and green."""
+    found = _DOLBY_VISION.search(index)
+    if found is None:
+        return
+    record = found[1] or found[2]
+    profile, compatible = record[2] >> 1, record[4] >> 4
+    if profile == DOLBY_VISION_ALONE or (profile > DOLBY_VISION_ALONE + 2 and not compatible):
+        raise Refused("dolby_vision", f"it is Dolby Vision profile {profile}, whose picture has no other reading")
+
+
 def _is_cover(stream: Stream) -> bool:
     from av.stream import Disposition  # noqa: PLC0415
 
@@ -377,7 +606,7 @@ def _video(order: Facts, container: InputContainer, video: VideoStream, head: by
     if not seen.stamps:
         raise Refused("damaged", "its video has no frames that can be read")
     rate, variable = settled_rate(seen.stamps, base, _candidates(video))
-    length = _stream_length(container, video)
+    length = _tagged_length(video) if seen.whole and not listed else _stream_length(container, video)
     if length is None:
         length = (seen.stamps[-1] - seen.stamps[0]) * base + 1 / rate
         if not seen.whole:
@@ -392,6 +621,7 @@ def _video(order: Facts, container: InputContainer, video: VideoStream, head: by
         **_look(video, seen.frames, warnings),
         "rate": str(rate),
         "variable_rate": variable,
+        "rates": _texts(grid_rates(seen.stamps, base)) if variable else [],
         "frames": len(seen.stamps) if seen.whole else None,
         "start": str(start),
         "duration": str(length),
@@ -434,17 +664,42 @@ def _packets(container: InputContainer, video: VideoStream, seen: Seen) -> Itera
     """The packets of the video with what they tell noted; a file that breaks in between is not read whole."""
     from av.error import FFmpegError  # noqa: PLC0415
 
+    clock = Clock(_base(video)) if container.format.name in JUMPING else None
     try:
         for packet in container.demux(video):
             stamp = packet.dts if packet.pts is None else packet.pts
             if packet.size and stamp is not None and not packet.is_discard:
+                stamp += clock.shift(packet.dts) if clock else 0
                 seen.stamps.append(stamp)
                 seen.keys += [stamp] if packet.is_keyframe else []
                 seen.position = max(seen.position, packet.pos or 0)
                 yield packet
-    except FFmpegError:
+    except (FFmpegError, LookupError):  # PyAV does not know streams that a file begins in its middle
         return
     seen.whole = True
+
+
+class Clock:
+    """Joins the times of recordings that follow each other in one file, as ffmpeg does when it copies them."""
+
+    def __init__(self, base: Fraction) -> None:
+        self._longest_step = LONGEST_STEP / base
+        self._shift = 0
+        self._last: int | None = None
+        self._step = 0
+
+    def shift(self, dts: int | None) -> int:
+        """What is added to the times of the packet with this decoding time."""
+        if dts is None:
+            return self._shift
+        if self._last is not None:
+            step = dts + self._shift - self._last
+            if 0 < step <= self._longest_step:
+                self._step = step
+            else:
+                self._shift += self._step - step
+        self._last = dts + self._shift
+        return self._shift
 
 
 def _decoded(source: Any) -> list[Any]:
@@ -490,19 +745,23 @@ def _named(names: Sequence[str], *numbers: Any) -> str:
 
 def is_fragmented(source: BinaryIO) -> bool:
     """Whether an mp4 goes on in fragments after its index, if it has one; only the heads of its boxes are read."""
+    return any(name == b"moof" for name, _, _ in _boxes(source))
+
+
+def _boxes(source: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
+    """The first boxes of an mp4: the name of each, where it begins, and how long it is."""
     at = 0
     for _ in range(MOST_BOXES):
         source.seek(at)
         head = source.read(BOX.size)
         if len(head) < BOX.size:
-            return False
+            return
         length, name, long = BOX.unpack(head)
-        if name == b"moof":
-            return True
+        length = long if length == 1 else length
+        yield name, at, length
         if length == 0:
-            return False
-        at += max(long if length == 1 else length, BOX.size // 2)
-    return False
+            return
+        at += max(length, BOX.size // 2)
 
 
 def _has_whole_index(container: InputContainer, video: VideoStream, *, fragmented: bool) -> bool:
@@ -532,11 +791,17 @@ def _length(container: InputContainer, video: Facts | None) -> Fraction:
 
 
 def _stream_length(container: InputContainer, stream: Stream) -> Fraction | None:
+    if tagged := _tagged_length(stream):
+        return tagged
     if stream.duration:
         return stream.duration * _base(stream)
-    if tagged := _clock(stream.metadata.get("DURATION", "")):
-        return max(tagged - (stream.start_time or 0) * _base(stream), Fraction(0)) or None
     return Fraction(container.duration, 1_000_000) if container.duration else None
+
+
+def _tagged_length(stream: Stream) -> Fraction | None:
+    """How long a stream of a Matroska file says that it is."""
+    end = _clock(stream.metadata.get("DURATION", ""))
+    return max(end - (stream.start_time or 0) * _base(stream), Fraction(0)) or None
 
 
 def _clock(text: str) -> Fraction:
@@ -548,22 +813,17 @@ def _estimated(length: Fraction, position: int, size: int) -> Fraction:
     return length * Fraction(size, position) if 0 < position < size else length
 
 
-def _heard(container: InputContainer) -> list[Any]:
-    streams: Sequence[Any] = container.streams.audio
-    return [stream for stream in streams if stream.codec_context is not None]
-
-
-def _audio(stream: Any, length: Fraction) -> Facts:
+def _audio(container: InputContainer, stream: Any, length: Fraction) -> Facts:
+    """An audio stream; one whose codec is unknown has no channels."""
     context = stream.codec_context
-    own = stream.duration * _base(stream) if stream.duration else length
     return {
         "index": stream.index,
-        "codec": context.codec.canonical_name,
-        "channels": context.channels,
-        "layout": context.layout.name,
-        "sample_rate": context.sample_rate or 0,
+        "codec": _codec(stream) or "unknown",
+        "channels": context.channels if context else 0,
+        "layout": context.layout.name if context else "",
+        "sample_rate": (context.sample_rate or 0) if context else 0,
         "start": str((stream.start_time or 0) * _base(stream)),
-        "duration": str(own),
+        "duration": str(_stream_length(container, stream) or length),
         **_labels(stream),
     }
 
@@ -571,7 +831,7 @@ def _audio(stream: Any, length: Fraction) -> Facts:
 def _subtitle(stream: Any) -> Facts:
     from av.stream import Disposition  # noqa: PLC0415
 
-    codec = stream.codec_context.codec.canonical_name if stream.codec_context else "unknown"
+    codec = _codec(stream) or "unknown"
     return {
         "index": stream.index,
         "codec": codec,
@@ -579,6 +839,22 @@ def _subtitle(stream: Any) -> Facts:
         "forced": bool(stream.disposition & Disposition.forced),
         **_labels(stream),
     }
+
+
+def _unused(container: InputContainer, picture: VideoStream | None) -> list[Stream]:
+    """The streams that are neither the picture nor audio nor subtitles."""
+    return [stream for stream in container.streams if stream.type not in ("audio", "subtitle") and stream != picture]
+
+
+def _other(stream: Stream) -> Facts:
+    kind = stream.type if stream.type in ("video", "attachment") else "data"
+    return {"index": stream.index, "kind": "cover" if _is_cover(stream) else kind, "codec": _codec(stream)}
+
+
+def _codec(stream: Any) -> str:
+    """The name of a stream's codec; nothing if it is unknown."""
+    context = stream.codec_context
+    return "" if context is None else context.codec.canonical_name
 
 
 def _labels(stream: Stream) -> Facts:
@@ -589,6 +865,7 @@ def _labels(stream: Stream) -> Facts:
         "language": "" if language == "und" else language,
         "title": stream.metadata.get("title", "")[:200],
         "default": bool(stream.disposition & Disposition.default),
+        "commentary": bool(stream.disposition & Disposition.comment),
     }
 
 
@@ -598,6 +875,10 @@ def _base(stream: Stream) -> Fraction:
 
 def _text(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
+
+
+def _texts(rates: Iterable[tuple[Fraction, int]]) -> list[tuple[str, int]]:
+    return [(str(rate), hidden) for rate, hidden in rates]
 
 
 def _candidates(video: VideoStream) -> list[Fraction]:
@@ -618,6 +899,30 @@ def settled_rate(stamps: Sequence[int], base: Fraction, candidates: Iterable[Fra
         if is_steady(stamps, base, rate):
             return rate, False
     return average, True
+
+
+def grid_rates(stamps: Sequence[int], base: Fraction) -> list[tuple[Fraction, int]]:
+    """Rates that a rate that varies may become, with how many frames each would not show. Stamps are in order.
+
+    Multiples of the usual rate come first, at which frames are shown evenly, and slow rates last. A source that keeps
+    to its usual rate but for a few jumps, as where two recordings were joined, gets none above it.
+    """
+    steps = sorted(later - earlier for earlier, later in pairwise(stamps))
+    median = 1 / (max(steps[len(steps) // 2], 1) * base)
+    usual = min(GRID_RATES, key=lambda rate: abs(rate - median))
+    off = max(base, 1 / usual / 20)
+    odd = sum(abs(step * base - 1 / usual) > off for step in steps)
+    fastest = usual if odd <= 1 + ODD_STEPS * len(steps) else max(GRID_RATES)
+    rates = [rate for rate in GRID_RATES if rate <= fastest]
+    rates.sort(key=lambda rate: (rate in SLOW_RATES, (rate / usual).denominator != 1, rate))
+    return [(rate, hidden_frames(stamps, base, rate)) for rate in rates]
+
+
+def hidden_frames(stamps: Sequence[int], base: Fraction, rate: Fraction) -> int:
+    """How many frames have the same place as another on a grid of this rate. Stamps are in order."""
+    tick, step = 2 * base.numerator * rate.numerator, base.denominator * rate.denominator
+    places = [((stamp - stamps[0]) * tick + step) // (2 * step) for stamp in stamps]
+    return sum(later == earlier for earlier, later in pairwise(places))
 
 
 def is_steady(stamps: Sequence[int], base: Fraction, rate: Fraction) -> bool:

@@ -9,12 +9,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.media.wire import document_of, record_of
+from reelstate.media.wire import Between, OneOf, RungName, document_of, record_of
 
 DEFAULT: Final = "h264"
 LARGEST_FILE: Final = 256 * 1024
@@ -34,7 +35,7 @@ _RUNG: Final[dict[str, Any]] = {
             "minimum": 64,
             "maximum": 4320,
             "multipleOf": 2,
-            "description": "pixels of the short side; a source with a shorter one skips the rung",
+            "description": "short side of the box of 16:9 that the picture fits into; the best has the source's size",
         },
         "codec": {"type": "string", "enum": list(ENCODERS), "default": "h264", "description": "what it is encoded as"},
         "crf": {
@@ -98,8 +99,15 @@ SCHEMA: Final[dict[str, Any]] = {
             "type": "number",
             "minimum": 1,
             "maximum": 20,
-            "default": 6,
+            "default": 4,
             "description": "length of a segment; the nearest whole number of frames is taken",
+        },
+        "gop_seconds": {
+            "type": "number",
+            "minimum": 0.5,
+            "maximum": 20,
+            "default": 2,
+            "description": "longest distance of key frames; a segment is a whole number of such distances",
         },
         "chunk_seconds": {
             "type": "number",
@@ -121,6 +129,14 @@ SCHEMA: Final[dict[str, Any]] = {
             "default": "tonemap",
             "description": "what becomes of a source with high dynamic range",
         },
+        "max_damage": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "default": 0.05,
+            "description": "share of the picture, or of a sound track, that may be damaged or missing in the source; "
+            "above it the job fails, below it completes as degraded; 0 fails at any damage, 1 at none",
+        },
         "measure": {
             "type": "string",
             "enum": ["none", "ssim", "vmaf"],
@@ -135,37 +151,46 @@ SCHEMA: Final[dict[str, Any]] = {
 """The JSON schema that profiles are held to."""
 
 
+Codec = Annotated[str, OneOf(*ENCODERS)]
+Preset = Annotated[str, OneOf(*SPEEDS, *AV1_SPEEDS)]
+Crf = Annotated[int, Between(0, 63)]
+Bitrate = Annotated[int, Between(0, 1_000_000_000)]
+Seconds = Annotated[float, Between(1, 600)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    name: str
-    height: int
-    """The short side."""
-    codec: str = "h264"
-    crf: int
-    max_bitrate: int
-    buffer: int = 0
-    preset: str = "fast"
+    name: RungName
+    height: Annotated[int, Between(1, 10_000)]
+    """The short side of the box of 16:9, lying or upright, that the picture fits into."""
+    codec: Codec = "h264"
+    crf: Crf
+    max_bitrate: Bitrate
+    buffer: Bitrate = 0
+    preset: Preset = "fast"
     required: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioProfile:
-    codec: str = "aac"
-    bitrate: int = 128_000
-    channels: int = 2
-    sample_rate: int = 48_000
+    codec: Annotated[str, OneOf("aac")] = "aac"
+    bitrate: Bitrate = 128_000
+    channels: Annotated[int, Between(1, 64)] = 2
+    sample_rate: Annotated[int, Between(1, 1_000_000)] = 48_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    name: str
+    name: RungName
     rungs: tuple[Rung, ...]
     audio: AudioProfile | None = AudioProfile()
-    segment_seconds: float = 6
-    chunk_seconds: float = 30
-    max_rate: int = 60
-    hdr: str = "tonemap"
-    measure: str = "none"
+    segment_seconds: Seconds = 4
+    gop_seconds: Annotated[float, Between(Fraction(1, 2), 20)] = 2
+    chunk_seconds: Seconds = 30
+    max_rate: Annotated[int, Between(1, 1000)] = 60
+    hdr: Annotated[str, OneOf("tonemap", "refuse")] = "tonemap"
+    max_damage: Annotated[float, Between(0, 1)] = 0.05
+    measure: Annotated[str, OneOf("none", "ssim", "vmaf")] = "none"
     thumbnails: bool = True
     sprites: bool = True
     captions: bool = True
@@ -269,7 +294,7 @@ def _check_number(schema: Mapping[str, Any], value: Any, place: str) -> None:
     least, most = schema["minimum"], schema["maximum"]
     if not least <= value <= most:
         raise _mistake(place, f"{value} is out of range", f"from {least} to {most}")
-    if value % schema.get("multipleOf", value):
+    if "multipleOf" in schema and value % schema["multipleOf"]:
         raise _mistake(place, f"{value} is odd", "pictures have even sides")
 
 

@@ -1,4 +1,10 @@
-"""Which addresses of machines belong to the public internet."""
+"""Which addresses of machines belong to the public internet.
+
+The tables are our own: those of Python's `ipaddress` differ from version to version. Special blocks are refused whether
+or not they can be reached from elsewhere, because no source is served from one.
+
+Taken from the IANA registries of special-purpose addresses (IPv4, IPv6) and of the IPv6 address space, January 2025.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +13,60 @@ from typing import Final
 
 Numeric = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_FORBIDDEN: Final = tuple(
-    map(ipaddress.ip_network, ("168.63.129.16/32", "192.88.99.0/24", "100.64.0.0/10", "fec0::/10", "::/96"))
+_SPECIAL_IPV4: Final = tuple(
+    ipaddress.IPv4Network(block)
+    for block in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared by carriers; metadata of some clouds
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # metadata of Azure; not in the registry
+        "169.254.0.0/16",  # link-local; metadata of most clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # IETF protocol assignments; metadata of Oracle's cloud
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # relays of 6to4
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and limited broadcast
+    )
 )
-"""What counts as public but is not: Azure's metadata, old relays, carriers' inner networks, embedded addresses."""
-_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+_GLOBAL_IPV6: Final = ipaddress.IPv6Network("2000::/3")
+"""All that is assigned for global unicast: whatever lies outside is special, or not assigned at all."""
+_SPECIAL_IPV6: Final = tuple(
+    ipaddress.IPv6Network(block)
+    for block in (
+        "2001::/23",  # IETF protocol assignments: Teredo, benchmarking, ORCHID, AS112, …
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which carries an IPv4 address
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet, whatever it is wrapped in."""
-    address = ipaddress.ip_address(text.partition("%")[0])
-    inner = _inner(address)
-    if inner is not None:
-        return is_public(str(inner))
-    forbidden = any(address in network for network in _FORBIDDEN if network.version == address.version)
-    return address.is_global and not address.is_multicast and not forbidden
-
-
-def _inner(address: Numeric) -> Numeric | None:
-    """The IPv4 address that an IPv6 address carries."""
+    """Whether an address belongs to the public internet; one that is mapped into IPv6 counts as what it stands for."""
+    try:
+        address = _unmapped(ipaddress.ip_address(text.partition("%")[0]))
+    except ValueError:
+        return False
     if isinstance(address, ipaddress.IPv4Address):
-        return None
+        return not any(address in block for block in _SPECIAL_IPV4)
+    return address in _GLOBAL_IPV6 and not any(address in block for block in _SPECIAL_IPV6)
+
+
+def _unmapped(address: Numeric) -> Numeric:
+    """The IPv4 address that a mapped address, or one of a NAT64, leads to."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+    return address.ipv4_mapped or address

@@ -12,6 +12,8 @@ from reelstate.core.model import Json, Task
 
 ENCODE = "encode"
 """The stage whose parts are the chunks."""
+RUNG_FAILED = "RungFailed"
+"""The type of the error of a chunk that failed at one rung; its message begins with the name of the rung."""
 
 
 class QualityStatus(StrEnum):
@@ -20,17 +22,6 @@ class QualityStatus(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     SKIPPED = "skipped"
-
-
-class ClaimState(StrEnum):
-    """How a task stands with the workers, in six words."""
-
-    UNCLAIMED = "Unclaimed"
-    CLAIMED = "Claimed"
-    EXPIRED = "Expired"
-    COMPLETED = "Completed"
-    FAILED = "Failed"
-    RETRYING = "Retrying"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +37,8 @@ class Quality:
     error_message: str | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    reused_from: int | None = None
+    """The earlier version whose files this one uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +48,9 @@ class Ladder:
     rungs: tuple[tuple[str, bool], ...]
     skipped: tuple[tuple[str, str], ...] = ()
     segments: tuple[int, ...] = ()
+    reused: tuple[str, ...] = ()
+    """Rungs that the version `reused_from` has, and that are not made again."""
+    reused_from: int | None = None
 
 
 def ladder_of(results: Mapping[str, Json]) -> Ladder | None:
@@ -72,34 +68,34 @@ def ladder_of(results: Mapping[str, Json]) -> Ladder | None:
 
 def qualities(ladder: Ladder, tasks: Sequence[Task]) -> list[Quality]:
     """Every rung, those that are made first; `tasks` are those that encode chunks, a part for each."""
-    made = [_quality(name, required, ladder.segments, tasks) for name, required in ladder.rungs]
+    made = [_quality(name, required, ladder, tasks) for name, required in ladder.rungs]
     left_out = [
         Quality(quality=name, required=False, status=QualityStatus.SKIPPED, error_message=reason)
         for name, reason in ladder.skipped
+        if name not in ladder.reused
     ]
-    return made + left_out
+    return [*made, *(_reused(name, ladder) for name in ladder.reused), *left_out]
 
 
-def claim_state(task: Task, now: datetime) -> ClaimState:
-    """The one word for a task; what was cancelled counts as failed, because nothing came of it."""
-    match task.status:
-        case TaskStatus.DONE | TaskStatus.SKIPPED:
-            return ClaimState.COMPLETED
-        case TaskStatus.CANCELLED:
-            return ClaimState.FAILED
-        case TaskStatus.RUNNING:
-            held = task.lease_expires_at is not None and task.lease_expires_at > now
-            return ClaimState.CLAIMED if held else ClaimState.EXPIRED
-        case TaskStatus.ERROR if task.run_after is None:
-            return ClaimState.FAILED
-    return ClaimState.RETRYING if task.error is not None and task.attempt else ClaimState.UNCLAIMED
+def _reused(name: str, ladder: Ladder) -> Quality:
+    total = sum(ladder.segments)
+    return Quality(
+        quality=name,
+        required=False,
+        status=QualityStatus.COMPLETED,
+        segments_total=total,
+        segments_completed=total,
+        progress_percent=100.0,
+        reused_from=ladder.reused_from,
+    )
 
 
-def _quality(name: str, required: bool, segments: Sequence[int], tasks: Sequence[Task]) -> Quality:
+def _quality(name: str, required: bool, ladder: Ladder, tasks: Sequence[Task]) -> Quality:
+    segments = ladder.segments
     finished = [task for task in tasks if _has(task, name)]
     total = sum(segments)
     done = sum(_segments(task, segments) for task in finished)
-    status, error = _verdict(name, tasks, whole=bool(tasks) and len(finished) == len(segments))
+    status, error = _verdict(name, ladder, tasks, whole=bool(tasks) and len(finished) == len(segments))
     completed = status is QualityStatus.COMPLETED
     return Quality(
         quality=name,
@@ -114,14 +110,27 @@ def _quality(name: str, required: bool, segments: Sequence[int], tasks: Sequence
     )
 
 
-def _verdict(name: str, tasks: Sequence[Task], *, whole: bool) -> tuple[QualityStatus, str | None]:
+def _verdict(name: str, ladder: Ladder, tasks: Sequence[Task], *, whole: bool) -> tuple[QualityStatus, str | None]:
+    blamed = {task.part: rung for task in tasks if (rung := _failed_rung(task, ladder)) is not None}
     for task in tasks:
-        if reason := _failure(task, name):
+        if blamed.get(task.part, name) == name and (reason := _failure(task, name)):
             return QualityStatus.FAILED, f"chunk {task.part}: {reason}"
     if whole:
         return QualityStatus.COMPLETED, None
+    if blamed:
+        part, rung = min(blamed.items())
+        working = any(task.status is TaskStatus.RUNNING for task in tasks)
+        return QualityStatus.IN_PROGRESS if working else QualityStatus.PENDING, f"chunk {part}: {rung} failed in it"
     begun = any(task.started_at is not None for task in tasks)
     return QualityStatus.IN_PROGRESS if begun else QualityStatus.PENDING, None
+
+
+def _failed_rung(task: Task, ladder: Ladder) -> str | None:
+    """The one rung for which a chunk has failed for good; None where it failed for another reason, or not at all."""
+    if task.status is not TaskStatus.ERROR or task.run_after is not None or not isinstance(task.error, dict):
+        return None
+    rung = _words(task.error).partition(":")[0]
+    return rung if task.error.get("type") == RUNG_FAILED and rung in dict(ladder.rungs) else None
 
 
 def _failure(task: Task, name: str) -> str | None:
@@ -129,7 +138,7 @@ def _failure(task: Task, name: str) -> str | None:
     if task.status is TaskStatus.CANCELLED:
         return "cancelled"
     if task.status is TaskStatus.ERROR and task.run_after is None:
-        return _words(task.error)
+        return _words(task.error).removeprefix(f"{name}: ")
     if task.status is TaskStatus.DONE and not _has(task, name):
         return str(_result(task, "failed").get(name, "it was not made"))
     return None

@@ -38,7 +38,7 @@ from reelstate.core.errors import (
     UploadBroken,
     UploadConflict,
 )
-from reelstate.services.uploads import Upload, Uploads
+from reelstate.services.uploads import Upload, UploadLimits, Uploads
 from reelstate.stores.store import Store
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ class ReceptionSettings(Protocol):
     def upload_lifetime(self) -> float: ...
     @property
     def upload_open(self) -> int: ...
+    @property
+    def upload_unused(self) -> int: ...
+    @property
+    def upload_quota(self) -> int: ...
     @property
     def input_limit(self) -> int: ...
     @property
@@ -128,6 +132,7 @@ class Reception:
         """Write down what comes, from this offset on.
 
         With the sha256 of the piece, all of it counts or nothing. Without, what came counts also when it breaks off.
+        An upload of unknown length can't be resumed, so its bytes always count as they come: towards the quota.
         """
         async with self._alone(upload.id) as (found, descriptor):
             if found.received != offset:
@@ -159,7 +164,7 @@ class Reception:
                     if piece is not None:
                         piece.update(data)
                     line.wait(None)
-                    await _to_its_end(taking.take(data, counting=piece is None))
+                    await _to_its_end(taking.take(data, counting=piece is None or taking.upload.length is None))
                     line.wait(self._idle)
         except Exception as error:
             if piece is None:
@@ -325,8 +330,9 @@ class _Taking:
 def reception_of(store: Store, settings: ReceptionSettings) -> Reception:
     storage = open_storage(settings.storage_url)
     scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
+    limits = UploadLimits(open=settings.upload_open, unused=settings.upload_unused, bytes=settings.upload_quota)
     return Reception(
-        Uploads(store, lifetime=settings.upload_lifetime, most=settings.upload_open),
+        Uploads(store, lifetime=settings.upload_lifetime, limits=limits),
         storage,
         spool_for(storage, settings.upload_folder, scratch),
         limit=settings.input_limit,

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from reelstate.media.confine import NOBODY
+
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OURS: Final = re.compile(r"reel-\d+-[^/]+-\d+-\d+-\w+")
 
@@ -56,8 +58,14 @@ def _tidy(place: Path) -> None:
 def _remove_if_abandoned(folder: Path) -> None:
     lock = os.open(folder, _FOLDER)
     try:
-        if os.fstat(lock).st_uid == os.geteuid():
+        if _is_ours(os.fstat(lock).st_uid):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
+
+
+def _is_ours(owner: int) -> bool:
+    """Return whether a folder of this owner was made here. A tool that runs as nobody is given its folder by root."""
+    user = os.geteuid()
+    return owner == user or (user == 0 and owner == NOBODY)

@@ -55,16 +55,14 @@ def by_count(fragments: Sequence[Segment], counts: Sequence[int]) -> Iterator[Se
         raise MalformedBoxes(f"the file goes on after its last segment, at byte {rest.offset:,}")
 
 
-def by_length(fragments: Sequence[Segment], shortest: Fraction) -> Iterator[Segment]:
-    """Segments that last so many ticks at least."""
+def ending_by(fragments: Sequence[Segment], end: Fraction) -> Iterator[Segment]:
+    """A segment for each fragment; those that begin at this tick or later belong to the last one before it."""
     groups: list[list[Segment]] = []
     for fragment in fragments:
-        if groups and sum(each.duration for each in groups[-1]) < shortest:
+        if groups and fragment.decode_time >= end:
             groups[-1].append(fragment)
         else:
             groups.append([fragment])
-    if len(groups) > 1 and sum(each.duration for each in groups[-1]) < shortest:
-        groups[-2:] = [groups[-2] + groups[-1]]
     return map(_joined, groups)
 
 

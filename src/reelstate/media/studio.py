@@ -17,12 +17,15 @@ from reelstate.artifacts.cache import SourceCache
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.artifacts.stored import Stored
 from reelstate.media.address import InputSettings, Rules, Served, rules_of
+from reelstate.media.arguments import require_allowed
 from reelstate.media.ending import Finished, ToolFailed
 from reelstate.media.ffmpeg import Build, find_ffmpeg
 from reelstate.media.limits import Limits
+from reelstate.media.plan import ENCODER
 from reelstate.media.sandbox import Sandbox
 from reelstate.media.scratch import scratch_folder
 from reelstate.media.tool_run import OnProgress, run_tool
+from reelstate.worker.capabilities import adjusted
 from reelstate.worker.run import Run
 
 TELL_EVERY: Final = 20.0
@@ -45,6 +48,8 @@ class StudioSettings(InputSettings, Protocol):
     def encode_threads(self) -> int: ...
     @property
     def worker_concurrency(self) -> int: ...
+    @property
+    def worker_capabilities(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,19 @@ class Studio:
     ffmpeg: str = ""
     threads: int = 1
     """Threads that one encoder may use."""
+    capabilities: str = ""
+    """What the operator adds to the capabilities of the worker, or takes away from them."""
 
     async def build(self) -> Build:
-        return await find_ffmpeg(self.ffmpeg)
+        """The ffmpeg of this worker, without the encoders that its operator has taken away."""
+        build = await find_ffmpeg(self.ffmpeg)
+        left = adjusted(frozenset(f"{ENCODER}{name}" for name in build.encoders), self.capabilities)
+        return replace(build, encoders=frozenset(name for name in build.encoders if f"{ENCODER}{name}" in left))
 
     @asynccontextmanager
     async def source(self, task: Run, sha256: str) -> AsyncIterator[Path]:
         """A source as a file that stays while the context lasts."""
+        task.note(step="source")
         async with AsyncExitStack() as held:
             async with telling(task, "fetching the source"):
                 path = await held.enter_async_context(self.cache.held(sha256))
@@ -91,7 +102,9 @@ class Studio:
         on_progress: OnProgress | None = None,
         reads: Sequence[Path] = (),
     ) -> Finished:
-        """Run a command for a task, and keep a record of it whatever it comes to."""
+        """Run a command of ffmpeg for a task, and keep a record of it whatever it comes to."""
+        require_allowed(argv, folder, reads)
+        task.note(step="ffmpeg")
         try:
             finished = await run_tool(
                 argv, folder=folder, limits=limits, on_progress=on_progress, sandbox=self.sandbox.reading(*reads)
@@ -104,6 +117,7 @@ class Studio:
 
     async def keep(self, task: Run, path: Path, file: str) -> Stored:
         """Put a file that a task made where only this run of it writes."""
+        task.note(step="store")
         key = keys.made(task.job_id, task.stage, task.part, task.token, file)
         async with telling(task, f"storing {file}"):
             return await self.storage.put_file(key, path)
@@ -145,9 +159,12 @@ def studio_of(settings: StudioSettings, *, storage: Storage | None = None, serve
         sandbox=Sandbox(settings.sandbox),
         scratch=scratch,
         ffmpeg=settings.ffmpeg,
+        capabilities=settings.worker_capabilities,
         threads=settings.encode_threads or max(1, cores // settings.worker_concurrency),
     )
 
 
 def _record(task: Run, finished: Finished) -> None:
-    task.step(finished.argv, exit_code=finished.exit_code, seconds=finished.seconds, output=finished.output)
+    task.step(
+        finished.argv, exit_code=finished.exit_code, seconds=finished.seconds, output=finished.output, type="ffmpeg"
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,7 +25,7 @@ from reelstate.media.advance import Advance, AdvanceReader
 from reelstate.media.commands import ENVIRONMENT
 from reelstate.media.ending import Finished, Kind, cause, failure
 from reelstate.media.limits import Limits, bounds, starter
-from reelstate.media.sandbox import Sandbox, confinement, without_cpu_time
+from reelstate.media.sandbox import Sandbox, confinement, take_back, without_cpu_time
 
 OUTPUT = 64 * 1024
 """Bytes of stderr that are kept: its end."""
@@ -36,6 +37,8 @@ LAST_MOMENT = 1.0
 """How long after the end of a command its pipes are read, if something else still holds them."""
 CLEAN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent", "MALLOC_ARENA_MAX": "4"}
 """The environment of a tool. Each arena of malloc would reserve 64 MiB of address space, which is limited."""
+
+_COMPLAINT = re.compile(rb"\[(?:error|fatal|panic)\]|corrupt")
 
 OnProgress = Callable[[Advance], Awaitable[None]]
 
@@ -59,6 +62,7 @@ async def run_tool(
         stopped = await _watch(tool, Watch(limits, folder, time.monotonic()), on_progress)
     finally:
         await tool.end()
+        take_back(folder)
     finished = tool.finished(argv)
     spent = limits.cpu_seconds is not None and finished.cpu_seconds >= NEARLY * limits.cpu_seconds
     short = _kernel_kills() > memory
@@ -115,6 +119,7 @@ class Tool:
         self._exited: asyncio.Future[tuple[int, float]] = asyncio.get_running_loop().create_future()
         self._reader = AdvanceReader()
         self._said = bytearray()
+        self._errors = ErrorCounter()
         self._ears: list[tuple[asyncio.BaseTransport, _Ear]] = []
         self._process = subprocess.Popen(  # noqa: S603 - a list, made by us
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -156,7 +161,9 @@ class Tool:
         code, cpu_seconds = self._exited.result()
         output, counted = without_cpu_time(self._said.decode(errors="replace"))
         seconds = time.monotonic() - self._began
-        return Finished(tuple(argv), code, seconds, without_passwords(output), max(cpu_seconds, counted or 0.0))
+        return Finished(
+            tuple(argv), code, seconds, without_passwords(output), max(cpu_seconds, counted or 0.0), self._errors.count
+        )
 
     def kill(self) -> None:
         """End it and all that it has started. Its number is not another's before it is reaped."""
@@ -169,6 +176,7 @@ class Tool:
         self._ears.append(await loop.connect_read_pipe(lambda: _Ear(loop, hear), pipe))
 
     def _keep(self, words: bytes) -> None:
+        self._errors.feed(words)
         self._said += words
         del self._said[:-OUTPUT]
 
@@ -183,6 +191,19 @@ class Tool:
         ending = (code if code >= 0 else 128 - code, usage.ru_utime + usage.ru_stime)
         with contextlib.suppress(RuntimeError):  # the loop has ended before the tool
             loop.call_soon_threadsafe(self._exited.set_result, ending)
+
+
+class ErrorCounter:
+    """Counts the lines of a tool's stderr that report an error or corrupt data, however long the output is."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[:OUTPUT]
+        self.count += sum(1 for line in lines if _COMPLAINT.search(line))
 
 
 class _Ear(asyncio.Protocol):

@@ -18,6 +18,9 @@ BLOCK: Final = 1024 * 1024
 AT_ONCE: Final = 4
 """How many files are read at the same time."""
 MOST_TEXT: Final = 16 * 1024 * 1024
+FEW_BOXES: Final = 64
+BOXES_PER_SEGMENT: Final = 64
+"""A moof and an mdat for each fragment: as many fragments in a segment as an encoder could ever want."""
 
 Get = Callable[[str, int, int], Awaitable[bytes]]
 """Reads bytes of a key: from a start, so many. Fewer come back where the file ends."""
@@ -39,8 +42,10 @@ class Report:
 async def verify(get: Get, manifest: Manifest) -> Report:
     """Read every file of the package once, and say everything that is wrong with it."""
     room = asyncio.Semaphore(AT_ONCE)
-    walked, kept = boxed(manifest), written(manifest)
-    readers = [_Reader(key, entry, walks=key in walked, keeps=key in kept) for key, entry in manifest["files"].items()]
+    walked, kept = _most_boxes(manifest), written(manifest)
+    readers = [
+        _Reader(key, entry, most_boxes=walked.get(key), keeps=key in kept) for key, entry in manifest["files"].items()
+    ]
     reading = [asyncio.create_task(reader.read(get, room)) for reader in readers]
     try:
         await asyncio.gather(*reading)
@@ -56,13 +61,22 @@ async def verify(get: Get, manifest: Manifest) -> Report:
     return Report((*read, *found), len(readers), sum(reader.size for reader in readers))
 
 
+def _most_boxes(manifest: Manifest) -> dict[str, int]:
+    """The boxes that each file may have: what is kept of one grows with them."""
+    found = dict.fromkeys(boxed(manifest), FEW_BOXES)
+    for track in (*manifest["rungs"], *manifest["audio"]):
+        for chunk in track["chunks"]:
+            found[chunk["key"]] = FEW_BOXES + BOXES_PER_SEGMENT * len(chunk["segments"])
+    return found
+
+
 class _Reader:
     """One file, block by block: hashed, and looked into as far as its place in the manifest asks for."""
 
-    def __init__(self, key: str, entry: FileEntry, *, walks: bool, keeps: bool) -> None:
+    def __init__(self, key: str, entry: FileEntry, *, most_boxes: int | None, keeps: bool) -> None:
         self.key, self._entry = key, entry
         self._hash = hashlib.sha256()
-        self._walker = Walker() if walks else None
+        self._walker = None if most_boxes is None else Walker(most_boxes)
         self._kept = bytearray() if keeps else None
         self.size = 0
         self.boxes: Fragmented | None = None
@@ -76,11 +90,11 @@ class _Reader:
                     block = await get(self.key, self.size, min(BLOCK, missing))
                     if not block:
                         break
-                    self._take(block)
+                    await asyncio.to_thread(self._take, block)  # a hostile file is slow to look through
             except (NotFound, FileNotFoundError):
                 self.faults.append("is not in the storage")
                 return
-        self._close()
+        await asyncio.to_thread(self._close)
 
     def _take(self, block: bytes) -> None:
         self.size += len(block)

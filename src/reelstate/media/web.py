@@ -28,6 +28,7 @@ from reelstate.media.fetched import Fetched, Progress, check_limit
 from reelstate.media.public import is_public
 from reelstate.media.reader import BLOCK, BlockReader, HeadReader, Reader
 
+logger = logging.getLogger("reelstate.source")
 T = TypeVar("T")
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
@@ -74,9 +75,17 @@ class Answer:
 class Web:
     """A client for submitted addresses: `async with Web(rules) as web`."""
 
-    def __init__(self, rules: Rules, *, resolve: Resolve | None = None, trust: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        resolve: Resolve | None = None,
+        connect: httpx.AsyncBaseTransport | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
         self._rules = rules
         self._resolve = resolve or resolved
+        self._connect = connect
         self._trust = trust
         self._transports: dict[str, httpx.AsyncHTTPTransport] = {}
         self._timeout = {"connect": rules.connect, "read": rules.idle, "write": rules.idle, "pool": rules.idle}
@@ -199,10 +208,12 @@ class Web:
         try:
             return await self._transport(target).handle_async_request(request)
         except httpx.TransportError as error:
-            raise _broken(str(target), error) from error
+            raise _broken(str(target), error, address) from None
 
-    def _transport(self, target: httpx.URL) -> httpx.AsyncHTTPTransport:
+    def _transport(self, target: httpx.URL) -> httpx.AsyncBaseTransport:
         """A host's own connections: two hosts may share an address, and one must not be spoken to as the other."""
+        if self._connect is not None:
+            return self._connect
         place = f"{target.scheme}://{target.netloc.decode('ascii')}"
         if place not in self._transports:
             if self._trust is None and target.scheme == "https":
@@ -304,16 +315,18 @@ async def resolved(host: str, port: int) -> tuple[str, ...]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise SourceUnavailable(f"{host} can't be resolved: {error}", hint="check the name") from error
+        logger.info("source not resolved host=%s error=%s", host, error)
+        raise SourceUnavailable(f"{host} can't be resolved", hint="check the name") from None
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 def _check_public(host: str, address: str) -> None:
+    """What the name resolves to stays in the log of the worker: whoever submits could map our network with it."""
     if not is_public(address):
-        named = host if host == address else f"{host} is {address}, which"
+        logger.info("source refused host=%s address=%s reason=not-public", host, address)
         raise UnusableSource(
             "forbidden",
-            f"{named} is not a public address",
+            f"{host} is not a public address",
             hint="if that is meant, name the host in REEL_INPUT_HOSTS",
         )
 
@@ -362,8 +375,11 @@ def _web_only(target: httpx.URL) -> httpx.URL:
     return target
 
 
-def _broken(url: str, error: httpx.TransportError) -> SourceUnavailable:
+def _broken(url: str, error: httpx.TransportError, address: str = "") -> SourceUnavailable:
+    """What went wrong with a connection, without the address that its name resolved to."""
     said = str(error) or type(error).__name__
+    if address:
+        said = said.replace(address, httpx.URL(url).host)
     return SourceUnavailable(f"{shown(url)}: {said}", hint="see that the server answers; it is tried again")
 
 

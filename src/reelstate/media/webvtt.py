@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -17,6 +17,11 @@ MOST_CUE: Final = 4096
 _TIME = r"(?:(\d{2,4}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
 _TIMING = re.compile(rf"{_TIME}[ \t]+-->[ \t]+{_TIME}(?:[ \t]+(.*))?", re.ASCII)
 _SETTING = re.compile(r"(?:vertical:(?:rl|lr)|(?:line|position|size|align):[a-z0-9,.%-]+)", re.ASCII)
+_CONTROLS = dict.fromkeys(number for number in range(32) if chr(number) not in "\n\t")
+_OTHER = re.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t\n]|$)")
+_NUMBERS = r"(?:[ ]+-?\d+(?:\.\d+)?)"
+_DRAWING = re.compile(rf"^m{_NUMBERS}{{2}}(?:[ ]+[mnlbspc]{_NUMBERS}*)+[ ]*$", re.ASCII | re.MULTILINE)
+"""A shape of ASS, which ffmpeg hands on as if it were text: a line of moves and strokes with their coordinates."""
 _MARK = re.compile(r"</?(?:[biu]|c|ruby|rt|v|lang)(?:\.[\w.-]+)?(?:[ \t][^<>&]*)?>|<[\d:.]+>|<|>", re.ASCII)
 
 
@@ -77,15 +82,25 @@ def clean(data: bytes) -> Captions:
     blocks = _blocks(data)
     if not re.match(r"WEBVTT(?:[ \t\n]|$)", blocks[0]):
         raise MalformedCaptions("the file does not begin with WEBVTT", hint="it is another format, or damaged")
-    cues = [_cue(block) for block in blocks[1:] if "-->" in block]
+    cues = [_cue(block) for block in _whole_cues(blocks[1:])]
     kept = [cue for cue in cues if cue]
     return Captions("\n\n".join(["WEBVTT", *kept]) + "\n", len(kept), len(cues) - len(kept))
 
 
 def _blocks(data: bytes) -> list[str]:
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    printable = "".join(sign for sign in text if sign in "\n\t" or sign >= " ")
-    return re.split(r"\n{2,}", printable.strip("\n"))
+    return re.split(r"\n{2,}", text.translate(_CONTROLS).strip("\n"))
+
+
+def _whole_cues(blocks: Iterable[str]) -> list[str]:
+    """The blocks that are cues. Text after an empty line belongs to the cue before it; notes and styles do not."""
+    cues: list[str] = []
+    for block in blocks:
+        if "-->" in block and not block.startswith("NOTE"):
+            cues.append(block)
+        elif cues and not _OTHER.match(block):
+            cues[-1] += f"\n{block}"
+    return cues
 
 
 def _cue(block: str) -> str:
@@ -93,8 +108,8 @@ def _cue(block: str) -> str:
     lines = block.split("\n")
     timing_line = next(number for number, line in enumerate(lines) if "-->" in line)
     timing = _TIMING.fullmatch(lines[timing_line].strip())
-    words = "\n".join(lines[timing_line + 1 :])
-    if timing_line > 1 or not timing or not words or len(words) > MOST_CUE or "-->" in words:
+    words = _DRAWING.sub("", "\n".join(lines[timing_line + 1 :])).strip("\n")
+    if timing_line > 1 or not timing or not words or len(words) > MOST_CUE:
         return ""
     start, end = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:8])
     if end <= start:

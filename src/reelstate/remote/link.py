@@ -26,6 +26,8 @@ from reelstate.core.model import (
 )
 from reelstate.remote.server import LONG_ANSWER, HttpPermit, KeyNotAccepted, Server
 from reelstate.remote.wire import (
+    MAX_LINES,
+    MOST_ITEMS,
     PROTOCOL,
     ClaimAnswer,
     ClaimRequest,
@@ -54,6 +56,8 @@ logger = logging.getLogger("reelstate.worker")
 LARGEST: Final = 4 * 1024 * 1024
 """Bytes of one report; what is more goes in several."""
 PERMIT_SIZE: Final = 1024
+PIECE: Final = 500
+"""Lines of a kind that are reported of one task at a time."""
 T = TypeVar("T", Completion, Failure, Release)
 
 
@@ -105,14 +109,19 @@ class HttpLink:
         """What we hold, told when a claim may have leased more to us than we heard of."""
         return [(*key, token) for key, token in list(self._permits)] if self._holdings.unsure else None
 
-    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
-        reports = [await self._report(worker_id, batch) for batch in _batches(items)]
-        return Report([verdict for each in reports for verdict in each.verdicts], reports[-1].drain)
+    async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
+        verdicts: dict[int, Verdict] = {}
+        drain = False
+        for batch in _batches(items):
+            answer = await self._report(worker_id, [piece for _, piece in batch], stuck)
+            verdicts |= zip((number for number, _ in batch), answer.verdicts, strict=True)
+            drain = answer.drain
+        return Report([verdicts[number] for number in range(len(items))], drain)
 
-    async def _report(self, worker_id: int, items: Sequence[Progress]) -> Report:
+    async def _report(self, worker_id: int, items: Sequence[Progress], stuck: int | None) -> Report:
         def request() -> ReportRequest:
             told = [ProgressItem.of(item, self._permit(item)) for item in items]
-            return ReportRequest(worker_id=worker_id, items=told)
+            return ReportRequest(worker_id=worker_id, items=told, stuck=stuck)
 
         silent = all(item == Progress(key=item.key, token=item.token) for item in items)
         with _forgotten_when_refused(worker_id):
@@ -194,19 +203,31 @@ class HttpLink:
             return [Verdict.LOST]
 
 
-def _batches(items: Sequence[Progress]) -> Iterator[Sequence[Progress]]:
-    """The items in batches that a request can hold; one without any for none."""
-    batch: list[Progress] = []
-    room = LARGEST
-    for item in items:
-        is_silent = item == Progress(key=item.key, token=item.token)
-        size = PERMIT_SIZE + (0 if is_silent else len(ProgressItem.of(item, "").model_dump_json()))
-        if batch and size > room:
+def _batches(items: Sequence[Progress]) -> Iterator[list[tuple[int, Progress]]]:
+    """The items, each with its number, in batches that a request can hold; one without any for none."""
+    batch: list[tuple[int, Progress]] = []
+    room, lines = LARGEST, MAX_LINES
+    for number, piece in ((number, piece) for number, item in enumerate(items) for piece in _pieces(item)):
+        told = ProgressItem.of(piece, "")
+        is_silent = piece == Progress(key=piece.key, token=piece.token)
+        size = PERMIT_SIZE + (0 if is_silent else len(told.model_dump_json()))
+        if batch and (size > room or told.lines > lines or len(batch) == MOST_ITEMS):
             yield batch
-            batch, room = [], LARGEST
-        batch.append(item)
-        room -= size
+            batch, room, lines = [], LARGEST, MAX_LINES
+        batch.append((number, piece))
+        room, lines = room - size, lines - told.lines
     yield batch
+
+
+def _pieces(item: Progress) -> Iterator[Progress]:
+    """A report on one task in parts, if it has more lines than a request should hold."""
+    head = replace(item, logs=item.logs[:PIECE], steps=item.steps[:PIECE], states=item.states[:PIECE])
+    yield head
+    for first in range(PIECE, max(len(item.logs), len(item.steps), len(item.states)), PIECE):
+        rest = slice(first, first + PIECE)
+        yield Progress(
+            key=item.key, token=item.token, logs=item.logs[rest], steps=item.steps[rest], states=item.states[rest]
+        )
 
 
 @contextmanager

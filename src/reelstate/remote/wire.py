@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from reelstate.core.model import (
     Claim,
@@ -32,6 +32,8 @@ PROTOCOL: Final = 1
 """What this code speaks; one more whenever an older end would misunderstand."""
 OLDEST_PROTOCOL: Final = 1
 MOST_ITEMS: Final = 2_000
+MAX_LINES: Final = 12_000
+"""Log lines, steps and states in one report."""
 LONGEST_WAIT: Final = 60.0
 PREFIX: Final = "/api/worker"
 PERMIT_HEADER: Final = "Reel-Permit"
@@ -39,6 +41,8 @@ PERMIT_HEADER: Final = "Reel-Permit"
 Json = Any
 Id = Annotated[int, Field(ge=0, lt=2**63)]
 Text = Annotated[str, Field(max_length=4096)]
+Line = Annotated[str, Field(max_length=1024 * 1024)]
+"""A text for people; the engine shortens it."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Key = tuple[Id, Annotated[int, Field(ge=0, lt=2**15)], Annotated[int, Field(ge=0, lt=2**31)]]
 """Job, stage, part."""
@@ -61,7 +65,7 @@ class Answer(BaseModel):
 class Hello(Message):
     """A worker as it describes itself. Its name is that of its key."""
 
-    protocol: int
+    protocol: Annotated[int, Field(ge=0, lt=2**31)]
     software: Text
     hostname: Text
     slots: Annotated[int, Field(ge=1, le=100_000)] = 1
@@ -105,6 +109,7 @@ class TaskWords(Answer):
     checkpoint: Json
     stage: str
     strict_lease: bool
+    timeout: float | None = None
     permit: str
 
 
@@ -143,6 +148,7 @@ def _task_words(task: ClaimedTask, permit: str) -> TaskWords:
         checkpoint=task.checkpoint,
         stage=task.stage_name,
         strict_lease=task.strict_lease,
+        timeout=task.timeout,
         permit=permit,
     )
 
@@ -161,6 +167,7 @@ def _task(words: TaskWords, job: JobWords, permit: Permit) -> ClaimedTask:
         stage_name=words.stage,
         spec=job.spec,
         strict_lease=words.strict_lease,
+        timeout=words.timeout,
         permit=permit,
     )
 
@@ -170,13 +177,17 @@ class Item(Message):
 
 
 class ProgressItem(Item):
-    percent: float | None = None
-    message: str | None = None
-    step: str | None = None
+    percent: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = None
+    message: Line | None = None
+    step: Line | None = None
     checkpoint: Json = None
-    logs: tuple[LogLine, ...] = ()
-    steps: tuple[Step, ...] = ()
-    states: tuple[TaskState, ...] = ()
+    logs: Annotated[tuple[LogLine, ...], Field(max_length=MAX_LINES)] = ()
+    steps: Annotated[tuple[Step, ...], Field(max_length=MAX_LINES)] = ()
+    states: Annotated[tuple[TaskState, ...], Field(max_length=MAX_LINES)] = ()
+
+    @property
+    def lines(self) -> int:
+        return len(self.logs) + len(self.steps) + len(self.states)
 
     @classmethod
     def of(cls, said: Progress, permit: str) -> Self:
@@ -241,7 +252,16 @@ class ReleaseItem(Item):
 
 class ReportRequest(Message):
     worker_id: Id
-    items: Annotated[list[ProgressItem], Field(max_length=100_000)] = []
+    items: Annotated[list[ProgressItem], Field(max_length=MOST_ITEMS)] = []
+    stuck: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    """How many handlers do not stop; left out: as many as before."""
+
+    @field_validator("items")
+    @classmethod
+    def _require_few_lines(cls, items: list[ProgressItem]) -> list[ProgressItem]:
+        if sum(item.lines for item in items) > MAX_LINES:
+            raise ValueError(f"hold more than {MAX_LINES:,} log lines, steps and states")
+        return items
 
 
 class ReportAnswer(Answer):

@@ -13,9 +13,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from reelstate.services import repair
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.isolation import WHOLE_STORE
 from reelstate.services.repair import Finding
 from reelstate.stores.store import Row, Store, Transaction
 
@@ -64,7 +66,7 @@ async def doctor(store: Store, catalogue: Catalogue, *, mend: bool = False) -> D
     if missing:
         await store.restore_constraints()
     left = await doctor(store, catalogue)
-    return Diagnosis(left.findings, repaired=findings)
+    return Diagnosis(left.findings, repaired=tuple(finding for finding in findings if finding not in left.findings))
 
 
 async def check_at_open(store: Store) -> list[Finding]:
@@ -90,7 +92,12 @@ def report_findings(findings: Iterable[Finding]) -> None:
 async def _examine(store: Store, checks: Iterable[Check]) -> list[Finding]:
     findings: list[Finding] = []
     for check in checks:
-        rows = await store.survey(_finder(check.name))
+        try:
+            rows = await store.survey(_finder(check.name))
+        except WHOLE_STORE:
+            raise
+        except Exception as error:  # noqa: BLE001 - one bad row must not keep the other checks from running
+            rows = [(-1, -1, -1, "unknown", f"the check failed: {error}")]
         findings += [Finding(check.name, *row) for row in rows]
     return findings
 
@@ -109,14 +116,43 @@ async def _mend(store: Store, catalogue: Catalogue, findings: Sequence[Finding])
     for check in CHECKS:
         if check.name in broken:
             before: list[Row] = []
-            while len(rows := await store.write(_mender(check, catalogue))) == FINDINGS_LIMIT and rows != before:
+            while len(rows := await _repair(store, check, catalogue)) == FINDINGS_LIMIT and rows != before:
                 before = rows
             logger.warning("%s: %s", check.name, check.remedy)
 
 
-def _mender(check: Check, catalogue: Catalogue) -> Callable[[Transaction], Awaitable[list[Row]]]:
+async def _repair(store: Store, check: Check, catalogue: Catalogue) -> list[Row]:
+    """Repair what a check finds in one transaction; where that fails, each finding in one of its own."""
+    try:
+        return await store.write(_mender(check, catalogue))
+    except WHOLE_STORE:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with one row, the others are repaired
+        logger.warning("repair failed, each finding is repaired alone: check=%s: %s", check.name, error)
+    try:
+        rows = await store.survey(_finder(check.name))
+    except WHOLE_STORE:
+        raise
+    except Exception:  # noqa: BLE001 - the check itself fails, as its finding says
+        return []
+    for row in rows:
+        try:
+            await store.write(_mender(check, catalogue, only=row))
+        except WHOLE_STORE:
+            raise
+        except Exception as error:  # noqa: BLE001 - same
+            place = Finding(check.name, *row).place
+            logger.warning("repair failed check=%s row=%s: %s", check.name, place, error)
+    return rows
+
+
+def _mender(
+    check: Check, catalogue: Catalogue, only: Row | None = None
+) -> Callable[[Transaction], Awaitable[list[Row]]]:
+    """Repair what a check finds, or one row of it, with the guards off."""
+
     async def flow(transaction: Transaction) -> list[Row]:
-        rows = await _finder(check.name)(transaction)
+        rows = [row for row in await _finder(check.name)(transaction) if only is None or row[:3] == only[:3]]
         if rows:
             await transaction.run("doctor_repairing", on=True)
             await check.repair(transaction, catalogue, [Finding(check.name, *row) for row in rows])
@@ -164,6 +200,28 @@ CHECKS = (
         repair.renumber,
         quick=True,
     ),
+    Check(
+        "pipelines",
+        "the pipeline of a job is stored",
+        "the job quarantined",
+        repair.distrust,
+        quick=True,
+        guarded=True,
+    ),
+    Check(
+        "times",
+        "an instant is a number (SQLite)",
+        "set to the time that its text names, else to now",
+        repair.set_times,
+    ),
+    Check(
+        "lanes",
+        "a task waits in a lane that exists",
+        "put into the lane of its stage",
+        repair.set_lanes,
+        quick=True,
+        guarded=True,
+    ),
     Check("orphans", "a task has a stage and a job", "removed, and kept in the record", repair.remove_orphans),
     Check("attempts", "attempts are within their limit", "the limit raised to what was counted", repair.normalise),
     Check("lease_without_run", "only a running task has a lease", "the lease removed", repair.normalise),
@@ -179,3 +237,13 @@ CHECKS = (
 )
 
 REMEDIES = {GUARDS: "put back", **{check.name: check.remedy for check in CHECKS}}
+
+
+async def read_clock(store: Store) -> datetime:
+    """The time by the clock that leases go by: the database's."""
+
+    async def flow(transaction: Transaction) -> datetime:
+        ((now,),) = await transaction.run("doctor_clock")
+        return now if isinstance(now, datetime) else datetime.fromtimestamp(now, UTC)
+
+    return await store.read(flow)

@@ -5,58 +5,70 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
-from reelstate.core.declaration import Pipeline
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
     Claim,
     Completion,
+    Entity,
     Event,
     Failure,
+    Flag,
     Job,
     JobDetail,
     Json,
     LogEntry,
     NewVideo,
     Page,
+    PipelineVersion,
     Progress,
     Reclaimed,
     Release,
     Report,
     StepEntry,
     Submission,
+    SubmitOptions,
     Submitted,
     Task,
     TaskKey,
     Verdict,
+    VersionOptions,
     Video,
     VideoDetail,
+    VideoStatus,
     Worker,
 )
 from reelstate.core.pipeline import Graph
+from reelstate.core.policy import PriorityName
+from reelstate.declaration import Pipeline
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.dispatch.hints import Asking
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import Message
 from reelstate.services import keep, observe, videos, workers
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.claim import Claiming, Claims, claim, claimed
+from reelstate.services.claim import Claiming, ClaimOptions, Claims, claim, claimed
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
 from reelstate.services.feed import Told, engine_feed
+from reelstate.services.flag import flag_stalled
+from reelstate.services.isolation import Isolation
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.mirror import WORKERS, claim_hinted, newly_ready, source_of
 from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
 from reelstate.services.operate.force import force
-from reelstate.services.operate.operation import Operated, Operation, Selection, matching, one
+from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection, matching, one
 from reelstate.services.operate.quarantine import quarantine
+from reelstate.services.operate.reprioritise import reprioritise
 from reelstate.services.operate.retry import From, retry
 from reelstate.services.orchestrate import Orchestrated, orchestrate
+from reelstate.services.pipelines import pipeline_versions, use_pipeline
 from reelstate.services.reclaim import reclaim, reclaim_workers
+from reelstate.services.relax import relax
 from reelstate.services.release import release
 from reelstate.services.repair import Finding
 from reelstate.services.report import report
@@ -65,7 +77,7 @@ from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.services.videos import Change, VideoFilter
 from reelstate.services.watch import wait, watch
-from reelstate.services.workers import Registration
+from reelstate.services.workers import RegisterOptions, Registration
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
 from reelstate.stores.store import Store
@@ -86,8 +98,11 @@ class Engine:
         self.limits = limits
         self.catalogue = Catalogue()
         self.state_store = SqlStateStore(store, self.dispatch)
-        self.feed = engine_feed(store, self.dispatch)
+        self.feed = engine_feed(store, self.dispatch, self.catalogue)
         self._claims = Claims()
+        self._published: dict[int, str] = {}
+        """What was published last of remote workers, by their ids."""
+        self._isolation = Isolation()
         self.dispatch.serve(source_of(store, self.catalogue))
 
     async def close(self) -> None:
@@ -101,7 +116,18 @@ class Engine:
             graph, check = (each.graph, each.check) if isinstance(each, Pipeline) else (each, None)
             await self.catalogue.declare(self.store, graph, check)
 
-    async def submit(self, /, pipeline: str, spec: Json = None, **options: Any) -> Submitted:
+    async def pipelines(self) -> list[PipelineVersion]:
+        """Every version of every pipeline, the newest of a name first, with the workers that have its code."""
+        return await pipeline_versions(self.store)
+
+    async def use_pipeline(self, name: str, digest: str | None) -> PipelineVersion:
+        """Pin the version that new jobs of a pipeline run, by its digest or the beginning of it; None for the newest.
+
+        Returns the version that new jobs run from now on. Raises `UnknownPipeline` and `InvalidRequest`.
+        """
+        return await use_pipeline(self.store, name, digest)
+
+    async def submit(self, /, pipeline: str, spec: Json = None, **options: Unpack[SubmitOptions]) -> Submitted:
         """Make one job; options are those of `Submission`."""
         (answer,) = await self.submit_many(
             [Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)]
@@ -110,7 +136,6 @@ class Engine:
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Make many jobs in one transaction, all or none. Their pipelines may be declared here or by any process."""
-        await self.catalogue.find(self.store, {submission.pipeline for submission in submissions})
         answers = await submit(self.store, self.catalogue, submissions, self.limits)
         made = zip(answers, submissions, strict=True)
         begun = [(each.job_id, asked) for each, asked in made if each.verdict is Verdict.OK and _starts_now(asked)]
@@ -119,24 +144,47 @@ class Engine:
         return answers
 
     async def submit_video(
-        self, /, source: str, *, title: str = "", pipeline: str = videos.TRANSCODE, spec: Json = None, **options: Any
+        self,
+        /,
+        source: str,
+        *,
+        title: str = "",
+        pipeline: str = videos.TRANSCODE,
+        spec: Json = None,
+        **options: Unpack[VersionOptions],
     ) -> Submitted:
         """Make a video and its first version in one transaction; options are those of `Submission`."""
         video = NewVideo(source=source, title=title)
         return await self.submit(pipeline, spec, video=video, **options)
 
     async def retranscode(
-        self, /, video_id: int, *, pipeline: str = videos.TRANSCODE, spec: Json = None, **options: Any
+        self,
+        /,
+        video_id: int,
+        *,
+        pipeline: str = videos.TRANSCODE,
+        spec: Json = None,
+        **options: Unpack[VersionOptions],
     ) -> Submitted:
         """Submit a further version: what the spec leaves out is as in the one before. The old one plays meanwhile."""
         return await self.submit(pipeline, spec, video=video_id, **options)
 
+    async def relax(self, *, older: float = 60.0, limit: int = 100) -> int:
+        """Give up what stages want, where tasks have been ready for so long and no worker has it.
+
+        Returns how many stages of jobs go on without.
+        """
+        jobs = await relax(self.store, self.catalogue, older=older, limit=limit)
+        return self._rung((len(jobs), [Bell.WORK] if jobs else []), frozenset(jobs))
+
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make ready what is due, and move on what was missed."""
-        done, bells = await orchestrate(self.store, self.catalogue, limit=limit, stuck_after=stuck_after)
+        done, bells = await orchestrate(
+            self.store, self.catalogue, limit=limit, stuck_after=stuck_after, isolation=self._isolation
+        )
         return self._rung((done, bells), done.jobs)
 
-    async def claim(self, /, worker_id: int, limit: int = 1, **options: Any) -> Claim:
+    async def claim(self, /, worker_id: int, limit: int = 1, **options: Unpack[ClaimOptions]) -> Claim:
         """Lease tasks to a worker; options are those of `Claiming`."""
         claiming = Claiming(worker_id=worker_id, limit=limit, **options)
 
@@ -151,9 +199,19 @@ class Engine:
         """What is leased to a worker beyond the tasks and tokens that it knows of: an answer to it was lost."""
         return await claimed(self.store, self.catalogue, worker_id, known)
 
-    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report:
-        """Renew leases and note progress; with no items, only a sign of life."""
-        answer = await report(self.store, worker_id, items, self.limits)
+    async def report(
+        self,
+        worker_id: int,
+        items: Sequence[Progress] = (),
+        stuck: int | None = None,
+        *,
+        max_instances: int | None = None,
+    ) -> Report:
+        """Renew leases and note progress; with no items, only a sign of life.
+
+        `stuck` is how many handlers of the worker do not stop; None: as many as before.
+        """
+        answer = await report(self.store, worker_id, items, self.limits, stuck=stuck, max_instances=max_instances)
         accepted = zip(items, answer.verdicts, strict=True)
         heard = [item for item, verdict in accepted if verdict is Verdict.OK]
         self.dispatch.changed({item.key.job_id for item in heard if item.percent is not None})
@@ -171,13 +229,45 @@ class Engine:
         return self._rung((verdicts, [Bell.WORK] if Verdict.OK in verdicts else []), released)
 
     async def reclaim(
-        self, *, limit: int = 500, expired: bool = True, dead: Collection[int] = (), gap: float | None = None
+        self,
+        *,
+        limit: int = 500,
+        expired: bool = True,
+        dead: Collection[int] = (),
+        gap: float | None = None,
+        stall_after: float | None = None,
     ) -> Reclaimed:
-        """Take back expired leases, and those of workers that are dead for certain."""
-        return self._rung(await reclaim(self.store, self.catalogue, limit=limit, expired=expired, dead=dead, gap=gap))
+        """Take back expired leases, and those of workers that are dead for certain.
+
+        `stall_after` is the deployment's limit of seconds without progress, for stages that set none.
+        """
+        answered = await reclaim(
+            self.store,
+            self.catalogue,
+            limit=limit,
+            expired=expired,
+            dead=dead,
+            gap=gap,
+            stall_after=stall_after,
+            isolation=self._isolation,
+        )
+        self._publish_offline(dead)
+        return self._rung(answered)
+
+    async def flag_stalled(self, *, stall_after: float | None = None, limit: int = 500) -> list[Flag]:
+        """Flag jobs whose runs report no progress for too long, clear the flags of the others; returns the changes.
+
+        `stall_after` is the deployment's limit, for stages that set none.
+        """
+        changed = await flag_stalled(self.store, stall_after=stall_after, limit=limit, isolation=self._isolation)
+        self.dispatch.changed({flag.job_id for flag in changed})
+        return changed
 
     async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
-        return await reclaim_workers(self.store, stale_after=stale_after)
+        """Mark workers offline that have not been seen for so long, and publish that; gives them."""
+        gone = await reclaim_workers(self.store, stale_after=stale_after)
+        self._publish_offline(gone)
+        return gone
 
     async def lead(self, /, keeper: str, **terms: Any) -> Lead:
         """Say that a keeper is here, and whether it leads; terms are those of `keep_lead`."""
@@ -195,6 +285,13 @@ class Engine:
         """The workers of a machine that may hold something, each with the identity of its process."""
         return await keep.keep_neighbours(self.store, machine)
 
+    async def prune_states(self, *, older: float) -> tuple[list[str], int]:
+        """Delete states of jobs that finished `older` seconds ago, and versions of that age that a newer one follows.
+
+        Returns the names of the jobs and the number of versions. Subscribers with an older cursor get a reset.
+        """
+        return await self.state_store.forget(older=older), await self.state_store.prune(older=older)
+
     async def prune_workers(self, *, older: float) -> list[int]:
         """Forget worker instances that have been offline for so long."""
         pruned = await keep.keep_prune(self.store, older=older)
@@ -207,7 +304,7 @@ class Engine:
         report_findings(found)
         return found
 
-    async def cancel(self, /, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def cancel(self, /, job_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> Verdict:
         """End a job; options (here and below) are `reason`, `version` and `owner`."""
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
@@ -215,7 +312,13 @@ class Engine:
         return self._operated(await cancel(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
 
     async def retry(
-        self, /, job_id: int, *, start: From | None = None, actor: str = OPERATOR, **options: Any
+        self,
+        /,
+        job_id: int,
+        *,
+        start: From | None = None,
+        actor: str = OPERATOR,
+        **options: Unpack[OperationOptions],
     ) -> Verdict:
         """Run a job again: what is unfinished, or from a stage on."""
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
@@ -223,14 +326,29 @@ class Engine:
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
         return self._operated(await retry(self.store, self.catalogue, operation, start), Bell.WORK)
 
-    async def quarantine(self, /, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def quarantine(
+        self,
+        /,
+        job_id: int,
+        *,
+        actor: str = OPERATOR,
+        **options: Unpack[OperationOptions],
+    ) -> Verdict:
         """Put a job aside until an operator decides."""
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
         return self._operated(await quarantine(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
 
-    async def force(self, /, job_id: int, target: JobStatus, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def force(
+        self,
+        /,
+        job_id: int,
+        target: JobStatus,
+        *,
+        actor: str = OPERATOR,
+        **options: Unpack[OperationOptions],
+    ) -> Verdict:
         """Say what a job is, whatever it was: pending, failed or completed."""
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
@@ -238,19 +356,49 @@ class Engine:
         follows = Bell.WORK if target is JobStatus.PENDING else Bell.REST
         return self._operated(await force(self.store, self.catalogue, operation, target), Bell.STOP, follows)
 
-    async def pin(self, /, video_id: int, job_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def reprioritise(
+        self,
+        /,
+        job_id: int,
+        priority: int | PriorityName,
+        *,
+        actor: str = OPERATOR,
+        **options: Unpack[OperationOptions],
+    ) -> Verdict:
+        """Set the priority of a job and of its tasks: 0 to 10, or low, normal, high, critical."""
+        return one(await self.reprioritise_many(Operation(job_ids=[job_id], actor=actor, **options), priority))
+
+    async def reprioritise_many(self, operation: Operation, priority: int | PriorityName) -> list[Operated]:
+        return self._operated(await reprioritise(self.store, self.catalogue, operation, priority), Bell.WORK)
+
+    async def pin(
+        self,
+        /,
+        video_id: int,
+        job_id: int,
+        *,
+        actor: str = OPERATOR,
+        **options: Unpack[OperationOptions],
+    ) -> Verdict:
         """Have a video play one completed version; options (here and below) are `reason`, `owner` and `version`."""
         return await videos.pin(self.store, Change(video_id=video_id, actor=actor, **options), job_id)
 
-    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> Verdict:
         """Have a video play its newest completed version again."""
         return await videos.unpin(self.store, Change(video_id=video_id, actor=actor, **options))
 
-    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, **options: Any) -> int:
+    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> int:
         """Pin a video to the version before the one that plays; gives its job."""
         return await videos.rollback(self.store, Change(video_id=video_id, actor=actor, **options))
 
-    async def delete_video(self, /, video_id: int, *, actor: str = OPERATOR, **options: Any) -> Verdict:
+    async def delete_video(
+        self,
+        /,
+        video_id: int,
+        *,
+        actor: str = OPERATOR,
+        **options: Unpack[OperationOptions],
+    ) -> Verdict:
         """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
         change = Change(video_id=video_id, actor=actor, **options)
         verdict = await videos.delete_video(self.store, self.catalogue, change)
@@ -282,9 +430,18 @@ class Engine:
         """A video with its versions, the newest first; with an owner, only one of theirs."""
         return await videos.show_video(self.store, self.catalogue, video_id, owner)
 
-    async def videos(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Video]:
-        """Videos, the newest first; the rest of the options are those of `VideoFilter`."""
-        return await videos.list_videos(self.store, VideoFilter(**wanted), limit=limit, after=after)
+    async def videos(
+        self,
+        *,
+        statuses: Collection[VideoStatus] | None = None,
+        user_id: str | None = None,
+        deleted: bool = False,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[Video]:
+        """Videos, the newest first: of these statuses, of a user; deleted ones only when asked for."""
+        wanted = VideoFilter(statuses=statuses, user_id=user_id, deleted=deleted)
+        return await videos.list_videos(self.store, wanted, limit=limit, after=after)
 
     async def job(self, job_id: int, *, owner: str | None = None) -> JobDetail:
         """A job with its stages; with an owner (here and below), there are no jobs but theirs."""
@@ -306,9 +463,19 @@ class Engine:
         """How many jobs are in each status, and what waits and runs of each pipeline."""
         return await observe.observe_queue(self.store, owner)
 
-    async def jobs(self, /, *, limit: int = 50, after: str | None = None, **wanted: Any) -> Page[Job]:
-        """Jobs, the newest first; the rest of the options are those of `JobFilter`."""
-        return await observe.observe_jobs(self.store, JobFilter(**wanted), limit=limit, after=after)
+    async def jobs(
+        self,
+        *,
+        statuses: Collection[JobStatus] | None = None,
+        pipeline: str | None = None,
+        user_id: str | None = None,
+        flagged: bool = False,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[Job]:
+        """Jobs, the newest first: of these statuses, of a pipeline, of a user; only those that are flagged."""
+        wanted = JobFilter(statuses=statuses, pipeline=pipeline, user_id=user_id, flagged=flagged)
+        return await observe.observe_jobs(self.store, wanted, limit=limit, after=after)
 
     async def tasks(
         self,
@@ -331,7 +498,7 @@ class Engine:
 
     async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
         """Everything that happened, in the order of commit."""
-        return await observe.observe_events(self.store, limit=limit, after=after)
+        return await observe.observe_events(self.store, self.catalogue, limit=limit, after=after)
 
     async def ready(self) -> None:
         """Raise unless the database answers and has the schema that this code needs."""
@@ -342,10 +509,22 @@ class Engine:
         return await observe.observe_head(self.store)
 
     async def history(
-        self, /, job_id: int, *, limit: int = 500, after: str | None = None, **entity: Any
+        self,
+        job_id: int,
+        *,
+        stage: str | int | None = None,
+        part: int | None = None,
+        limit: int = 500,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> Page[Event]:
-        """What happened to a job and all in it; `stage` and `part` narrow it to one entity, `owner` to their jobs."""
-        return await observe.observe_history(self.store, job_id, limit=limit, after=after, **entity)
+        """What happened to a job and all in it; `owner` narrows it to their jobs, `stage` and `part` to one entity.
+
+        A stage is given by its name or its number; -1 stands for the job itself.
+        """
+        return await observe.observe_history(
+            self.store, self.catalogue, job_id, stage=stage, part=part, limit=limit, after=after, owner=owner
+        )
 
     def subscribe(
         self,
@@ -353,7 +532,7 @@ class Engine:
         *,
         user_id: str | None = None,
         after: str | None = None,
-        only: Collection[str] | None = None,
+        only: Collection[Entity] | None = None,
         progress: bool | None = None,
         settle: bool = False,
     ) -> AsyncGenerator[Message[Told], None]:
@@ -372,7 +551,7 @@ class Engine:
 
         Without a job: everything, from now on or after a cursor, for ever.
         """
-        return watch(self.feed, self.store, job_id, after)
+        return watch(self.feed, self.store, self.catalogue, job_id, after)
 
     async def wait(self, job_id: int, timeout: float | None = None) -> JobDetail:  # noqa: ASYNC109 - ours to raise
         """The job when it rests; raises `WaitTimeout` when that takes longer than so many seconds."""
@@ -426,7 +605,7 @@ class Engine:
             job_id, task_index, num_tasks, self.state_store, tags=tuple(tags), limits=self.limits
         )
 
-    async def register(self, /, name: str, **options: Any) -> int:
+    async def register(self, /, name: str, **options: Unpack[RegisterOptions]) -> int:
         """Make a worker instance known; options are those of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
         worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
@@ -436,7 +615,11 @@ class Engine:
         return worker_id
 
     async def workers(self) -> list[Worker]:
-        return await observe.observe_workers(self.store)
+        return await observe.observe_workers(self.store, self.catalogue)
+
+    async def worker_names(self) -> list[str]:
+        """Every name that a worker was ever registered under, sorted."""
+        return await workers.worker_names(self.store)
 
     async def move_worker(self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None) -> bool:
         moved = await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
@@ -507,6 +690,21 @@ class Engine:
         if pipelines is None or capabilities is None:
             return None
         return Asking(frozenset(pipelines), frozenset(capabilities))
+
+    async def publish_busy(self, keys: Collection[TaskKey]) -> None:
+        """Publish whether the workers of these tasks are busy or idle, for workers that cannot do it themselves."""
+        if not keys or not self.dispatch.mirrors:
+            return
+        for worker_id, name, busy in await workers.busy_workers(self.store, keys):
+            status = "busy" if busy else "idle"
+            if self._published.get(worker_id) != status:
+                self._published[worker_id] = status
+                self._tell_of_worker(status, id=worker_id, name=name)
+
+    def _publish_offline(self, worker_ids: Iterable[int]) -> None:
+        for worker_id in worker_ids:
+            self._published.pop(worker_id, None)
+            self._tell_of_worker(WorkerStatus.OFFLINE, id=worker_id)
 
     def _tell_of_worker(self, status: str, **who: Any) -> None:
         self.dispatch.tell(WORKERS, who.get("id") or who["name"], {"status": str(status), **who})

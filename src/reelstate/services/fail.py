@@ -11,8 +11,9 @@ from reelstate.core.document import LIMITS, Limits, encode, shorten
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import Actor, JobStatus, TaskStatus
 from reelstate.core.model import Failure, Json, TaskKey, Verdict
+from reelstate.core.policy import Backoff
 from reelstate.dispatch.dispatch import Bell
-from reelstate.services.catalogue import Catalogue
+from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.complete import count
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.orchestrate import advance, rest
@@ -70,8 +71,8 @@ async def settle(
     jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {error.key.job_id for error in final})}
     moves: dict[int, JobMove] = {}
     for error in sorted(final, key=lambda error: not error.killer):  # a killer weighs more than a failure
-        job = jobs[error.key.job_id]
-        if job.active and (error.killer or job.declared.graph.stages[error.key.stage].required):
+        job = jobs.get(error.key.job_id)
+        if job and job.active and job.known and (error.killer or job.declared.graph.stages[error.key.stage].required):
             moves.setdefault(job.id, _move(job, error, actor))
     await move_jobs(transaction, list(moves.values()))
     killed = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
@@ -106,10 +107,15 @@ async def _rests(
     for item, throw in zip(items, dice, strict=True):
         if item.key in terms and item.retry_in is None:
             attempt, pipeline_id = terms[item.key]
-            rests.append(declared[pipeline_id].graph.stages[item.key.stage].backoff.delay(attempt, throw))
+            rests.append(_backoff(declared.get(pipeline_id), item.key.stage).delay(attempt, throw))
         else:
             rests.append(item.retry_in or 0.0)
     return rests
+
+
+def _backoff(declared: Declared | None, stage: int) -> Backoff:
+    """The backoff of a stage; the default where its pipeline is missing or unreadable."""
+    return declared.graph.stages[stage].backoff if declared else Backoff()
 
 
 def _error_text(item: Failure, limits: Limits) -> str:

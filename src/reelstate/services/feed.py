@@ -6,7 +6,7 @@ Events and states share their numbering, so one cursor does for both. It is the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -16,8 +16,9 @@ from reelstate.dispatch.dispatch import EVERY_BELL, Dispatch
 from reelstate.feed.feed import Feed, Marks
 from reelstate.feed.listening import Listening
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics
+from reelstate.services.catalogue import Catalogue
 from reelstate.services.paging import START, cursor_of
-from reelstate.services.rows import event_of
+from reelstate.services.rows import event_of, jobs_with_stages
 from reelstate.states.sql import state_of
 from reelstate.stores.store import Row, Store, Transaction
 
@@ -58,16 +59,19 @@ class Head(NamedTuple):
         """The place of a cursor, from which on everything is there."""
         epoch, *order = cursor_of(cursor)
         place = tuple(order)
-        if place != START and (epoch != self.epoch or not self.floor <= place <= self.order):
+        if place != START and (epoch != self.epoch or place > self.order):
             raise CursorGone(cursor)
+        if START < place < self.floor:
+            raise CursorGone(cursor, resume=self.at(self.floor))
         return place
 
 
 class EngineLog:
     """Events and states, whosever they are; a topic is a job's number or an `Owner`."""
 
-    def __init__(self, store: Store, dispatch: Dispatch) -> None:
+    def __init__(self, store: Store, dispatch: Dispatch, catalogue: Catalogue) -> None:
         self._store = store
+        self._catalogue = catalogue
         self._listening = Listening(dispatch, EVERY_BELL)
 
     def first(self) -> str:
@@ -77,7 +81,7 @@ class EngineLog:
         return (await self._store.read(head_of)).cursor
 
     async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[Told]:
-        return await self._store.read(lambda transaction: _read(transaction, after, limit, topics))
+        return await self._store.read(lambda transaction: _read(transaction, self._catalogue, after, limit, topics))
 
     def order(self, cursor: str) -> Order:
         _, xid, number = cursor_of(cursor)
@@ -112,13 +116,13 @@ class RunningTasks:
 
     def ended(self, item: Told) -> Hashable | None:
         if isinstance(item, Event) and item.entity == "task":
-            return TaskKey(item.job_id or 0, item.stage or 0, item.part or 0)
+            return TaskKey(item.job_id or 0, item.stage_number or 0, item.part or 0)
         return None
 
 
-def engine_feed(store: Store, dispatch: Dispatch) -> Feed[Told]:
+def engine_feed(store: Store, dispatch: Dispatch, catalogue: Catalogue) -> Feed[Told]:
     marks: Marks[Told] = Marks(at=lambda item: item.timestamp if isinstance(item, State) else item.at)
-    return Feed(EngineLog(store, dispatch), marks=marks, values=RunningTasks(store))
+    return Feed(EngineLog(store, dispatch, catalogue), marks=marks, values=RunningTasks(store))
 
 
 async def head_of(transaction: Transaction) -> Head:
@@ -128,7 +132,9 @@ async def head_of(transaction: Transaction) -> Head:
     return Head(epoch, (int(xid), number), kept)
 
 
-async def _read(transaction: Transaction, after: str, limit: int, topics: Topics) -> Stretch[Told]:
+async def _read(
+    transaction: Transaction, catalogue: Catalogue, after: str, limit: int, topics: Topics
+) -> Stretch[Told]:
     """Up to where the record stood before it was read: whatever is older than that, these statements see."""
     head = await head_of(transaction)
     start, end = head.find(after), head.order
@@ -146,7 +152,8 @@ async def _read(transaction: Transaction, after: str, limit: int, topics: Topics
         if len(source) == limit:
             end = min(end, source[-1].order)
     found = sorted((row for source in sources for row in source if row.order <= end), key=lambda row: row.order)
-    return Stretch([row.entry(head) for row in found], head.at(end), more=end < head.order)
+    stages = await catalogue.stages_of(transaction, jobs_with_stages(row.event for row in found if not row.is_state))
+    return Stretch([row.entry(head, stages) for row in found], head.at(end), more=end < head.order)
 
 
 class _Found(NamedTuple):
@@ -158,8 +165,12 @@ class _Found(NamedTuple):
     user_id: str | None
     is_state: bool = False
 
-    def entry(self, head: Head) -> Entry[Told]:
-        item = state_of(self.values) if self.is_state else event_of((*self.order, *self.values), head.epoch)
+    @property
+    def event(self) -> Row:
+        return (*self.order, *self.values)
+
+    def entry(self, head: Head, stages: Mapping[int, Sequence[str]]) -> Entry[Told]:
+        item = state_of(self.values) if self.is_state else event_of(self.event, head.epoch, stages)
         owner = () if self.user_id is None else (Owner(self.user_id),)
         cursor = f"{head.epoch}.{self.order[0]}.{self.order[1]}"
         return Entry(cursor, item, owner if self.job_id is None else (self.job_id, *owner))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus
 from reelstate.core.model import Json
-from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.services.catalogue import Catalogue, Declared, unreadable
 from reelstate.stores.store import Batch, Row, Transaction
 
 COLUMNS = ("id", "origin", "status", "phase", "actor", "reason", "error", "degraded")
@@ -20,7 +20,9 @@ class LockedJob:
     """A job whose row this transaction holds."""
 
     id: int
-    declared: Declared
+    pipeline_id: int
+    known: Declared | None
+    """None for a pipeline that is missing or unreadable: the job is left alone, except by cancel and quarantine."""
     status: JobStatus | None
     """None for a status that this version does not know: the job is left alone."""
     phase: JobStatus
@@ -28,6 +30,12 @@ class LockedJob:
     version: int
     delay: float
     """Seconds until its first tasks may run."""
+
+    @property
+    def declared(self) -> Declared:
+        if self.known is None:
+            raise unreadable(self.pipeline_id)
+        return self.known
 
     @property
     def active(self) -> bool:
@@ -62,7 +70,8 @@ async def lock_jobs(transaction: Transaction, catalogue: Catalogue, job_ids: Ite
     return [
         LockedJob(
             job_id,
-            declared[pipeline_id],
+            pipeline_id,
+            declared.get(pipeline_id),
             KNOWN.get(status),
             KNOWN.get(phase, JobStatus.PROCESSING),
             priority,

@@ -7,7 +7,7 @@ network was away: they get the time to do so before anything is taken from them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +19,8 @@ from reelstate.stores.store import Batch, Row, Store, Transaction
 
 MOST_GRACE = 600.0
 """Seconds of grace between two hours without any, so that a keeper that restarts again and again still sweeps."""
+CLOCK_STEP = 5.0
+"""Seconds by which the store's clock must be off before it counts as set; less is the time that statements take."""
 PLACE_COLUMNS = ("name", "job_id", "stage", "part", "subject")
 TOLD_COLUMNS = ("origin", "target", "reason", "data")
 FOUND, GONE = "found", "gone"
@@ -34,6 +36,10 @@ class Lead:
     """Seconds in which no lease is taken back because it expired."""
     began: bool
     """The grace was given just now."""
+    at: datetime | None = None
+    """The time by the store's clock."""
+    step: float = 0.0
+    """Seconds by which that clock was set, forward or back; leases and due times were moved along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +54,32 @@ class Keepers:
     grace_until: datetime | None = None
 
 
-async def keep_lead(store: Store, keeper: str, *, lead: float, gap: float, grace: float, swept: bool = False) -> Lead:
-    """Be seen, and lead for so many seconds unless another does; after a gap of all keepers a grace begins."""
+async def keep_lead(
+    store: Store,
+    keeper: str,
+    *,
+    lead: float,
+    gap: float,
+    grace: float,
+    swept: bool = False,
+    since: datetime | None = None,
+    elapsed: Callable[[], float] | None = None,
+) -> Lead:
+    """Be seen, and lead for so many seconds unless another does; after a gap of all keepers a grace begins.
+
+    `since` is when this keeper was last here, by the store's clock, and `elapsed` gives the seconds since then by a
+    clock that nobody sets. Where the store's clock was set meanwhile, leases and due times are moved along.
+    """
     parameters = {"keeper": keeper, "lead": lead, "gap": gap, "grace": grace, "most": MOST_GRACE, "swept": swept}
 
     async def flow(transaction: Transaction) -> Lead:
         await transaction.run("keep_row")
-        ((leads, left, began),) = await transaction.run("keep_lead", **parameters)
-        return Lead(leads=bool(leads), grace=left, began=bool(began))
+        told = {"since": since, "elapsed": elapsed() if elapsed else None}
+        ((leads, left, began, step, at, seen_at),) = await transaction.run("keep_lead", **parameters, **told)
+        stepped = step if abs(step) > CLOCK_STEP else 0.0
+        if stepped:
+            await transaction.run("keep_rebase", step=stepped, seen_at=seen_at, lead=lead)
+        return Lead(leads=bool(leads), grace=left, began=bool(began), at=at, step=stepped)
 
     return await store.write(flow)
 

@@ -18,12 +18,13 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, KeyRefused, NotFound, StoreError
+from reelstate.services.workers import require_worker_name
 from reelstate.stores.store import Row, Store, Transaction
 
 T = TypeVar("T")
@@ -111,12 +112,18 @@ class Keys:
     async def create(
         self, name: str, *, scopes: Collection[str], actor: str, user_id: str = "", lifetime: float | None = None
     ) -> MadeKey:
-        """Make a key. One that is for jobs and not an admin's belongs to a user, whose jobs it sees."""
+        """Make a key. One that is for jobs and not an admin's belongs to a user, whose jobs it sees.
+
+        The name of a worker's key is the name that the worker is registered under.
+        """
+        found = _scopes(scopes, user_id)
+        if Scope.WORKER in found:
+            require_worker_name(name)
         draft = _Draft(
             kind=Kind.KEY,
             name=_name(name),
             user_id=plain_text("user_id", user_id, TEXT_LIMIT),
-            scopes=_scopes(scopes, user_id),
+            scopes=found,
             actor=plain_text("actor", actor, TEXT_LIMIT),
             lifetime=_lifetime("lifetime", lifetime),
         )
@@ -129,6 +136,14 @@ class Keys:
             return await transaction.run("keys_list")
 
         return [_key(row) for row in await self._store.read(flow)]
+
+    async def has_workers(self) -> bool:
+        """Whether a key in force belongs to a remote worker."""
+        now = datetime.now(UTC)
+        return any(
+            Scope.WORKER in key.scopes and key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
+            for key in await self.all()
+        )
 
     async def rotate(
         self, key_id: str, *, actor: str, overlap: float = 86_400.0, lifetime: float | None = None

@@ -46,10 +46,10 @@ def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) ->
     unknown: list[int] = []
     known: list[Waiting] = []
     for job_id, asked in made:
-        declared = catalogue.named(asked.pipeline)
+        declared = catalogue.named(asked.pipeline, asked.digest)
         first = [number for number, stage in enumerate(declared.graph.stages) if not stage.after]
         stages = [declared.graph.stages[number] for number in first]
-        if any(stage.each is not None for stage in stages):
+        if any(stage.each or stage.needs_from or stage.wants_from for stage in stages):
             unknown.append(job_id)
             continue
         level = priority_number(asked.priority)

@@ -7,20 +7,20 @@ It also names the epoch of the store, so that a cursor from a database since rep
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from reelstate.core.document import plain_text
-from reelstate.core.errors import InvalidRequest, NotFound
-from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.errors import CorruptState, InvalidRequest, NotFound
+from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, StepEntry, Task, TaskKey, Worker
 from reelstate.core.pipeline import Graph
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.paging import MOST_NUMBERS, MOST_XIDS, PAST_EVERY_ID, cursor_number, cursor_of, page_size, paged
-from reelstate.services.rows import detail_of, event_of, job_of, task_of, worker_of
-from reelstate.stores.migrate import migrations, require_current
+from reelstate.services.rows import detail_of, event_of, job_of, jobs_with_stages, stage_name, task_of, worker_of
+from reelstate.stores.migrate import OLDEST_SCHEMA, Applied, migrations, require_current
 from reelstate.stores.store import Row, Store, Transaction
 
 FILTER_LIMIT = 1000
@@ -33,6 +33,8 @@ class JobFilter:
     statuses: Collection[JobStatus] | None = None
     pipeline: str | None = None
     user_id: str | None = None
+    flagged: bool = False
+    """Only jobs that are flagged for an operator; they are active ones."""
 
 
 EVERY_JOB = JobFilter()
@@ -45,8 +47,10 @@ async def observe_jobs(
     before = PAST_EVERY_ID if after is None else cursor_number(after)
     for field in ("pipeline", "user_id"):
         plain_text(field, getattr(wanted, field) or "", FILTER_LIMIT)
+    statuses = ACTIVE_JOBS if wanted.statuses is None and wanted.flagged else wanted.statuses
     parameters = {
-        "statuses": None if wanted.statuses is None else sorted(wanted.statuses),
+        "statuses": None if statuses is None else sorted(statuses),
+        "flagged": wanted.flagged,
         "pipeline": wanted.pipeline,
         "user_id": wanted.user_id,
     }
@@ -62,11 +66,17 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: st
         if not found:
             raise NotFound("job", job_id)
         *row, pipeline_id = found[0]
-        declared = (await catalogue.known(transaction, [pipeline_id]))[pipeline_id]
+        declared = (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
         opened = {row[0]: row for row in await transaction.run("observe_stages", job_id=job_id)}
-        single = [number for number, stage in enumerate(declared.graph.stages) if stage.each is None]
+        single = (
+            [number for number, stage in enumerate(declared.graph.stages) if stage.each is None] if declared else []
+        )
         results: dict[int, Json] = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
-        return detail_of(job_of(tuple(row)), declared, opened, results)
+        unserved: dict[int, set[str]] = {}
+        for stage, needs in await transaction.run("observe_unserved", job_id=job_id):
+            unserved.setdefault(stage, set()).update(needs)
+        waiting = {stage: tuple(sorted(needs)) for stage, needs in unserved.items()}
+        return detail_of(job_of(tuple(row)), declared, opened, results, waiting)
 
     return await store.read(flow)
 
@@ -80,12 +90,12 @@ async def observe_stage_names(
 
 async def observe_graph(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> Graph:
     """The pipeline that a job was submitted with."""
-    return (await store.read(lambda transaction: _declared(transaction, catalogue, job_id, owner))).graph
+    return (await store.read(lambda transaction: _require_declared(transaction, catalogue, job_id, owner))).graph
 
 
 async def observe_tags(store: Store, catalogue: Catalogue, job_id: int) -> dict[str, tuple[str, ...]]:
     """The tags under which the tasks of each stage are expected to report states."""
-    declared = await store.read(lambda transaction: _declared(transaction, catalogue, job_id))
+    declared = await store.read(lambda transaction: _require_declared(transaction, catalogue, job_id))
     return {stage.name: stage.tags for stage in declared.graph.stages}
 
 
@@ -121,7 +131,9 @@ async def observe_tasks(
     return paged(await store.read(flow), limit, lambda task: str(task.key))
 
 
-async def observe_events(store: Store, *, limit: int = 500, after: str | None = None) -> Page[Event]:
+async def observe_events(
+    store: Store, catalogue: Catalogue, *, limit: int = 500, after: str | None = None
+) -> Page[Event]:
     """Everything that happened, in the order of commit. `after` of the last page is always given: more may come."""
 
     async def flow(transaction: Transaction) -> Page[Event]:
@@ -129,7 +141,7 @@ async def observe_events(store: Store, *, limit: int = 500, after: str | None = 
         xid, number = _cursor(after, epoch)
         place = {"after_xid": xid, "after_id": number, "until_xid": str(MOST_XIDS - 1), "until_id": MOST_NUMBERS - 1}
         rows = await transaction.run("observe_feed", limit=page_size(limit), jobs=None, user_id=None, **place)
-        events = [event_of(row[:-1], epoch) for row in rows]
+        events = await _events(transaction, catalogue, [row[:-1] for row in rows], epoch)
         return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
 
     return await store.read(flow)
@@ -147,23 +159,30 @@ async def observe_head(store: Store) -> str:
 
 async def observe_history(
     store: Store,
+    catalogue: Catalogue,
     job_id: int,
     *,
-    stage: int | None = None,
+    stage: str | int | None = None,
     part: int | None = None,
     limit: int = 500,
     after: str | None = None,
     owner: str | None = None,
 ) -> Page[Event]:
-    """The events of a job and all in it, or (with stage and part) of one entity: -1 stands for the job itself."""
+    """The events of a job and all in it, or (with stage and part) of one entity: -1 stands for the job itself.
+
+    A stage is given by its name or its number.
+    """
 
     async def flow(transaction: Transaction) -> list[Event]:
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
-        entity = {"job_id": job_id, "stage": stage, "part": part, "owner": owner}
+        number_of_stage = stage
+        if isinstance(stage, str):
+            number_of_stage = _stage_number(await _declared(transaction, catalogue, job_id, owner), stage)
+        entity = {"job_id": job_id, "stage": number_of_stage, "part": part, "owner": owner}
         parameters = {**entity, "after_xid": xid, "after_id": number}
         rows = await transaction.run("observe_history", limit=page_size(limit), **parameters)
-        return [event_of(row, epoch) for row in rows]
+        return await _events(transaction, catalogue, rows, epoch)
 
     return paged(await store.read(flow), limit, lambda event: event.cursor)
 
@@ -175,7 +194,7 @@ async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 5
         epoch = await _epoch(transaction)
         parameters = {"worker_id": worker_id, "after_version": after}
         rows = await transaction.run("observe_worker_history", limit=page_size(limit), **parameters)
-        return [event_of(row, epoch) for row in rows]
+        return [event_of(row, epoch, {}) for row in rows]
 
     return await store.read(flow)
 
@@ -247,13 +266,30 @@ async def observe_queue(store: Store, owner: str | None = None) -> Queue:
 
 async def observe_schema(store: Store) -> None:
     """See that the database answers, and is what the statements were written for."""
-    ((number,),) = await _read(store, "observe_schema")
-    require_current(migrations("reelstate.stores.sqlite"), number)
+    ((number, oldest),) = await _read(store, "observe_schema", name=OLDEST_SCHEMA)
+    applied = Applied(number, None if oldest is None else int(oldest))
+    require_current(migrations("reelstate.stores.sqlite"), applied)
 
 
-async def observe_workers(store: Store) -> list[Worker]:
-    """Every known instance, the oldest first."""
+async def observe_instances(store: Store) -> list[Worker]:
+    """Every known instance without the tasks that it runs, the oldest first."""
     return [worker_of(row) for row in await _read(store, "observe_workers")]
+
+
+async def observe_workers(store: Store, catalogue: Catalogue) -> list[Worker]:
+    """Every known instance with the tasks that it runs, the oldest first."""
+
+    async def flow(transaction: Transaction) -> list[Worker]:
+        rows = await transaction.run("observe_workers")
+        held = await transaction.run("observe_worker_tasks")
+        declared = await catalogue.known(transaction, {row[-1] for row in held})
+        tasks: dict[int, list[str]] = {}
+        for worker_id, job_id, stage, part, pipeline_id in held:
+            name = stage_name(declared.get(pipeline_id), stage)
+            tasks.setdefault(worker_id, []).append(f"{job_id}/{name}/{part}")
+        return [worker_of(row, tasks.get(row[0], ())) for row in rows]
+
+    return await store.read(flow)
 
 
 async def _lines(
@@ -272,12 +308,31 @@ async def _read(store: Store, statement: str, **parameters: Json) -> list[Row]:
     return await store.read(flow)
 
 
-async def _declared(transaction: Transaction, catalogue: Catalogue, job_id: int, owner: str | None = None) -> Declared:
+async def _declared(
+    transaction: Transaction, catalogue: Catalogue, job_id: int, owner: str | None = None
+) -> Declared | None:
+    """The pipeline of a job; None where it is missing or unreadable."""
+    pipeline_id = await _pipeline_id(transaction, job_id, owner)
+    return (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
+
+
+async def _require_declared(
+    transaction: Transaction, catalogue: Catalogue, job_id: int, owner: str | None = None
+) -> Declared:
+    return await catalogue.one(transaction, await _pipeline_id(transaction, job_id, owner))
+
+
+async def _pipeline_id(transaction: Transaction, job_id: int, owner: str | None) -> int:
     found = await transaction.run("observe_pipeline", job_id=job_id, owner=owner)
     if not found:
         raise NotFound("job", job_id)
     ((pipeline_id,),) = found
-    return (await catalogue.known(transaction, [pipeline_id]))[pipeline_id]
+    return int(pipeline_id)
+
+
+async def _events(transaction: Transaction, catalogue: Catalogue, rows: Sequence[Row], epoch: str) -> list[Event]:
+    stages = await catalogue.stages_of(transaction, jobs_with_stages(rows))
+    return [event_of(row, epoch, stages) for row in rows]
 
 
 async def _epoch(transaction: Transaction) -> str:
@@ -294,7 +349,9 @@ def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
     return str(xid), number
 
 
-def _stage_number(declared: Declared, name: str) -> int:
+def _stage_number(declared: Declared | None, name: str) -> int:
+    if declared is None:
+        raise CorruptState("the pipeline of the job is missing or unreadable", hint="run `reel doctor`")
     if name not in declared.graph.index:
         raise InvalidRequest("stage", f"there is no stage {name!r}", hint=f"stages: {', '.join(declared.graph.index)}")
     return declared.graph.index[name]
@@ -302,7 +359,10 @@ def _stage_number(declared: Declared, name: str) -> int:
 
 async def outputs_of(transaction: Transaction, catalogue: Catalogue, job_id: int, pipeline_id: int) -> dict[str, Json]:
     """The results of the stages of a job that nothing waits for."""
-    graph = (await catalogue.known(transaction, [pipeline_id]))[pipeline_id].graph
+    declared = (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
+    if declared is None:
+        return {}
+    graph = declared.graph
     leaves = [number for number in graph.leaves if graph.stages[number].each is None]
     results = await transaction.run("observe_results", job_id=job_id, stages=leaves)
     return {graph.stages[number].name: result for number, result in results}

@@ -19,13 +19,14 @@ from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
 from reelstate.core.pipeline import Next
 from reelstate.dispatch.dispatch import Bell
 from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.services.isolation import Isolation, finder
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.stages import BrokenFanOut, OpeningStage, merged, open_stages
 from reelstate.stores.store import Batch, Store, Transaction
 
 LATELY = 3600.0
 """Seconds in which a task that was missed when its job came to rest is still looked for."""
-LONGEST_NAME, MOST_NAMES = 200, 100
+LONGEST_REASON, MOST_NAMES = 500, 100
 """Of what a job says it lacks."""
 
 Opened = dict[int, tuple[bool, Counters]]
@@ -59,12 +60,19 @@ class _Decisions:
 
 
 async def orchestrate(
-    store: Store, catalogue: Catalogue, *, limit: int = 1000, stuck_after: float = 60.0
+    store: Store,
+    catalogue: Catalogue,
+    *,
+    limit: int = 1000,
+    stuck_after: float = 60.0,
+    isolation: Isolation | None = None,
 ) -> tuple[Orchestrated, set[Bell]]:
     """Make due tasks ready, and move on any job whose next step was missed; with the bells to ring for it."""
+    alone = isolation or Isolation()
 
-    async def due(transaction: Transaction) -> list[int]:
-        moved = await transaction.run("orchestrate_due", limit=limit)
+    async def due(only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
+        jobs = {"only": None if only is None else list(only), "without": list(without)}
+        moved = await store.write(lambda transaction: transaction.run("orchestrate_due", limit=limit, **jobs))
         return [job_id for status, job_id in moved if status == TaskStatus.READY]
 
     async def stuck(transaction: Transaction) -> list[int]:
@@ -73,19 +81,30 @@ async def orchestrate(
     async def restless(transaction: Transaction) -> list[int]:
         return [row[0] for row in await transaction.run("orchestrate_restless", lately=LATELY, limit=limit)]
 
-    async def calm(transaction: Transaction) -> None:
-        await rest(transaction, await restless(transaction), actor=Actor.ORCHESTRATOR, reason="the job is at rest")
+    async def calm(only: Sequence[int] | None, without: Sequence[int]) -> None:
+        async def flow(transaction: Transaction) -> None:
+            jobs = _chosen(await restless(transaction), only, without)
+            await rest(transaction, jobs, actor=Actor.ORCHESTRATOR, reason="the job is at rest")
 
-    ready = await store.write(due)
+        await store.write(flow)
+
+    async def move_on(only: Sequence[int] | None, without: Sequence[int]) -> set[Bell]:
+        jobs: dict[int, Opened] = {job_id: {} for job_id in _chosen(found, only, without)}
+        return await store.write(lambda transaction: advance(transaction, catalogue, jobs))
+
+    made_ready = await alone.sweep("orchestrate due", due, finder(store, "orchestrate_due_jobs", limit))
+    ready = [job_id for each in made_ready for job_id in each]
     if await store.read(restless):
-        await store.write(calm)
+        await alone.sweep("orchestrate rest", calm, lambda: store.read(restless))
     found = await store.read(stuck)
     bells = {Bell.WORK} if ready else set()
     if found:
-        bells |= await store.write(
-            lambda transaction: advance(transaction, catalogue, {job_id: {} for job_id in found})
-        )
+        bells = bells.union(*await alone.sweep("orchestrate advance", move_on, lambda: store.read(stuck)))
     return Orchestrated(ready=len(ready), advanced=len(found), jobs=frozenset([*ready, *found])), bells
+
+
+def _chosen(found: Iterable[int], only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
+    return [job_id for job_id in found if job_id not in without and (only is None or job_id in only)]
 
 
 async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> set[Bell]:
@@ -94,7 +113,7 @@ async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mappin
     `closed` says which stages the caller has just closed: of a job with one stage that is all there is to know.
     Gives the bells that tell of it.
     """
-    jobs = [job for job in await lock_jobs(transaction, catalogue, closed) if job.active]
+    jobs = [job for job in await lock_jobs(transaction, catalogue, closed) if job.active and job.known]
     known = {job.id: closed[job.id] for job in jobs if len(closed[job.id]) == len(job.declared.graph.stages)}
     bells: set[Bell] = set()
     while jobs:
@@ -142,14 +161,32 @@ async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[i
         await open_stages(transaction, merged(decisions.openings))
     if decisions.quiet:
         await transaction.run("orchestrate_phases", Batch(("id", "phase"), decisions.quiet))
-    await move_jobs(transaction, await _with_words(transaction, decisions.moves))
+    moves = await _with_failures(transaction, decisions.moves)
+    await move_jobs(transaction, await _with_words(transaction, moves))
     failed = [move.job.id for move in decisions.moves if move.status is JobStatus.FAILED]
     await rest(transaction, failed, actor=Actor.ORCHESTRATOR, reason="the job failed")
     return decisions
 
 
+async def _with_failures(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
+    """Moves to completed, each optional stage that lacks parts with how many failed, and why the first did."""
+    stages = [(move.job.id, move.job.declared.graph.index[name]) for move in moves for name in move.degraded]
+    if not stages:
+        return moves
+    reasons: dict[tuple[int, str], str] = {}
+    jobs = {move.job.id: move.job for move in moves}
+    rows = await transaction.run("orchestrate_failures", Batch(("job_id", "stage"), sorted(stages)))
+    for job_id, stage, part, error, failed in rows:
+        name = jobs[job_id].declared.graph.stages[stage].name
+        message = error.get("message") if isinstance(error, dict) else error
+        reasons[job_id, name] = f"{name}: {failed} failed, part {part}: {message}"[:LONGEST_REASON]
+    return [
+        replace(move, degraded=[reasons.get((move.job.id, name), name) for name in move.degraded]) for move in moves
+    ]
+
+
 async def _with_words(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
-    """Moves to completed, with what the last stages say is missing: the names under `degraded` in their results."""
+    """Moves to completed, with what the last stages say is missing: what stands under `degraded` in their results."""
     leaves = [
         (move.job.id, stage)
         for move in moves
@@ -161,7 +198,7 @@ async def _with_words(transaction: Transaction, moves: list[JobMove]) -> list[Jo
         return moves
     said: dict[int, list[str]] = {}
     for job_id, names in await transaction.run("orchestrate_degraded", Batch(("job_id", "stage"), leaves)):
-        said.setdefault(job_id, []).extend(str(name)[:LONGEST_NAME] for name in names[:MOST_NAMES])
+        said.setdefault(job_id, []).extend(str(name)[:LONGEST_REASON] for name in names[:MOST_NAMES])
     return [
         replace(move, degraded=[*move.degraded, *said[move.job.id]]) if move.job.id in said else move for move in moves
     ]
@@ -182,7 +219,7 @@ async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisi
         for opening in following.openings
     ]
     decisions.opens = decisions.opens or bool(openings)
-    if any(opening.fans_out for opening in openings):
+    if any(not opening.plain for opening in openings):
         try:
             if await open_stages(transaction, openings):
                 decisions.again.append(job)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from reelstate.core.machine import ENDED_JOBS, MACHINES, JobStatus, TaskStatus
 from reelstate.core.record import Line, bridge
-from reelstate.services.catalogue import Catalogue
+from reelstate.services.catalogue import Catalogue, lane_for
 from reelstate.services.complete import recount
 from reelstate.services.jobs import KNOWN, LockedJob, lock_jobs
 from reelstate.services.orchestrate import advance
+from reelstate.services.stages import BrokenFanOut, OpeningStage, job_needs
 from reelstate.stores.store import Batch, Transaction
 
 EVENT_COLUMNS = ("entity", "id", "stage", "part", "version", "origin", "target")
@@ -18,7 +19,7 @@ EVENT_COLUMNS = ("entity", "id", "stage", "part", "version", "origin", "target")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place where the stored state breaks an invariant."""
+    """One place where the stored state breaks an invariant, or a check that could not be run."""
 
     check: str
     job_id: int
@@ -129,6 +130,37 @@ async def _settle_jobs(transaction: Transaction, catalogue: Catalogue, findings:
     """What the mended counters allow happens now, under the guards again."""
     await transaction.run("doctor_repairing", on=False)
     await advance(transaction, catalogue, {finding.job_id: {} for finding in findings})
+
+
+async def set_lanes(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Put ready tasks into the lane of their stage; a job whose needs can't be read any more is quarantined."""
+    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {finding.job_id for finding in findings})}
+    placed = []
+    for finding in findings:
+        lane = await _lane(transaction, jobs[finding.job_id], finding.stage)
+        if lane is None:
+            await distrust(transaction, catalogue, [finding])
+            continue
+        place = {"job_id": finding.job_id, "stage": finding.stage, "part": finding.part}
+        await transaction.run("repair_lane", lane=lane, **place)
+        placed.append((finding, TaskStatus.READY))
+    await _put_tasks(transaction, placed)
+
+
+async def _lane(transaction: Transaction, job: LockedJob, stage: int) -> int | None:
+    if job.known is None or stage >= len(job.known.graph.stages):
+        return None
+    graph = job.known.graph
+    opening = OpeningStage([job.id], job.known, graph.opening(stage), priority=job.priority)
+    try:
+        needs = await job_needs(transaction, opening, job.id, opening.opening.needs)
+    except BrokenFanOut:
+        return None
+    return await lane_for(transaction, graph.name, opening.spec.needs | needs, opening.spec)
+
+
+async def set_times(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:
+    await transaction.run("repair_times")
 
 
 async def renumber(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reelstate.core import state
-from reelstate.core.document import LIMITS, Limits, encode, encode_optional, shorten
+from reelstate.core.document import LIMITS, Limits, encode, encode_optional, shorten, whole
 from reelstate.core.errors import InvalidRequest, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.core.step import kept
@@ -19,22 +19,37 @@ from reelstate.stores.store import Batch, Row, Store, Transaction
 
 COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
 LOG_COLUMNS = (*HELD_COLUMNS, "level", "message", "metadata")
-STEP_COLUMNS = (*HELD_COLUMNS, "place", "argv", "exit_code", "seconds", "output")
+STEP_COLUMNS = (*HELD_COLUMNS, "place", "type", "started", "argv", "exit_code", "seconds", "output")
 STAGE_COLUMNS = ("job_id", "stage")
 STATE_COLUMNS = ("name", "task", "tag", "place", "event_id", "status", "severity", "message", "payload")
 WHOLE = 100
+MAX_STUCK = 100_000
 LEVELS = ("debug", "info", "warning", "error")
 
 
-async def report(store: Store, worker_id: int, items: Sequence[Progress], limits: Limits = LIMITS) -> Report:
-    """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given."""
+async def report(
+    store: Store,
+    worker_id: int,
+    items: Sequence[Progress],
+    limits: Limits = LIMITS,
+    *,
+    stuck: int | None = None,
+    max_instances: int | None = None,
+) -> Report:
+    """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given.
+
+    `stuck` is how many handlers of the worker do not stop; None: as many as before. An instance that is offline comes
+    back, unless its name has `max_instances` live ones: then it is unknown.
+    """
+    if stuck is not None:
+        whole("stuck", stuck, MAX_STUCK)
     rows = [_row(item, limits) for item in items]
     logs = [_log_rows(item, limits) for item in items]
     steps = [_step_rows(item, limits) for item in items]
     states = [_state_rows(item, limits) for item in items]
 
     async def flow(transaction: Transaction) -> Report:
-        drain = await _heartbeat(transaction, worker_id)
+        drain = await _heartbeat(transaction, worker_id, stuck=stuck, max_instances=max_instances)
         answers = await _renew(transaction, items, rows)
         if lines := _accepted(logs, answers):
             await transaction.run("report_logs", Batch(LOG_COLUMNS, lines))
@@ -47,8 +62,8 @@ async def report(store: Store, worker_id: int, items: Sequence[Progress], limits
     return await store.write(flow)
 
 
-async def _heartbeat(transaction: Transaction, worker_id: int) -> bool:
-    found = await transaction.run("report_worker", worker_id=worker_id)
+async def _heartbeat(transaction: Transaction, worker_id: int, *, stuck: int | None, max_instances: int | None) -> bool:
+    found = await transaction.run("report_worker", worker_id=worker_id, stuck=stuck, max_instances=max_instances)
     if not found:
         raise WorkerUnknown(worker_id)
     return bool(found[0][0])
@@ -66,8 +81,10 @@ async def _state(transaction: Transaction, said: list[Row]) -> None:
     """Store states in the order in which they were said; the job they belong to is that of their stage."""
     stages = sorted({row[:2] for row in said})
     names = {row[:2]: row[2] for row in await transaction.run("report_state_jobs", Batch(STAGE_COLUMNS, stages))}
-    rows = [(names[row[:2]], row[2], row[3], place, *row[4:]) for place, row in enumerate(said)]
-    await transaction.run("report_states", Batch(STATE_COLUMNS, rows))
+    # A stage without a name is one of a pipeline that is not stored any more: its states belong nowhere.
+    rows = [(names[row[:2]], row[2], row[3], place, *row[4:]) for place, row in enumerate(said) if names.get(row[:2])]
+    if rows:
+        await transaction.run("report_states", Batch(STATE_COLUMNS, rows))
 
 
 def _accepted(rows: list[list[Row]], answers: list[Verdict]) -> list[Row]:
@@ -103,6 +120,8 @@ def _step_rows(item: Progress, limits: Limits) -> list[Row]:
             *item.key,
             item.token,
             step.number,
+            step.type,
+            step.started,
             encode("argv", list(step.argv), limits.argv),
             step.exit_code,
             step.seconds,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeVar, cast
 
 from reelstate.core.aggregate import Counters, StageProgress, percent, stage_status
-from reelstate.core.errors import InvalidRequest
-from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.machine import JobStatus, TaskStatus, UnknownStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, Stage, Task, Worker
 from reelstate.services.catalogue import Declared
 from reelstate.stores.store import Row
@@ -18,23 +17,39 @@ T = TypeVar("T")
 def job_of(row: Row) -> Job:
     """A row in the order of the record's fields."""
     values = dict(zip(Job.__dataclass_fields__, row, strict=True))
-    return Job(**{**values, "status": known_status(JobStatus, values["status"]), "phase": JobStatus(values["phase"])})
+    return Job(
+        **{
+            **values,
+            "status": known_status(JobStatus, values["status"]),
+            "phase": known_status(JobStatus, values["phase"]),
+        }
+    )
 
 
-def task_of(row: Row, declared: Declared) -> Task:
+def task_of(row: Row, declared: Declared | None) -> Task:
     names = [name for name in Task.__dataclass_fields__ if name != "stage_name"]
     values = dict(zip(names, row, strict=True))
     return Task(
         **{
             **values,
             "status": known_status(TaskStatus, values["status"]),
-            "stage_name": declared.graph.stages[row[1]].name,
+            "stage_name": stage_name(declared, row[1]),
+            "isolated": bool(values["isolated"]),
+            "lease_expired": bool(values["lease_expired"]),
         }
     )
 
 
-def worker_of(row: Row) -> Worker:
-    values = dict(zip(Worker.__dataclass_fields__, row, strict=True))
+def stage_name(declared: Declared | None, number: int) -> str:
+    """The name of a stage; its number where the pipeline does not tell."""
+    if declared is None or not 0 <= number < len(declared.graph.stages):
+        return f"#{number}"
+    return declared.graph.stages[number].name
+
+
+def worker_of(row: Row, tasks: Sequence[str] = ()) -> Worker:
+    names = [name for name in Worker.__dataclass_fields__ if name != "tasks"]
+    values = dict(zip(names, row, strict=True))
     sets = {name: frozenset(values[name]) for name in ("capabilities", "pipelines")}
     return Worker(
         **{
@@ -42,21 +57,29 @@ def worker_of(row: Row) -> Worker:
             **sets,
             "status": known_status(WorkerStatus, values["status"]),
             "enabled": bool(values["enabled"]),
+            "tasks": tuple(tasks),
         }
     )
 
 
-def event_of(row: Row, epoch: str) -> Event:
-    """A row of the record, its place in front."""
+def jobs_with_stages(rows: Iterable[Row]) -> set[int]:
+    """The jobs of those rows of the record that name a stage."""
+    return {row[3] for row in rows if row[3] is not None and row[4] >= 0}
+
+
+def event_of(row: Row, epoch: str, stages: Mapping[int, Sequence[str]]) -> Event:
+    """A row of the record, its place in front; `stages` are the names of stages, by their job."""
     xid, number, entity, job_id, stage, part, worker_id, *rest = row
-    version, origin, target, actor, reason, token, data, at = rest
+    version, origin, target, actor, reason, token, data, at, worker = rest
     return Event(
         cursor=f"{epoch}.{xid}.{number}",
         entity=entity,
         job_id=job_id,
-        stage=None if stage < 0 else stage,
+        stage=None if stage < 0 else _name_at(stages.get(job_id, ()), stage),
+        stage_number=None if stage < 0 else stage,
         part=None if part < 0 else part,
         worker_id=worker_id,
+        worker=worker,
         version=version,
         origin=origin,
         target=target,
@@ -68,20 +91,38 @@ def event_of(row: Row, epoch: str) -> Event:
     )
 
 
-def detail_of(job: Job, declared: Declared, opened: dict[int, Row], results: dict[int, Json]) -> JobDetail:
-    """A job with its stages: the rows of those that are open, and what they came to, by their numbers."""
+def _name_at(names: Sequence[str], number: int) -> str:
+    return names[number] if number < len(names) else str(number)
+
+
+def detail_of(
+    job: Job,
+    declared: Declared | None,
+    opened: dict[int, Row],
+    results: dict[int, Json],
+    unserved: Mapping[int, tuple[str, ...]],
+) -> JobDetail:
+    """A job with its stages: the rows of those that are open, and what they came to, by their numbers.
+
+    Of a job whose pipeline is missing or unreadable no stages are known.
+    """
+    if declared is None:
+        return JobDetail(job=job, stages=(), plan={}, outputs={}, progress=0.0)
     graph = declared.graph
-    stages = tuple(_stage(job, declared, number, opened.get(number)) for number in range(len(graph.stages)))
+    stages = tuple(
+        _stage(job, declared, number, opened.get(number), unserved.get(number, ()))
+        for number in range(len(graph.stages))
+    )
     plan = {graph.stages[number].name: result for number, result in results.items()}
     outputs = {graph.stages[number].name: results[number] for number in graph.leaves if number in results}
     done = 100.0 if job.status is JobStatus.COMPLETED else percent(list(_progress(stages, opened)))
     return JobDetail(job=job, stages=stages, plan=plan, outputs=outputs, progress=done)
 
 
-def _stage(job: Job, declared: Declared, number: int, row: Row | None) -> Stage:
+def _stage(job: Job, declared: Declared, number: int, row: Row | None, waits_for: tuple[str, ...]) -> Stage:
     spec = declared.graph.stages[number]
-    _, is_open, total, done, skipped, failed, opened_at, running, running_percent = row or (
-        number, False, 0, 0, 0, 0, None, 0, 0.0
+    _, is_open, total, done, skipped, failed, opened_at, running, running_percent, isolated = row or (
+        number, False, 0, 0, 0, 0, None, 0, 0.0, 0
     )  # fmt: skip
     counters = Counters(total=total, done=done, skipped=skipped, failed=failed) if is_open else None
     return Stage(
@@ -93,12 +134,14 @@ def _stage(job: Job, declared: Declared, number: int, row: Row | None) -> Stage:
         required=spec.required,
         weight=spec.weight,
         needs=tuple(sorted(spec.needs)),
+        waits_for=waits_for,
         total=total,
         done=done,
         skipped=skipped,
         failed=failed,
         running=running,
         running_percent=running_percent,
+        isolated=isolated,
         opened_at=opened_at,
     )
 
@@ -114,12 +157,8 @@ def _progress(stages: Iterable[Stage], opened: Collection[int]) -> Iterable[Stag
 
 
 def known_status(statuses: Callable[[str], T], word: str) -> T:
-    """A status this code knows; a newer one makes the row unreadable for it, which must be said clearly."""
+    """Return the status of a name; an `UnknownStatus` in its place where this version does not know it."""
     try:
         return statuses(word)
     except ValueError:
-        raise InvalidRequest(
-            "status",
-            f"{word!r} is not a status this version knows",
-            hint="upgrade Reelstate, or run `reel doctor`",
-        ) from None
+        return cast("T", UnknownStatus(word))

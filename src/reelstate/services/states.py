@@ -87,7 +87,7 @@ async def _job(kept: StateStore, detail: JobDetail, name: str, tags: tuple[str, 
 
 async def _grid(kept: StateStore, name: str, job: StateJob) -> Grid:
     try:
-        found = await kept.states(job.job_id)
+        _, found = await kept.states(job.job_id)
     except NotFound:  # it is only expected
         found = ()
     return Grid(name, job, tuple(sorted(found, key=lambda state: state.key)))

@@ -67,6 +67,13 @@ class _Request:
     run_after: datetime | None
     key: str | None
     video: NewVideo | int | None = None
+    named: bool = False
+    """Whether the caller has named the version of the pipeline."""
+
+    @property
+    def current(self) -> str | None:
+        """The name whose current version it runs; None where the caller has named a version."""
+        return None if self.named else self.declared.graph.name
 
     @property
     def alike(self) -> _Alike:
@@ -79,7 +86,7 @@ class _Request:
         if self.key is not None or self.run_after is not None or self.video is not None:
             return None
         match self.alike.openings([]):
-            case [OpeningStage(fans_out=False)]:
+            case [OpeningStage(plain=True)]:
                 return self.alike
         return None
 
@@ -89,12 +96,13 @@ class _Request:
         spec = json.dumps(json.loads(self.spec), sort_keys=True)
         when = self.delay if self.run_after is None else self.run_after.timestamp()
         parts: tuple[object, ...] = (self.declared.graph.name, spec, self.priority, when)
+        if self.named:
+            parts += (self.declared.graph.digest,)
         if self.video is not None:
             parts += (self.video.source, self.video.title) if isinstance(self.video, NewVideo) else (self.video,)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def placed(self, placed: Placed) -> _Request:
-        self.declared.require(json.loads(placed.spec))  # only now is it complete
         return replace(self, video=placed.video_id, spec=placed.spec)
 
     def starting(self, now: datetime) -> _Request:
@@ -110,30 +118,48 @@ class _Request:
 async def submit(
     store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: Limits = LIMITS
 ) -> list[Submitted]:
-    """Make a job of each submission, all or none; the answers stand in the order of the submissions."""
-    requests = [_checked(catalogue, submission, limits) for submission in submissions]
+    """Make a job of each submission, all or none; the answers stand in the order of the submissions.
+
+    A job runs the version that is current when it is made: where another became current since this process looked, it
+    looks again.
+    """
+    wanted = {(submission.pipeline, submission.digest) for submission in submissions}
+    await catalogue.find(store, wanted)
+    while True:
+        requests = [_checked(catalogue, submission, limits) for submission in submissions]
+        answers = await _made(store, catalogue, requests)
+        if answers is not None:
+            return answers
+        await catalogue.look(store, wanted)
+
+
+async def _made(store: Store, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted] | None:
+    """The jobs of these requests; None when one of their pipelines is no longer current, and nothing was made."""
     if not requests:
         return []
     if len(requests) == 1 and (alike := requests[0].plain):
-        return [await _submit_one(store, alike, requests[0].spec)]
+        return await _submit_one(store, alike, requests[0])
     return await store.write(lambda transaction: _submit(transaction, catalogue, requests))
 
 
-async def _submit_one(store: Store, alike: _Alike, spec: str) -> Submitted:
+async def _submit_one(store: Store, alike: _Alike, request: _Request) -> list[Submitted] | None:
     """A job that one statement makes. By its number the request is known again when the answer has been lost."""
     (opening,) = alike.openings([])
     parameters = {**alike.parameters(), **opening.terms(), "sole": opening.sole}
-    parameters |= {"spec": spec, "request": secrets.randbits(63)}
+    parameters |= {"spec": request.spec, "request": secrets.randbits(63), "current": request.current}
 
-    async def one(transaction: Transaction) -> int:
+    async def one(transaction: Transaction) -> list[Submitted] | None:
         made = await transaction.run("submit_one", **parameters)
-        ((job_id,),) = made or await transaction.run("submit_found", request=parameters["request"])
-        return int(job_id)
+        found = made or await transaction.run("submit_found", request=parameters["request"])
+        return [Submitted(int(job_id), Verdict.OK) for (job_id,) in found] or None
 
-    return Submitted(await store.write_alone(one), Verdict.OK)
+    return await store.write_alone(one)
 
 
-async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted]:
+async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted] | None:
+    expected = {request.current: request.declared.id for request in requests if request.current is not None}
+    if expected and dict(await transaction.run("declare_current", names=sorted(expected))) != expected:
+        return None
     job_ids = [row[0] for row in await transaction.run("submit_ids", count=len(requests))]
     answers = await _answers(transaction, requests, job_ids)
     fresh = [
@@ -143,6 +169,7 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
     ]
     if fresh:
         fresh = await _placed(transaction, await _timed(transaction, fresh))
+        _check_late(catalogue, fresh)
         for alike, rows in _grouped(fresh).items():
             await _make(transaction, catalogue, alike, rows)
     return await _with_videos(transaction, requests, answers)
@@ -159,6 +186,13 @@ async def _placed(transaction: Transaction, fresh: list[tuple[int, _Request]]) -
     return [(job_id, request if request.video is None else request.placed(next(placed))) for job_id, request in fresh]
 
 
+def _check_late(catalogue: Catalogue, fresh: list[tuple[int, _Request]]) -> None:
+    """Check the specs that videos complete, and those under a key: a repeated request gets its answer unchecked."""
+    for _, request in fresh:
+        if request.video is not None or request.key is not None:
+            catalogue.require(request.declared, json.loads(request.spec))
+
+
 async def _with_videos(transaction: Transaction, requests: list[_Request], answers: list[Submitted]) -> list[Submitted]:
     if all(request.video is None for request in requests):
         return answers
@@ -170,7 +204,7 @@ async def _make(transaction: Transaction, catalogue: Catalogue, alike: _Alike, r
     """Make jobs and open what they begin with: in one statement where that is one stage of one part."""
     job_ids = [row[0] for row in rows]
     match alike.openings(job_ids):
-        case [OpeningStage(fans_out=False) as single] if alike.video_id is None:
+        case [OpeningStage(plain=True) as single] if alike.video_id is None:
             parameters = {**alike.parameters(), **single.terms(), "sole": single.sole}
             await transaction.run("submit_single", Batch(("id", "spec"), rows), **parameters)
         case openings:
@@ -191,9 +225,7 @@ async def _open_first_stages(
     try:
         empty = await open_stages(transaction, openings)
     except BrokenFanOut as broken:
-        raise InvalidRequest(
-            "spec", broken.message, hint="put the array that the pipeline fans out over there"
-        ) from None
+        raise InvalidRequest("spec", broken.message, hint="put the array that the pipeline reads there") from None
     if empty:
         await advance(transaction, catalogue, {job_id: {} for job_id in job_ids})
 
@@ -239,10 +271,10 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _R
         raise InvalidRequest("delay", f"{submission.delay!r} is not a delay", hint="seconds from now, 0 or more")
     if submission.run_after is not None and submission.run_after.tzinfo is None:
         raise InvalidRequest("run_after", "has no time zone", hint="use an aware datetime, such as datetime.now(UTC)")
-    declared = catalogue.named(submission.pipeline)
+    declared = catalogue.named(submission.pipeline, submission.digest)
     spec = encode("spec", submission.spec, limits.spec)
-    if submission.video is None:
-        declared.require(submission.spec)
+    if submission.video is None and key is None:
+        catalogue.require(declared, submission.spec)
     return _Request(
         declared,
         spec,
@@ -252,6 +284,7 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _R
         submission.run_after,
         None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
         _checked_video(submission),
+        submission.digest is not None,
     )
 
 

@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from reelstate.core.document import plain_text
-from reelstate.core.errors import NotFound, TooManyRequests, UploadConflict
+from reelstate.core.errors import NotFound, QuotaExceeded, TooManyRequests, UploadConflict
 from reelstate.stores.store import Row, Store, Transaction
 
 NAME_LIMIT: Final = 1000
@@ -37,26 +37,57 @@ class Upload:
         return self.received == self.length
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadLimits:
+    """What the uploads of one user that no video uses may amount to. What is not received yet is reserved."""
+
+    open: int
+    """Uploads under way."""
+    unused: int
+    """Uploads under way or finished."""
+    bytes: int
+    """Their bytes."""
+
+
 class Uploads:
     """The uploads of one store. With an owner, there are none but theirs."""
 
-    def __init__(self, store: Store, *, lifetime: float, most: int) -> None:
+    def __init__(self, store: Store, *, lifetime: float, limits: UploadLimits) -> None:
         self._store = store
         self._lifetime = lifetime
-        self._most = most
+        self._limits = limits
 
     async def create(self, *, user_id: str, name: str = "", length: int | None, digest: str | None = None) -> Upload:
         given = {"name": plain_text("name", name, NAME_LIMIT), "length": length, "digest": digest}
-        terms = {"id": secrets.token_hex(16), "lifetime": self._lifetime, "most": self._most}
+        terms = {"id": secrets.token_hex(16), "lifetime": self._lifetime, "max_bytes": self._limits.bytes}
+        counts = {"max_open": self._limits.open, "max_unused": self._limits.unused}
 
-        async def flow(transaction: Transaction) -> list[Row]:
+        async def flow(transaction: Transaction) -> Upload:
             await transaction.run("uploads_lock", user_id=user_id)
-            return await transaction.run("uploads_create", user_id=user_id, **given, **terms)
+            found = await transaction.run("uploads_create", user_id=user_id, **given, **terms, **counts)
+            return _upload(found[0]) if found else await self._refuse(transaction, user_id, length or 1, created=True)
 
-        found = await self._store.write(flow)
-        if not found:
-            raise TooManyRequests(f"{self._most} uploads of this user are under way", retry_after=FULL_WAIT)
-        return _upload(found[0])
+        return await self._store.write(flow)
+
+    async def _refuse(self, transaction: Transaction, user_id: str, size: int, *, created: bool = False) -> NoReturn:
+        """Raise for the limit that leaves no room for so many bytes more; for one that is created, or for its count."""
+        ((under_way, unused, used),) = await transaction.run("uploads_used", user_id=user_id)
+        limits = self._limits
+        if created and under_way >= limits.open:
+            hint = "finish or delete one of them"
+            raise TooManyRequests(f"{under_way} uploads of this user are under way", retry_after=FULL_WAIT, hint=hint)
+        hint = (
+            "make videos of finished uploads, or delete those that you do not need: DELETE /api/v1/uploads/{id};"
+            f" an upload is deleted by itself {self._lifetime:,.0f} s after its last bytes; an admin may raise "
+        )
+        if created and unused >= limits.unused:
+            message = f"{unused:,} uploads of this user have no video yet, the limit is {limits.unused:,}"
+            raise QuotaExceeded(message, used=unused, limit=limits.unused, hint=f"{hint}REEL_UPLOAD_UNUSED")
+        message = (
+            f"uploads of this user that have no video yet use {used:,} of {limits.bytes:,} bytes;"
+            f" {size:,} more do not fit"
+        )
+        raise QuotaExceeded(message, used=used, limit=limits.bytes, hint=f"{hint}REEL_UPLOAD_QUOTA")
 
     async def find(self, upload_id: str, *, owner: str | None = None) -> Upload:
         async def flow(transaction: Transaction) -> list[Row]:
@@ -69,17 +100,21 @@ class Uploads:
 
     async def receive(self, upload: Upload, received: int, *, last: bool = False) -> Upload:
         """Note that more bytes have come; the last of an upload of unknown length say how long it is."""
-        found = await self._write(
-            "uploads_receive",
-            id=upload.id,
-            before=upload.received,
-            received=received,
-            length=received if last else None,
-            lifetime=self._lifetime,
-        )
-        if not found:
-            raise UploadConflict(f"upload {upload.id} was deleted, or somebody else has written to it")
-        return _upload(found[0])
+        terms = {"lifetime": self._lifetime, "max_bytes": self._limits.bytes}
+        counts = {"before": upload.received, "received": received, "length": received if last else None}
+
+        async def flow(transaction: Transaction) -> Upload:
+            if upload.length is None:
+                await transaction.run("uploads_lock", user_id=upload.user_id)
+            found = await transaction.run("uploads_receive", id=upload.id, **counts, **terms)
+            if found:
+                return _upload(found[0])
+            present = map(_upload, await transaction.run("uploads_find", id=upload.id, owner=None))
+            if upload.sha256 is None and upload in present:
+                await self._refuse(transaction, upload.user_id, received - upload.received)
+            raise UploadConflict(f"upload {upload.id} is finished, was deleted, or somebody else has written to it")
+
+        return await self._store.write(flow)
 
     async def finish(self, upload: Upload, sha256: str) -> Upload:
         """Note what all that has come is; its source is needed from here on."""

@@ -279,7 +279,7 @@ def _job_statuses(statuses: Collection[VideoStatus]) -> list[str]:
 
 def _video(row: Row) -> Video:
     video_id, title, source, user_id, pinned, current, published_job, latest, latest_status, *rest = row
-    version, actor, reason, created_at, changed_at, deleted_at = rest
+    version, actor, reason, created_at, changed_at, deleted_at, error, duration = rest
     status = None if latest_status is None else known_status(JobStatus, latest_status)
     return Video(
         id=video_id,
@@ -297,6 +297,8 @@ def _video(row: Row) -> Video:
         created_at=created_at,
         changed_at=changed_at,
         deleted_at=deleted_at,
+        error=error,
+        duration=duration,
     )
 
 

@@ -34,7 +34,7 @@ LOOK_ANYWAY = 0.5
 
 
 async def watch(
-    feed: Feed[Told], store: Store, job_id: int | None = None, after: str | None = None
+    feed: Feed[Told], store: Store, catalogue: Catalogue, job_id: int | None = None, after: str | None = None
 ) -> AsyncGenerator[Event, None]:
     """Events, each after what led to it, after a cursor or from the job's beginning; ends when the job rests.
 
@@ -42,7 +42,7 @@ async def watch(
     job: whatever happens from now on, or after a cursor, for ever.
     """
     wanted = Subscription(job_id=job_id, only=EVENTS, progress=False)
-    last = NOTHING if job_id is None or after is None else await last_change(store, job_id)
+    last = NOTHING if job_id is None or after is None else await last_change(store, catalogue, job_id)
     reading = _Reading()
     while True:
         async with contextlib.aclosing(subscribe(feed, store, wanted, after, settle=True)) as messages:
@@ -132,7 +132,7 @@ def in_order(events: Sequence[Event]) -> list[Event]:
 
 
 def _entity(event: Event) -> tuple[object, ...]:
-    return event.entity, event.job_id, event.stage, event.part, event.worker_id
+    return event.entity, event.job_id, event.stage_number, event.part, event.worker_id
 
 
 Change = tuple[int, str]
@@ -149,11 +149,11 @@ def _start(event: Event) -> str:
     return f"{event.cursor.partition('.')[0]}.0.0"
 
 
-async def last_change(store: Store, job_id: int) -> Change:
+async def last_change(store: Store, catalogue: Catalogue, job_id: int) -> Change:
     """What the record, as far as it can be read by now, last says of the job itself."""
     after, last = None, NOTHING
     while True:
-        page = await observe_history(store, job_id, stage=-1, part=-1, limit=PAGE, after=after)
+        page = await observe_history(store, catalogue, job_id, stage=-1, part=-1, limit=PAGE, after=after)
         last = max([last, *map(change_of, page.items)])
         after = page.after
         if after is None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NoReturn, Required, TypedDict
 
 from reelstate.core.document import LIMITS, Limits, encode_optional, plain_text, whole
-from reelstate.core.errors import InvalidRequest, NotFound, WorkerRefused
+from reelstate.core.errors import InvalidRequest, NotFound, TooManyRequests, WorkerRefused
 from reelstate.core.machine import WORKER, WorkerStatus
-from reelstate.core.model import Json, TaskKey
-from reelstate.services.observe import observe_workers
+from reelstate.core.model import Json, TaskKey, WorkerKind
+from reelstate.services.observe import observe_instances
 from reelstate.services.release import give_back
-from reelstate.stores.store import Store, Transaction
+from reelstate.stores.store import Batch, Store, Transaction
 
 KINDS = ("local", "remote")
 MOST_SLOTS = 100_000
 TEXT_LIMIT = 255
 REASON_LIMIT = 1000
+FULL_WAIT = 15.0
+"""Seconds after which an instance may ask again to be registered under a name that has too many."""
 WORD = re.compile(r"[A-Za-z0-9._:+-]{1,128}", re.ASCII)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
 
@@ -32,14 +35,28 @@ class Registration:
     slots: int = 1
     capabilities: Collection[str] = ()
     pipelines: Collection[str] = ()
-    kind: str = "local"
+    kind: WorkerKind = "local"
     metadata: Json = None
+    max_instances: int | None = None
+    """Live instances that the name may have with this one; any number when None."""
+
+
+class RegisterOptions(TypedDict, total=False):
+    """Options of `Engine.register`, as `Registration` has them; it needs the first two."""
+
+    hostname: Required[str]
+    software: Required[str]
+    slots: int
+    capabilities: Collection[str]
+    pipelines: Collection[str]
+    kind: WorkerKind
+    metadata: Json
+    max_instances: int | None
 
 
 async def register(store: Store, registration: Registration, limits: Limits = LIMITS) -> int:
-    """Make the instance known and give its id; refused while its name is disabled."""
-    if not NAME.fullmatch(registration.name):
-        raise InvalidRequest("name", f"{registration.name!r} can't name a worker", hint="letters, digits, . _ -")
+    """Make the instance known and return its id; refused while its name is disabled, or has too many live instances."""
+    require_worker_name(registration.name)
     if whole("slots", registration.slots, MOST_SLOTS) < 1:
         raise InvalidRequest("slots", f"{registration.slots} is too few", hint="a worker runs at least one task")
     if registration.kind not in KINDS:
@@ -57,17 +74,30 @@ async def register(store: Store, registration: Registration, limits: Limits = LI
         "capabilities": sorted(plain_text("capabilities", word, 255) for word in registration.capabilities),
         "pipelines": sorted(plain_text("pipelines", name, 255) for name in registration.pipelines),
         "metadata": encode_optional("metadata", registration.metadata, limits.metadata),
+        "max_instances": registration.max_instances,
     }
 
-    async def flow(transaction: Transaction) -> int | None:
+    async def flow(transaction: Transaction) -> int:
         ((worker_id,),) = await transaction.run("submit_ids", count=1)
-        made = await transaction.run("workers_register", id=worker_id, **parameters)
-        return int(worker_id) if made else None
+        if registration.max_instances is not None:
+            await transaction.run("workers_lock", name=registration.name)
+        if not await transaction.run("workers_register", id=worker_id, **parameters):
+            await _refuse(transaction, registration)
+        return int(worker_id)
 
-    worker_id = await store.write(flow)
-    if worker_id is None:
+    return await store.write(flow)
+
+
+async def _refuse(transaction: Transaction, registration: Registration) -> NoReturn:
+    """Raise for what keeps an instance from being registered; that rolls back what its statement has written."""
+    ((live,),) = await transaction.run("workers_live", name=registration.name)
+    if registration.max_instances is None or live < registration.max_instances:
         raise WorkerRefused(f"the name {registration.name!r} is disabled", hint="an operator may enable it")
-    return worker_id
+    raise TooManyRequests(
+        f"worker {registration.name!r} has {live} live instances, the limit is {registration.max_instances}",
+        retry_after=FULL_WAIT,
+        hint="stop some of them, or raise REEL_INSTANCES_PER_KEY",
+    )
 
 
 async def move_worker(
@@ -76,10 +106,28 @@ async def move_worker(
     """Drain, reactivate or sign off one instance; gives whether anything changed."""
     if await _move(store, target, actor=actor, reason=reason, worker_id=worker_id, name=None):
         return True
-    for worker in await observe_workers(store):
+    for worker in await observe_instances(store):
         if worker.id == worker_id:
             return WORKER.validate(worker.status, target, actor)
     raise NotFound("worker", worker_id)
+
+
+async def busy_workers(store: Store, keys: Collection[TaskKey]) -> list[tuple[int, str, bool]]:
+    """The workers that ran these tasks last: id, name, and whether they hold any task now."""
+    batch = Batch(("job_id", "stage", "part"), sorted(set(keys)))
+    rows = await store.read(lambda transaction: transaction.run("workers_busy", batch))
+    return [(worker_id, name, bool(busy)) for worker_id, name, busy in rows]
+
+
+async def worker_names(store: Store) -> list[str]:
+    """Every name that an instance was ever registered under, sorted."""
+    return [row[0] for row in await store.read(lambda transaction: transaction.run("workers_names"))]
+
+
+def require_worker_name(name: str) -> None:
+    """Raise for a name that no worker can have."""
+    if not NAME.fullmatch(name):
+        raise InvalidRequest("name", f"invalid name {name!r} for a worker", hint="letters, digits, . _ -; at most 128")
 
 
 async def drain(store: Store, name: str, *, actor: str, reason: str | None = None) -> list[int]:
@@ -102,12 +150,14 @@ async def enable(store: Store, name: str, *, actor: str, reason: str | None = No
 
 
 async def disable(store: Store, name: str, *, actor: str, reason: str | None = None) -> int:
-    """Refuse claims under this name, end its keys and give back what its instances run, uncharged; gives how many."""
+    """Refuse claims and registrations under this name, and release what its instances run; returns how many tasks.
+
+    Its keys stay in force, so that its remote workers go on once the name is enabled. `revoke` ends them.
+    """
     _check(actor, name, reason)
 
     async def flow(transaction: Transaction) -> int:
         await _flag(transaction, name, enabled=False, actor=actor, reason=reason)
-        await transaction.run("keys_revoke", id=None, name=name, actor=actor)
         return await _relieve(transaction, name, actor=actor, reason=f"worker {name} was disabled")
 
     return await store.write(flow)

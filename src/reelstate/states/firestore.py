@@ -22,6 +22,7 @@ from reelstate.core.errors import InvalidRequest, NotFound, StoreError, StoreUna
 from reelstate.core.state import (
     BEGINNING,
     FINISHED,
+    JobStates,
     State,
     StateJob,
     StateKey,
@@ -33,17 +34,23 @@ from reelstate.core.state import (
     require_same,
 )
 from reelstate.feed.feed import FIRST_PAUSE, Feed
+from reelstate.feed.log import Order
 from reelstate.states.firestore_documents import (
+    DELETED,
+    FLOOR,
     JOBS,
     LOG,
     STATES,
     TIMESTAMP,
+    floor_of,
     job_from,
     job_name,
     log_name,
+    logged_from,
     state_fields,
     state_from,
     state_name,
+    tombstone_fields,
 )
 from reelstate.states.firestore_log import FirestoreLog, where
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
@@ -81,8 +88,8 @@ class FirestoreStore:
         self._tick = MILLISECOND if EMULATOR in os.environ else 0
         self._writing: WeakValueDictionary[tuple[str, StateKey], asyncio.Lock] = WeakValueDictionary()
         self._opening = asyncio.Lock()
-        self._logs: dict[tuple[str, int], FirestoreLog] = {}
-        self._feeds: dict[tuple[str, int], Feed[State]] = {}
+        self._logs: dict[str, FirestoreLog] = {}
+        self._feeds: dict[str, Feed[State]] = {}
         self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
@@ -102,10 +109,8 @@ class FirestoreStore:
         return stored
 
     async def find_job(self, job_id: str) -> StateJob:
-        async with self._asking():
-            snapshot = await self._document(job_id).get()
-        fields = snapshot.to_dict()
-        if fields is None or fields["deleted"]:
+        fields = await self._fields(job_id)
+        if fields["deleted"]:
             raise NotFound("states of job", job_id)
         return job_from(job_id, fields)
 
@@ -113,18 +118,26 @@ class FirestoreStore:
         with self.figures.writing():
             return await self._write(write, generation)
 
-    async def states(self, job_id: str) -> Sequence[State]:
-        """One document is read, to know that the job is still the same; the rest is known from the listener."""
-        job = await self.find_job(job_id)
-        known = (job.job_id, job.generation) in self._logs
+    async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
+        """Read one document, to know that the job is still the same; the listener knows the rest.
+
+        Without a listener the state of one key is read by its name: two documents.
+        """
+        known = job_id in self._logs
         self.figures.cache_hits += known
         self.figures.cache_misses += not known
-        return (await self._log(job)).states()
+        if key is not None and not known:
+            return await self._one(job_id, key)
+        job = await self.find_job(job_id)
+        states = (await self._log(job)).states()
+        return JobStates(job, states if key is None else [state for state in states if state.key == key])
 
-    async def feed(self, job: StateJob) -> Feed[State]:
-        require_generation(await self.find_job(job.job_id), job.generation)
-        log = await self._log(job)
-        return self._feeds.setdefault((job.job_id, job.generation), Feed(log, pause=self._pause, marks=STATE_MARKS))
+    async def feed(self, job_id: str) -> Feed[State]:
+        fields = await self._fields(job_id)
+        job = job_from(job_id, fields)
+        log = await self._log(replace(job, generation=job.generation + 1) if fields["deleted"] else job)
+        log.raise_floor(floor_of(fields))
+        return self._feeds.setdefault(job_id, Feed(log, pause=self._pause, marks=STATE_MARKS))
 
     async def delete_job(self, job_id: str) -> bool:
         """The tombstone comes first: what is left when this is cut short is of a generation that nobody reads."""
@@ -134,14 +147,17 @@ class FirestoreStore:
             (about,) = await self._read(transaction, document)
             if not about.exists or about.get("deleted"):
                 return None
-            transaction.update(document, {"deleted": True, LOOK_AT: None})
-            return int(about.get("generation"))
+            generation = int(about.get("generation"))
+            transaction.update(document, {"deleted": True, LOOK_AT: None, FLOOR: None})
+            tombstone = {**tombstone_fields(job_id, generation), TIMESTAMP: self._library.SERVER_TIMESTAMP}
+            transaction.set(document.collection(LOG).document(DELETED), tombstone)
+            return generation
 
         generation, _ = await self._transaction(flow)
         if generation is None:
             return False
-        if (log := self._logs.pop((job_id, generation), None)) is not None:
-            await log.close()
+        if (log := self._logs.get(job_id)) is not None:
+            log.begin_generation(generation + 1)
         for name in (STATES, LOG):
             await self._purge(document.collection(name), generation)
         return True
@@ -163,6 +179,39 @@ class FirestoreStore:
             await snapshot.reference.update({LOOK_AT: newest if newest > past else now})
         return None
 
+    async def prune(self, *, older: float) -> int:
+        """Every job that is not deleted is looked at: run it from one place, and seldom."""
+        past = datetime.now(UTC) - timedelta(seconds=older)
+        async with self._asking():
+            jobs = [snapshot async for snapshot in where(self._jobs, "deleted", "==", False).stream()]
+        return sum([await self._pruned(job_from(each.get("jobID"), each.to_dict()), past) for each in jobs])
+
+    async def _pruned(self, job: StateJob, past: datetime) -> int:
+        """The floor is raised first: a reader that misses a version finds it higher than its cursor."""
+        document = self._document(job.job_id)
+        newest = {state.key: state.version for state in await self._newest_states(job)}
+        async with self._asking():
+            query = where(document.collection(LOG), TIMESTAMP, "<=", past)
+            found = [snapshot async for snapshot in query.stream() if snapshot.get("generation") == job.generation]
+        logged = [(logged_from(job.job_id, each.to_dict(), each.update_time), each.reference) for each in found]
+        old = [(each.order, name) for each, name in logged if each.state.version < newest.get(each.state.key, 0)]
+        if old:
+            await self._raise_floor(job, max(order for order, _ in old))
+            for start in range(0, len(old), BATCH):
+                await self._delete([name for _, name in old[start : start + BATCH]])
+        return len(old)
+
+    async def _raise_floor(self, job: StateJob, floor: Order) -> None:
+        document = self._document(job.job_id)
+
+        async def flow(transaction: Any) -> None:
+            (about,) = await self._read(transaction, document)
+            if about.exists and about.get("generation") == job.generation and not about.get("deleted"):
+                raised = max(floor, floor_of(about.to_dict()))
+                transaction.update(document, {FLOOR: ".".join(map(str, raised))})
+
+        await self._transaction(flow)
+
     async def close(self) -> None:
         for feed in self._feeds.values():
             await feed.close()
@@ -173,6 +222,27 @@ class FirestoreStore:
     def _document(self, job_id: str) -> Any:
         return self._jobs.document(job_name(job_id))
 
+    async def _fields(self, job_id: str) -> dict[str, Any]:
+        async with self._asking():
+            snapshot = await self._document(job_id).get()
+        fields: dict[str, Any] | None = snapshot.to_dict()
+        if fields is None:
+            raise NotFound("states of job", job_id)
+        return fields
+
+    async def _floor(self, job_id: str) -> Order:
+        return floor_of(await self._fields(job_id))
+
+    async def _one(self, job_id: str, key: StateKey) -> JobStates:
+        document = self._document(job_id)
+        async with self._asking():
+            about, newest = await self._read(None, document, document.collection(STATES).document(state_name(key)))
+        if not about.exists or about.get("deleted"):
+            raise NotFound("states of job", job_id)
+        job = job_from(job_id, about.to_dict())
+        same = newest.exists and newest.get("generation") == job.generation
+        return JobStates(job, [state_from(job_id, newest.to_dict(), newest.update_time)] if same else [])
+
     def _job_fields(self, job: StateJob) -> dict[str, Any]:
         return {
             "jobID": job.job_id,
@@ -182,6 +252,7 @@ class FirestoreStore:
             "deleted": False,
             "createdAt": self._library.SERVER_TIMESTAMP,
             LOOK_AT: datetime.now(UTC),
+            FLOOR: None,
         }
 
     async def _write(self, write: StateWrite, generation: int) -> State:
@@ -192,7 +263,7 @@ class FirestoreStore:
         if job is None:
             raise NotFound("states of job", write.job_id)
         require_generation(job, generation)
-        if (log := self._logs.get((write.job_id, generation))) is not None and fields:
+        if (log := self._logs.get(write.job_id)) is not None and fields:
             log.wrote(fields, committed)
         return stored if not fields else state_from(write.job_id, fields, committed)
 
@@ -216,7 +287,7 @@ class FirestoreStore:
                 return job, state_from(write.job_id, first.to_dict(), first.update_time), {}
             same = before.exists and before.get("generation") == generation
             last = state_from(write.job_id, before.to_dict(), before.update_time) if same else None
-            fields = state_fields(following(last, write, BEGINNING), generation)
+            fields = state_fields(following(last, write, BEGINNING, generation), generation)
             stamped = {**fields, TIMESTAMP: self._library.SERVER_TIMESTAMP}
             transaction.set(newest, stamped)
             transaction.create(logged, stamped)
@@ -226,37 +297,48 @@ class FirestoreStore:
         return job, stored, fields, committed
 
     async def _log(self, job: StateJob) -> FirestoreLog:
-        """One listener a job, however many ask."""
-        key = job.job_id, job.generation
+        """One listener a job, however many ask, and whatever its generation."""
         async with self._opening:
-            if key not in self._logs:
+            log = self._logs.get(job.job_id)
+            if log is None:
                 document = self._document(job.job_id)
-                log = FirestoreLog(self._client, document, job, self._asking, tick=self._tick, pause=self._pause)
+                log = FirestoreLog(
+                    self._client, document, job, self._asking, self._floor, tick=self._tick, pause=self._pause
+                )
                 await log.open()
-                self._logs[key] = log
-            return self._logs[key]
+                self._logs[job.job_id] = log
+            elif log.begin_generation(job.generation):
+                await log.read_states()
+            return log
 
     async def _purge(self, collection: Any, generation: int) -> None:
-        old = where(collection, "generation", "<=", generation).limit(BATCH)
+        old = where(where(collection, "generation", "<=", generation), "generation", ">=", 1).limit(BATCH)
         while True:
             async with self._asking():
-                batch = self._client.batch()
                 found = [snapshot.reference async for snapshot in old.stream()]
-                for reference in found:
-                    batch.delete(reference)
-                if found:
-                    await batch.commit()
+            await self._delete(found)
             if len(found) < BATCH:
                 return
 
+    async def _delete(self, references: Sequence[Any]) -> None:
+        async with self._asking():
+            batch = self._client.batch()
+            for reference in references:
+                batch.delete(reference)
+            if references:
+                await batch.commit()
+
     async def _newest(self, job: StateJob) -> tuple[datetime, bool]:
         """When something was last said, and whether all that was said is finished."""
+        states = await self._newest_states(job)
+        newest = max((state.timestamp for state in states), default=BEGINNING)
+        return newest, bool(states) and aggregate(job, states).status == FINISHED
+
+    async def _newest_states(self, job: StateJob) -> list[State]:
         async with self._asking():
             query = where(self._document(job.job_id).collection(STATES), "generation", "==", job.generation)
             snapshots = [snapshot async for snapshot in query.stream()]
-        states = [state_from(job.job_id, snapshot.to_dict(), snapshot.update_time) for snapshot in snapshots]
-        newest = max((state.timestamp for state in states), default=BEGINNING)
-        return newest, bool(states) and aggregate(job, states).status == FINISHED
+        return [state_from(job.job_id, snapshot.to_dict(), snapshot.update_time) for snapshot in snapshots]
 
     async def _read(self, transaction: Any, *documents: Any) -> list[Any]:
         """The documents as they stand in a transaction; they come in any order."""

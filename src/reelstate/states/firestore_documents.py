@@ -1,9 +1,10 @@
 """States as Firestore documents: their names, their fields, and what of a payload a document can hold.
 
 ```text
-jobs/{job}                                     numTasks, tags, generation, createdAt, deleted
+jobs/{job}                                     numTasks, tags, generation, createdAt, deleted, floor
 jobs/{job}/states/{task}-{tag}                 the newest version of a state
 jobs/{job}/log/{generation}:{task}:{tag}:{event}   every version, each written once
+jobs/{job}/log/deleted                         the generation that was deleted last
 ```
 """
 
@@ -25,6 +26,10 @@ JOBS: Final = "jobs"
 STATES: Final = "states"
 LOG: Final = "log"
 TIMESTAMP: Final = "timestamp"
+DELETED: Final = "deleted"
+"""The document of the log that listeners learn of a deletion by, and its field with the generation that was deleted."""
+FLOOR: Final = "floor"
+"""Of a job: the order of the last version that was deleted because of its age, its numbers separated by dots."""
 
 DEEPEST: Final = 15
 """Firestore nests 20 levels; the payload is not at the top of its document."""
@@ -63,6 +68,11 @@ def job_from(job_id: str, fields: Mapping[str, Any]) -> StateJob:
     )
 
 
+def floor_of(fields: Mapping[str, Any]) -> Order:
+    """Up to where the log of a job was deleted because of its age."""
+    return tuple(map(int, (fields.get(FLOOR) or "0.0.0").split(".")))
+
+
 def state_fields(state: State, generation: int) -> dict[str, Any]:
     """Everything but the time, which is the server's."""
     held = holds(state.payload)
@@ -81,6 +91,11 @@ def state_fields(state: State, generation: int) -> dict[str, Any]:
     }
 
 
+def tombstone_fields(job_id: str, generation: int) -> dict[str, Any]:
+    """Report in the log that a generation was deleted: a state of generation 0, which no reader takes for its own."""
+    return {**state_fields(State(job_id=job_id, task=0, tag=DELETED), 0), DELETED: generation}
+
+
 def state_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> State:
     text = fields["payloadText"]
     return State(
@@ -95,6 +110,7 @@ def state_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> S
         timestamp=moment(nanoseconds(committed)),
         version=fields["version"],
         event_id=fields["eventID"],
+        generation=fields["generation"],
     )
 
 

@@ -22,18 +22,20 @@ import logging
 import random
 import time
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Final
 from weakref import WeakSet
 
+from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import InvalidRequest, StoreError, StoreUnavailable
 from reelstate.core.state import State, StateJob, StateKey
 from reelstate.feed.feed import FIRST_PAUSE, LONGEST_PAUSE
-from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
 from reelstate.states.firestore_documents import (
     BEFORE_ALL,
+    DELETED,
     LOG,
     SECOND,
     STATES,
@@ -60,15 +62,29 @@ TARGET: Final = 1
 
 
 class FirestoreLog:
-    """The log of one generation of a job. Its cursors are `generation.time.version.number`."""
+    """The log of a job, of its present generation alone. Its cursors are `generation.time.version.number`.
+
+    The listener learns of a deletion by a document in the log, and of a new generation by that or by its first state.
+    """
 
     def __init__(
-        self, client: Any, document: Any, job: StateJob, asking: Asking, *, tick: int = 0, pause: float = FIRST_PAUSE
+        self,
+        client: Any,
+        document: Any,
+        job: StateJob,
+        asking: Asking,
+        floor: Callable[[str], Awaitable[Order]],
+        *,
+        tick: int = 0,
+        pause: float = FIRST_PAUSE,
     ) -> None:
         self._client = client
         self._states = document.collection(STATES)
         self._log = document.collection(LOG)
         self._job = job
+        self._generation = job.generation
+        self._stored_floor = floor
+        self._floor = BEFORE_ALL
         self._asking = asking
         self._tick = tick
         self._pause = pause
@@ -89,18 +105,34 @@ class FirestoreLog:
 
     async def open(self) -> None:
         """Read what is, and listen from there on."""
+        await self.read_states()
+        self._heard = time.monotonic()
+        self._listener = asyncio.create_task(self._listen_for_ever(), name=f"states of {self._job.job_id}")
+
+    async def read_states(self) -> None:
         async with self._asking():
             snapshots = [snapshot async for snapshot in self._states.stream()]
         states = [self._logged(snapshot) for snapshot in snapshots if self._is_ours(snapshot.to_dict())]
         if states:
             self._start(states, nanoseconds(snapshots[0].read_time) - self._tick)
-        self._heard = time.monotonic()
-        self._listener = asyncio.create_task(self._listen_for_ever(), name=f"states of {self._job.job_id}")
+
+    def begin_generation(self, generation: int) -> bool:
+        """Drop what is known of an earlier generation; whether this one is new here."""
+        if generation <= self._generation:
+            return False
+        self._generation = generation
+        self._newest, self._settled_versions, self._pending, self._tail = {}, {}, {}, []
+        self._begin = self._through = self._own = self._floor = BEFORE_ALL
+        self._changed.set()
+        return True
+
+    def raise_floor(self, floor: Order) -> None:
+        """Note up to where versions were deleted because of their age."""
+        self._floor = max(self._floor, floor)
 
     async def close(self) -> None:
         if self._listener is not None:
-            self._listener.cancel()
-            await asyncio.gather(self._listener, return_exceptions=True)
+            await cancel_and_wait(self._listener)
             self._listener = None
 
     def states(self) -> list[State]:
@@ -110,6 +142,9 @@ class FirestoreLog:
     def wrote(self, fields: dict[str, Any], committed: datetime) -> State:
         """What this process wrote is known here at once: whoever writes reads what he wrote."""
         each = logged_from(self._job.job_id, fields, committed)
+        self.begin_generation(each.state.generation)
+        if not self._is_ours(fields):
+            return each.state
         self._own = max(self._own, each.order)
         self._remember(each.state)
         return each.state
@@ -124,9 +159,10 @@ class FirestoreLog:
         return self._cursor(self._through)
 
     async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
-        order = self.order(after)
+        order = self.order(after)[1:]
         self._changed.clear()
         await self._present()
+        self._require_kept(after)
         if self._pending or time.monotonic() - self._heard > QUIET:
             await self._look()
         if order >= self._begin:
@@ -134,13 +170,15 @@ class FirestoreLog:
             page = self._tail[start : start + limit]
         else:
             page = await self._older(order, limit)
+            self.raise_floor(await self._stored_floor(self._job.job_id))
+        self._require_kept(after)
         return stretch([Entry(self._cursor(each.order), each.state) for each in page], after, limit)
 
     def order(self, cursor: str) -> Order:
         pieces = cursor.split(".")
-        if len(pieces) != PIECES or pieces[0] != str(self._job.generation) or not all(map(str.isdecimal, pieces)):
+        if len(pieces) != PIECES or not all(map(str.isdecimal, pieces)) or int(pieces[0]) > self._generation:
             raise InvalidRequest("cursor", f"{cursor!r} is not of this job", hint="start again without a cursor")
-        return int(pieces[1]), int(pieces[2]), int(pieces[3])
+        return tuple(map(int, pieces))
 
     async def wait(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -155,10 +193,18 @@ class FirestoreLog:
         """The listener goes on: it also keeps what is newest at hand."""
 
     def _cursor(self, order: Order) -> str:
-        return ".".join(map(str, (self._job.generation, *order)))
+        return ".".join(map(str, (self._generation, *order)))
+
+    def _require_kept(self, after: str) -> None:
+        """Refuse a cursor of an earlier generation, or from before a version that was deleted."""
+        generation, *order = self.order(after)
+        if generation < self._generation or BEFORE_ALL < tuple(order) < self._floor:
+            raise CursorGone(after, resume=self._cursor(self._floor))
 
     def _is_ours(self, fields: dict[str, Any]) -> bool:
-        return bool(fields["generation"] == self._job.generation)
+        """Whether a document is of the present generation, which a later one, or a deletion, has begun."""
+        self.begin_generation(fields[DELETED] + 1 if DELETED in fields else fields["generation"])
+        return bool(fields["generation"] == self._generation)
 
     def _logged(self, snapshot: Any) -> Logged:
         return logged_from(self._job.job_id, snapshot.to_dict(), snapshot.update_time)
@@ -218,12 +264,15 @@ class FirestoreLog:
         """
         async with self._taking:
             for each in found:
-                if each.order > self._through:
+                if each.order > self._through and each.state.generation == self._generation:
                     self._pending[each.order] = each
                     self._remember(each.state)
             ready = [self._pending.pop(order) for order in sorted(self._pending) if order[0] <= complete - self._tick]
             for each in ready:
-                self._tail += [*await self._missing_before(each), each]
+                missing = await self._missing_before(each)
+                if each.state.generation != self._generation:  # it was deleted meanwhile
+                    break
+                self._tail += [*missing, each]
                 self._settled_versions[each.state.key] = each.state.version
                 self._through = each.order
             self._trim()
@@ -244,7 +293,7 @@ class FirestoreLog:
         return [await self._version(each, version) for version in missing]
 
     async def _version(self, later: Logged, version: int) -> Logged:
-        query = where(self._log, "generation", "==", self._job.generation)
+        query = where(self._log, "generation", "==", self._generation)
         query = where(where(query, "taskID", "==", later.state.task), "tag", "==", later.state.tag)
         query = where(query, "version", "==", version)
         async with self._asking():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncGenerator
@@ -16,6 +17,7 @@ from reelstate.core.state import (
     Severity,
     State,
     StateJob,
+    StateKey,
     StateWrite,
     aggregate,
     checked_status,
@@ -46,7 +48,7 @@ class StateManager:
         self.task = task
         self._store = store
         self._limits = limits
-        self._subscriptions: set[AsyncGenerator[Message[State], None]] = set()
+        self._closed = asyncio.Event()
 
     @classmethod
     async def open(
@@ -75,10 +77,8 @@ class StateManager:
         await self.close()
 
     async def close(self) -> None:
-        """End every subscription; the store stays open, for others use it too."""
-        for subscription in tuple(self._subscriptions):
-            with contextlib.suppress(RuntimeError):  # somebody waits in it; the store's end ends that
-                await subscription.aclose()
+        """End every subscription of this manager, also one that waits; the store stays open for others."""
+        self._closed.set()
 
     async def set_state(
         self, tag: str, status: int | None, message: str = "", *, task: int | None = None, **rest: Any
@@ -114,33 +114,40 @@ class StateManager:
 
     async def get_state(self, *, task: int | None = None, tag: str | None = None) -> State:
         """The state of a scope: of one task and tag, or the lowest of many."""
-        self._check_scope(task, tag)
-        return aggregate(self.job, await self._store.states(self.job.job_id), task, tag)
+        if tag is not None:
+            checked_tag(tag)
+        key = None if task is None or tag is None else StateKey(task, tag)
+        job, states = await self._store.states(self.job.job_id, key)
+        if task is not None:
+            checked_task(task, job.tasks)
+        return aggregate(job, states, task, tag)
 
     async def subscribe(
         self, *, task: int | None = None, tag: str | None = None, after: str | None = None
     ) -> AsyncGenerator[Message[State], None]:
-        """What is, then what happens, in a scope; with a cursor (or "0") what has happened since instead of what is."""
+        """Yield the current states of a scope, then every later version; it ends when the manager is closed.
+
+        With a cursor (or "0") it begins with the versions after it instead of the current states. `Kind.RESET` says
+        that the job, or old versions of its states, were deleted: what follows is complete from there on. A job that is
+        deleted and created again goes on in the same subscription, in its next generation.
+        """
         self._check_scope(task, tag)
-        feed = await self._store.feed(self.job)
+        feed = await self._store.feed(self.job.job_id)
 
         def wanted(state: State) -> bool:
             return task in (None, state.task) and tag in (None, state.tag)
 
         head = await feed.log.head()
         if after is None:
-            now = sorted(filter(wanted, await self._store.states(self.job.job_id)), key=lambda state: state.timestamp)
+            _, states = await self._store.states(self.job.job_id)
+            now = sorted(filter(wanted, states), key=lambda state: state.timestamp)
             messages = feed.follow(head, Terms(wanted=_News(now, wanted).is_news), replayed=now)
         else:
             start = feed.log.first() if after == START else after
             messages = feed.follow(start, Terms(wanted=wanted), until=head)
-        self._subscriptions.add(messages)
-        try:
-            async with contextlib.aclosing(messages):
-                async for message in messages:
-                    yield message
-        finally:
-            self._subscriptions.discard(messages)
+        async with contextlib.aclosing(messages), contextlib.aclosing(_until(self._closed, messages)) as open_messages:
+            async for message in open_messages:
+                yield message
 
     async def delete_job(self) -> bool:
         """Delete the job's states and leave a tombstone. Only the first task, or a monitor, may."""
@@ -166,8 +173,29 @@ class _News:
     """What a subscriber has not seen in the snapshot: a snapshot may already hold what the log has after its cursor."""
 
     def __init__(self, seen: list[State], wanted: Wanted[State]) -> None:
-        self._versions = {state.key: state.version for state in seen}
+        self._versions = {(state.generation, state.key): state.version for state in seen}
         self._wanted = wanted
 
     def is_news(self, state: State) -> bool:
-        return self._wanted(state) and state.version > self._versions.get(state.key, 0)
+        return self._wanted(state) and state.version > self._versions.get((state.generation, state.key), 0)
+
+
+async def _until(
+    closed: asyncio.Event, messages: AsyncGenerator[Message[State], None]
+) -> AsyncGenerator[Message[State], None]:
+    """Yield messages until an event is set, which ends a wait for the next one too."""
+    closing = asyncio.create_task(closed.wait())
+    try:
+        while not closed.is_set():
+            waiting = asyncio.ensure_future(anext(messages, None))
+            try:
+                await asyncio.wait({waiting, closing}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not waiting.done():
+                    waiting.cancel()
+                    await asyncio.gather(waiting, return_exceptions=True)
+            if waiting.cancelled() or (message := waiting.result()) is None:
+                return
+            yield message
+    finally:
+        closing.cancel()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.state import (
     FINISHED,
+    JobStates,
     State,
     StateJob,
     StateKey,
@@ -22,7 +24,7 @@ from reelstate.core.state import (
     require_same,
 )
 from reelstate.feed.feed import Feed
-from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 
 Clock = Callable[[], datetime]
@@ -30,15 +32,46 @@ Clock = Callable[[], datetime]
 
 @dataclass(slots=True)
 class _Kept:
-    """One job: what it is, what was said, and who waits for more."""
+    """One job: its present generation, its states, its log, and the feed of those who wait for more."""
 
     job: StateJob
-    log: list[State] = field(default_factory=list)
+    log: list[tuple[int, State]] = field(default_factory=list)
+    """Numbered from 1 in each generation; pruned versions leave gaps."""
     newest: dict[StateKey, State] = field(default_factory=dict)
     events: dict[tuple[StateKey, str], State] = field(default_factory=dict)
+    numbered: int = 0
+    floor: int = 0
+    """The number of the last version that was pruned."""
     deleted: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     feed: Feed[State] | None = None
+
+    def append(self, state: State) -> None:
+        self.numbered += 1
+        self.log.append((self.numbered, state))
+        self.newest[state.key] = self.events[state.key, state.event_id] = state
+        self.changed.set()
+
+    def delete(self) -> None:
+        """Become the tombstone of this generation, which is the next one without anything in it."""
+        self.job = replace(self.job, generation=self.job.generation + 1)
+        self.log, self.newest, self.events = [], {}, {}
+        self.numbered = self.floor = 0
+        self.deleted = True
+        self.changed.set()
+
+    def prune(self, past: datetime) -> int:
+        """Delete versions of this time or older that a newer one follows."""
+        old = [(number, state) for number, state in self.log if self._is_superseded(state) and state.timestamp <= past]
+        for number, state in old:
+            self.floor = max(self.floor, number)
+            del self.events[state.key, state.event_id]
+        gone = {number for number, _ in old}
+        self.log = [entry for entry in self.log if entry[0] not in gone]
+        return len(old)
+
+    def _is_superseded(self, state: State) -> bool:
+        return state.version < self.newest[state.key].version
 
 
 class MemoryStore:
@@ -53,7 +86,7 @@ class MemoryStore:
         if kept is None:
             kept = self._jobs[wanted.job_id] = _Kept(replace(wanted, generation=1))
         elif kept.deleted:
-            kept.job = replace(wanted, generation=kept.job.generation + 1)
+            kept.job = replace(wanted, generation=kept.job.generation)
             kept.deleted = False
         require_same(wanted, kept.job)
         return kept.job
@@ -71,18 +104,20 @@ class MemoryStore:
         key = StateKey(write.task, write.tag)
         if (first := kept.events.get((key, write.event_id))) is not None:
             return first
-        state = following(kept.newest.get(key), write, self._clock())
-        kept.log.append(state)
-        kept.newest[key] = kept.events[key, write.event_id] = state
-        kept.changed.set()
+        state = following(kept.newest.get(key), write, self._clock(), generation)
+        kept.append(state)
         return state
 
-    async def states(self, job_id: str) -> Sequence[State]:
-        return list(self._found(job_id).newest.values())
+    async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
+        kept = self._found(job_id)
+        if key is None:
+            return JobStates(kept.job, list(kept.newest.values()))
+        return JobStates(kept.job, [kept.newest[key]] if key in kept.newest else [])
 
-    async def feed(self, job: StateJob) -> Feed[State]:
-        kept = self._found(job.job_id)
-        require_generation(kept.job, job.generation)
+    async def feed(self, job_id: str) -> Feed[State]:
+        kept = self._jobs.get(job_id)
+        if kept is None:
+            raise NotFound("states of job", job_id)
         if kept.feed is None:
             kept.feed = Feed(MemoryLog(kept), marks=STATE_MARKS)
         return kept.feed
@@ -91,8 +126,7 @@ class MemoryStore:
         kept = self._jobs.get(job_id)
         if kept is None or kept.deleted:
             return False
-        self._jobs[job_id] = _Kept(kept.job, deleted=True, changed=kept.changed)
-        kept.changed.set()
+        kept.delete()
         return True
 
     async def forget(self, *, older: float) -> list[str]:
@@ -101,6 +135,10 @@ class MemoryStore:
         for job_id in over:
             await self.delete_job(job_id)
         return over
+
+    async def prune(self, *, older: float) -> int:
+        past = self._clock() - timedelta(seconds=older)
+        return sum(kept.prune(past) for kept in self._jobs.values())
 
     async def close(self) -> None:
         for kept in self._jobs.values():
@@ -119,26 +157,30 @@ class MemoryLog:
 
     def __init__(self, kept: _Kept) -> None:
         self._kept = kept
-        self._generation = kept.job.generation
 
     def first(self) -> str:
-        return f"{self._generation}.0"
+        return self._cursor(0)
 
     async def head(self) -> str:
-        return f"{self._generation}.{len(self._kept.log)}"
+        return self._cursor(self._kept.numbered)
 
     async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
         self._kept.changed.clear()
-        _, start = self.order(after)
-        page = self._kept.log[start : start + limit]
-        entries = [Entry(f"{self._generation}.{start + number}", state) for number, state in enumerate(page, 1)]
-        return stretch(entries, after, limit)
+        generation, start = self.order(after)
+        if generation < self._kept.job.generation or 0 < start < self._kept.floor:
+            raise CursorGone(after, resume=self._cursor(self._kept.floor))
+        first = bisect_right(self._kept.log, start, key=lambda entry: entry[0])
+        page = self._kept.log[first : first + limit]
+        return stretch([Entry(self._cursor(number), state) for number, state in page], after, limit)
 
     def order(self, cursor: str) -> Order:
         generation, _, number = cursor.partition(".")
-        if generation != str(self._generation) or not number.isdecimal():
+        if not (generation.isdecimal() and number.isdecimal()) or int(generation) > self._kept.job.generation:
             raise InvalidRequest("cursor", f"{cursor!r} is not of this job", hint="start again without a cursor")
         return int(generation), int(number)
+
+    def _cursor(self, number: int) -> str:
+        return f"{self._kept.job.generation}.{number}"
 
     async def wait(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):

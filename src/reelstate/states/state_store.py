@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from reelstate.core.state import State, StateJob, StateWrite
+from reelstate.core.state import JobStates, State, StateJob, StateKey, StateWrite
 from reelstate.feed.feed import Feed, Marks
 
 STATE_MARKS: Final[Marks[State]] = Marks(
-    at=lambda state: state.timestamp, version=lambda state: (state.key, state.version)
+    at=lambda state: state.timestamp, version=lambda state: ((state.generation, state.key), state.version)
 )
 
 
@@ -64,22 +64,33 @@ class StateStore(Protocol):
         """Store a state under the next version, or give what the same event id stored before."""
         ...
 
-    async def states(self, job_id: str) -> Sequence[State]:
-        """The newest state of every task and tag that has one."""
+    async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
+        """Return the job and its newest states: of every task and tag that has one, or of one key alone.
+
+        The state of one key is read by its key, whatever the size of the job. `NotFound` if there is no such job.
+        """
         ...
 
-    async def feed(self, job: StateJob) -> Feed[State]:
-        """Every version of every state of a job, in the order in which they were stored: one feed for all who ask."""
+    async def feed(self, job_id: str) -> Feed[State]:
+        """Return the feed of a job: every version of every state, in the order in which they were stored.
+
+        All callers share it. It outlives the job: where the job is deleted, or old versions are, its log raises
+        `CursorGone` for every older cursor, and goes on with the next generation.
+        """
         ...
 
     async def delete_job(self, job_id: str) -> bool:
-        """Delete its states and leave a tombstone; made anew, the job has another generation."""
+        """Delete the states of a job and leave a tombstone; created again, the job has the next generation."""
         ...
 
     async def forget(self, *, older: float) -> list[str]:
-        """Delete the jobs that finished longer ago than so many seconds; gives them."""
+        """Delete the jobs whose states are all finished, the last one `older` seconds ago or more; return their ids."""
+        ...
+
+    async def prune(self, *, older: float) -> int:
+        """Delete versions stored `older` seconds ago or more that a newer version follows; return their number."""
         ...
 
     async def close(self) -> None:
-        """End every feed."""
+        """End every feed and every subscription."""
         ...

@@ -15,6 +15,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+KEPT = ("jobs", "stages", "tasks", "pipelines", "lanes")
+"""Tables whose rows others refer to: nothing but archive and repair deletes there."""
+
+
 def quoted(words: Iterable[str]) -> str:
     """Words as a list of SQL strings. They come from the machines alone, never from a user."""
     return ", ".join(f"'{word}'" for word in words)

@@ -7,6 +7,10 @@ import logging
 import math
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 logger = logging.getLogger("reelstate.store")
 
@@ -29,6 +33,36 @@ class News:
             return False
         self._told_at = {said: at for said, at in self._told_at.items() if now < at + self._seconds} | {words: now}
         return True
+
+
+@dataclass(slots=True)
+class _Limit:
+    seconds: float
+    active: bool = True
+
+
+_limit: ContextVar[_Limit | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def patience_of(seconds: float) -> Iterator[None]:
+    """Calls in this block wait no longer than this for a database that is away.
+
+    A task that is started in the block and outlives it has its usual patience again.
+    """
+    limit = _Limit(seconds)
+    before = _limit.set(limit)
+    try:
+        yield
+    finally:
+        limit.active = False
+        _limit.reset(before)
+
+
+def patience_left(seconds: float) -> float:
+    """The usual patience of a store, or less where the caller has less."""
+    limit = _limit.get()
+    return seconds if limit is None or not limit.active else min(seconds, limit.seconds)
 
 
 class Patience:

@@ -13,11 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
+
+from reelstate.core.document import UNREADABLE
 
 Result = TypeVar("Result")
 Row = tuple[Any, ...]
+TOO_DEEP = {UNREADABLE: "it is nested too deep to be read"}
+"""Stands for a document, written by manual SQL, that no decoder reaches the bottom of: its row is read all the same."""
+
+NO_JSON = {UNREADABLE: "it is not JSON"}
+"""Stands for a document in SQLite that manual SQL has replaced by other text."""
+NO_TIME = datetime.fromtimestamp(0, UTC)
+"""Stands for an instant in SQLite that manual SQL has replaced by what is no number."""
 
 TIMES = frozenset(
     {
@@ -29,6 +38,7 @@ TIMES = frozenset(
         "deleted_at",
         "expires_at",
         "finished_at",
+        "flagged_at",
         "grace_until",
         "last_heartbeat_at",
         "lease_expires_at",

@@ -53,13 +53,17 @@ class Heartbeat:
         every: float,
         on_answer: Callable[[Answer], None],
         on_unknown: Callable[[], None],
+        stuck: Callable[[], int] = lambda: 0,
     ) -> None:
+        """`stuck` returns how many handlers do not stop; it is reported when it changes."""
         self._connect = connect
         self._worker_id = worker_id
         self._ledger = ledger
         self._every = every
         self._on_answer = on_answer
         self._on_unknown = on_unknown
+        self._stuck = stuck
+        self._reported_stuck = 0
         self._loop = asyncio.new_event_loop()
         self._hurried = asyncio.Event()
         self._whole = True
@@ -148,9 +152,9 @@ class Heartbeat:
 
     async def _sent(self, link: Link, held: list[Held], items: list[Progress]) -> tuple[float, Report]:
         while True:
-            sent_at = time.monotonic()
+            sent_at, stuck = time.monotonic(), self._stuck()
             try:
-                return sent_at, await link.report(self._worker_id, items)
+                report = await link.report(self._worker_id, items, None if stuck == self._reported_stuck else stuck)
             except StoreError as error:
                 if self._is_news(str(error)):
                     logger.warning("leases can't be renewed: %s", error)
@@ -158,6 +162,9 @@ class Heartbeat:
                 if self._stopping:
                     raise
                 await asyncio.sleep(PAUSE)
+            else:
+                self._reported_stuck = stuck
+                return sent_at, report
 
     def _stop_strict(self, held: list[Held]) -> None:
         """Stages that must not run without a lease are stopped when theirs can't have been renewed in time."""

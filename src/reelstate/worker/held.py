@@ -32,6 +32,7 @@ class Stop(StrEnum):
     LOST = "its lease was lost"
     CANCELLED = "its job was cancelled"
     RELEASED = "its worker stops"
+    TIMED_OUT = "its timeout is over"
 
 
 class Said(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+from typing import Protocol, Unpack
 
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import (
@@ -18,14 +18,16 @@ from reelstate.core.model import (
     Report,
     Verdict,
 )
+from reelstate.services.claim import ClaimOptions
+from reelstate.services.workers import RegisterOptions
 
 
 class Link(Protocol):
-    async def register(self, name: str, **options: Any) -> int: ...
+    async def register(self, name: str, **options: Unpack[RegisterOptions]) -> int: ...
 
-    async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim: ...
+    async def claim(self, worker_id: int, limit: int = 1, **options: Unpack[ClaimOptions]) -> Claim: ...
 
-    async def report(self, worker_id: int, items: Sequence[Progress] = ()) -> Report: ...
+    async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report: ...
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]: ...
 

@@ -18,15 +18,15 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from reelstate.core.declaration import Pipeline, StageHandler
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
-from reelstate.core.outcome import Ended
+from reelstate.core.outcome import Ended, timed_out
+from reelstate.declaration import Pipeline, StageHandler
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.stores.patience import News
 from reelstate.worker.desk import LocalDesk
@@ -76,11 +76,15 @@ class Worker:
         self._connect = connect
         self._dispatch = dispatch
         self._limits = limits
-        self._handlers = {pipeline.name: pipeline.handlers for pipeline in pipelines}
+        given = list(pipelines)
+        self._handlers = {pipeline.name: pipeline.handlers for pipeline in given}
+        self._digests = {pipeline.name: pipeline.graph.digest for pipeline in given}
         self._resting: dict[str, float] = {}
         self._ledger: dict[Lease, Held] = {}
         self._queue: deque[Held] = deque()
         self._running: set[Held] = set()
+        self._stuck: set[Held] = set()
+        """Runs that were stopped and go on: each holds its slot until its handler ends."""
         self._outbox = Outbox(link, self._store_words, self._delivered)
         self._pace = Pace(terms.concurrency, terms.prefetch)
         self._wake = asyncio.Event()
@@ -92,8 +96,17 @@ class Worker:
         self._hurried = asyncio.Event()
         self._heartbeat: Heartbeat | None = None
         self._again: asyncio.Task[None] | None = None
+        self._giving_back: asyncio.Task[None] | None = None
         self._refused: WorkerRefused | None = None
         self._is_news = News()
+        self._not_given_back: set[Lease] = set()
+        self.claim_unanswered = False
+        """Whether it ended before a claim was answered: what that leased to it nobody here knows."""
+
+    @property
+    def still_leased(self) -> list[TaskKey]:
+        """The tasks that the store may still count as this worker's; empty after a stop in which all went well."""
+        return sorted({key for key, _ in self._not_given_back | self._ledger.keys()})
 
     @property
     def name(self) -> str:
@@ -122,7 +135,8 @@ class Worker:
             self._wake.set()
             try:
                 # A claim on its way is waited for: cut off, it could leave leases behind that nobody knows of.
-                await asyncio.wait(loops[1:2], timeout=FAREWELL)
+                _, unanswered = await asyncio.wait(loops[1:2], timeout=FAREWELL)
+                self.claim_unanswered = bool(unanswered)
                 await self._wind_down()
             finally:
                 self._let_go([*loops, stopping])
@@ -159,7 +173,7 @@ class Worker:
         while not self._stopping.is_set():
             try:
                 self.id = await self._link.register(
-                    self.terms.name, pipelines=sorted(self._handlers), **self.terms.registration()
+                    self.terms.name, pipelines=sorted(self._handlers), **self.terms.registration(self._digests)
                 )
             except StoreError as error:
                 logger.warning("can't register: %s", error)
@@ -179,6 +193,7 @@ class Worker:
             every=self.terms.heartbeat,
             on_answer=lambda answer: _post(loop, self._heed, answer),
             on_unknown=lambda: _post(loop, self._forgotten),
+            stuck=lambda: len(self._stuck),
         )
         self._heartbeat.start()
 
@@ -210,9 +225,14 @@ class Worker:
     def _room(self) -> int:
         """How many tasks to ask for now. What is fetched ahead is asked for in batches, not one by one."""
         queued, ahead = len(self._queue), self._pace.ahead
-        if self._draining or self._yields() or queued * 2 > ahead or len(self._outbox) > MOST_UNSENT:
+        if not self._slots or self._draining or self._yields() or queued * 2 > ahead or len(self._outbox) > MOST_UNSENT:
             return 0
-        return max(0, self.terms.concurrency + ahead - len(self._running) - queued)
+        return max(0, self._slots + ahead - len(self._running) - queued)
+
+    @property
+    def _slots(self) -> int:
+        """Tasks that it may run at once: a handler that does not stop holds its slot."""
+        return self.terms.concurrency - len(self._stuck)
 
     def _yields(self) -> bool:
         """Whether to run empty, so that a task which must be alone gets its turn."""
@@ -275,7 +295,7 @@ class Worker:
 
     def _fill(self) -> None:
         """Start what waits in the queue while there are free slots; a worker that stops gives it back instead."""
-        while self._queue and len(self._running) < self.terms.concurrency and not self._stopping.is_set():
+        while self._queue and len(self._running) < self._slots and not self._stopping.is_set():
             held = self._queue.popleft()
             self._running.add(held)
             self._tell_if_busy()
@@ -285,20 +305,30 @@ class Worker:
         """One attempt, from its start to the outbox."""
         handler = self._handler(held.task)
         ended = await self._attempted(held, handler) if handler and held.stop is None else None
-        self._running.discard(held)
-        if ended is not None and held.stop is None:
+        if held in self._running:
+            self._running.discard(held)
+            self._finish(held, ended)
+        if held in self._stuck:
+            self._stuck.discard(held)
+            self._log_stuck(logging.WARNING, "stuck handler ended", held)
+        self._fill()
+        self._tell_if_busy()
+        self._wake.set()
+
+    def _finish(self, held: Held, ended: Ended | None) -> None:
+        """Put the outcome of a run into the outbox. A run that was stopped has none, unless its time was over."""
+        if held.stop is not None:
+            ended = timed_out(held.task) if held.stop is Stop.TIMED_OUT else None
+        if ended is not None:
             if isinstance(ended, Failure):
                 _tell_of_failure(held.task, ended)
             self._outbox.put(ended)
         elif held.stop is not Stop.RELEASED:
             self._forget(held)
-        self._fill()
-        self._tell_if_busy()
-        self._wake.set()
 
     def _tell_if_busy(self) -> None:
         """Tell whoever subscribes to workers that this one has begun to work, or has nothing to do any more."""
-        busy = bool(self._running)
+        busy = bool(self._running or self._stuck)
         if busy != self._told_busy:
             self._told_busy = busy
             status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
@@ -307,9 +337,22 @@ class Worker:
     async def _attempted(self, held: Held, handler: StageHandler) -> Ended | None:
         desk = LocalDesk(held, self._link, self._limits, self._hurry)
         started = time.perf_counter()
-        ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
+        with self._time_limit(held):
+            ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
         self._pace.ran(_stage(held.task), time.perf_counter() - started)
         return ended
+
+    @contextlib.contextmanager
+    def _time_limit(self, held: Held) -> Iterator[None]:
+        """Stop the run at the timeout of its stage, by this machine's clock; the keeper is only the backstop."""
+        if held.task.timeout is None:
+            yield
+            return
+        limit = asyncio.get_running_loop().call_later(held.task.timeout, self._stop_task, held, Stop.TIMED_OUT)
+        try:
+            yield
+        finally:
+            limit.cancel()
 
     async def _store_words(self, ended: Sequence[Ended]) -> None:
         """What runs have said is stored before what they came to: afterwards nobody would take it."""
@@ -366,12 +409,25 @@ class Worker:
             logger.info("task %s is stopped: %s", held.task.key, why)
 
     def _abandon(self, held: Held) -> None:
-        """A handler that does not stop loses its slot; its words are refused by its token."""
-        if held in self._running:
-            logger.error("task %s does not stop; its slot is given to others", held.task.key)
-            self._running.discard(held)
-            self._forget(held)
-            self._fill()
+        """Give up waiting for a handler that does not stop. It holds its slot; its token refuses what it reports."""
+        if held not in self._running:
+            return
+        self._running.discard(held)
+        self._stuck.add(held)
+        self._log_stuck(logging.ERROR, "handler does not stop", held)
+        self._finish(held, None)
+        if not self._slots:
+            logger.error("every slot is held by a handler that does not stop; hint: restart worker %s", self.name)
+            self._giving_back = asyncio.create_task(self._give_back(self._taken_from_queue()))
+        self._tell_if_busy()
+        self._wake.set()
+
+    def _log_stuck(self, level: int, event: str, held: Held) -> None:
+        """Log a change of the number of stuck handlers, and have the heartbeat report it now."""
+        task = held.task
+        place = f"task={task.key} stage={task.pipeline}.{task.stage_name}"
+        logger.log(level, "%s %s stuck=%d slots=%d", event, place, len(self._stuck), self.terms.concurrency)
+        self._hurry(whole=True)
 
     def _forgotten(self) -> None:
         """The store does not know this worker any more: whatever it held is lost; begin again."""
@@ -439,6 +495,8 @@ class Worker:
                     await self._link.release([Release(key=each.task.key, token=each.task.token) for each in held])
             except (StoreError, TimeoutError) as error:
                 logger.warning("%d tasks could not be given back and run out: %s", len(held), error)
+                if self._stopping.is_set():
+                    self._not_given_back.update(each.lease for each in held)
         for each in held:
             self._forget(each)
 

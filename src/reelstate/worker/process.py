@@ -18,9 +18,9 @@ from codecs import getincrementaldecoder
 from types import ModuleType
 from typing import Any
 
-from reelstate.core.declaration import Handler
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
 from reelstate.core.outcome import Ended, described, failure, without_passwords
+from reelstate.declaration import Handler
 from reelstate.worker.run import LONGEST_LINE, Desk
 
 CHILD = "REEL_CHILD"

@@ -7,15 +7,16 @@ speak to a `Desk`, which stands in this process or at the other end of a pipe.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import count
 from typing import NamedTuple, Protocol
 
-from reelstate.core.declaration import StageRef, stage_name
 from reelstate.core.errors import NotFound
-from reelstate.core.model import ClaimedTask, Json, LogLine, Step, TaskKey, TaskState
+from reelstate.core.model import ClaimedTask, Json, LogLevel, LogLine, SeverityName, Step, TaskKey, TaskState
 from reelstate.core.state import NOT_STARTED, Severity
+from reelstate.declaration import StageRef, stage_name
 
 LONGEST_LINE = 64 * 1024 * 1024
 """More is not said in one piece through a pipe; what may be stored is far below it."""
@@ -100,7 +101,7 @@ class _Attempt:
         """Grows with every run of this task: put it into the names of files you write."""
         return self._task.token
 
-    def log(self, message: str, level: str = "info", **metadata: Json) -> None:
+    def log(self, message: str, level: LogLevel = "info", **metadata: Json) -> None:
         """Keep a line with the job (`reel logs`). It is stored with the next report."""
         self._desk.log(LogLine(message=str(message), level=level, metadata=metadata or None))
 
@@ -109,11 +110,29 @@ class _Attempt:
         self._desk.note(percent, message, step)
 
     def step(
-        self, argv: Sequence[str], *, exit_code: int | None = None, seconds: float = 0.0, output: str = ""
+        self,
+        argv: Sequence[str],
+        *,
+        exit_code: int | None = None,
+        seconds: float = 0.0,
+        output: str = "",
+        type: str = "",  # noqa: A002 - the word of the table
     ) -> None:
-        """Keep a command that was run with the job (`reel steps`). It is stored with the next report."""
-        number = next(self._steps)
-        self._desk.step(Step(number=number, argv=argv, exit_code=exit_code, seconds=seconds, output=output))
+        """Keep a command that has just ended with the job (`reel steps`). It is stored with the next report.
+
+        `type` says what kind of step it is, such as ffmpeg or download; when empty, it is the name of the program.
+        """
+        self._desk.step(
+            Step(
+                number=next(self._steps),
+                argv=argv,
+                exit_code=exit_code,
+                seconds=seconds,
+                output=output,
+                type=type,
+                started=time.time() - seconds,
+            )
+        )
 
     def state(
         self,
@@ -121,7 +140,7 @@ class _Attempt:
         status: int | None,
         message: str = "",
         *,
-        severity: str | None = None,
+        severity: SeverityName | Severity | None = None,
         payload: Json = None,
     ) -> None:
         """Say how far it is under a tag (`reel states`): 1 started, 2147483647 finished, below 0 an error.

@@ -12,13 +12,16 @@ import ctypes
 import threading
 from typing import Any
 
-from reelstate.core.declaration import Handler, StageHandler, Style
 from reelstate.core.outcome import Ended, Stopped, done, judged
+from reelstate.declaration import Handler, StageHandler, Style
 from reelstate.worker.desk import LocalDesk
 from reelstate.worker.held import Held
 from reelstate.worker.permit import carry
 from reelstate.worker.process import run_in_process
 from reelstate.worker.run import BlockingRun, Run
+
+LIVENESS_CHECK = 1.0
+"""Seconds between two looks at a thread that was told to stop."""
 
 _Ending = tuple[Any, BaseException | None]
 """What a thread came to: a result, or what it raised."""
@@ -33,15 +36,15 @@ async def attempt(held: Held, handler: StageHandler, desk: LocalDesk, *, kill_af
             case Style.ASYNC:
                 return done(task, await handler.call(Run(task, desk)))
             case Style.THREAD:
-                return done(task, await _in_thread(handler.call, BlockingRun(task, desk), kill_after))
+                return done(task, await _in_thread(handler.call, BlockingRun(task, desk)))
             case Style.PROCESS:
                 return await run_in_process(task, handler.call, desk, kill_after=kill_after)
     except BaseException as raised:  # noqa: BLE001 - whatever a handler raises, SystemExit too, is its failure
         return None if held.stop or isinstance(raised, Stopped) else judged(task, raised)
 
 
-async def _in_thread(call: Handler, run: BlockingRun, kill_after: float) -> Any:
-    """Call a blocking handler in a thread of its own, which can be told to stop."""
+async def _in_thread(call: Handler, run: BlockingRun) -> Any:
+    """Call a blocking handler in a thread of its own. When cancelled: raise `Stopped` there and wait for its end."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[_Ending] = loop.create_future()
 
@@ -59,7 +62,8 @@ async def _in_thread(call: Handler, run: BlockingRun, kill_after: float) -> Any:
         result, raised = await asyncio.shield(ended)
     except asyncio.CancelledError:
         _interrupt(thread)
-        await asyncio.wait([ended], timeout=kill_after)
+        while thread.is_alive() and not ended.done():
+            await asyncio.wait([ended], timeout=LIVENESS_CHECK)
         raise
     if raised is not None:
         raise raised

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -25,15 +26,18 @@ class Terms:
     kill_after: float = 5.0
     gpu_grace: float = 60.0
 
-    def registration(self) -> dict[str, Any]:
-        """How the worker describes itself to the store."""
+    def registration(self, digests: Mapping[str, str]) -> dict[str, Any]:
+        """How the worker describes itself to the store; `digests` are those of its pipelines, by their names."""
         process = own_process()
+        metadata: dict[str, Any] = {"pipelines": dict(digests)}
+        if process:
+            metadata["process"] = process
         return {
             "hostname": socket.gethostname(),
             "software": version("reelstate"),
             "slots": self.concurrency,
             "capabilities": self.capabilities,
-            "metadata": {"process": process} if process else None,
+            "metadata": metadata,
         }
 
 

@@ -1,1 +1,1 @@
-"""What people do to jobs: cancel, retry, quarantine, force. Each is audited with who did it and why."""
+"""What people do to jobs: cancel, retry, quarantine, force, reprioritise. Each is audited with who did it and why."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from reelstate.core.document import plain_text, whole
 from reelstate.core.errors import (
     CorruptState,
     InvalidRequest,
+    InvalidTransition,
     NotFound,
     ReelstateError,
     SelectionChanged,
     VersionConflict,
 )
-from reelstate.core.machine import JOB, JobStatus
+from reelstate.core.machine import ENDED_JOBS, JOB, JobStatus
 from reelstate.core.model import Verdict
-from reelstate.services.catalogue import Catalogue
+from reelstate.services.catalogue import Catalogue, unreadable
 from reelstate.services.jobs import LockedJob, lock_jobs
 from reelstate.stores.store import Batch, Store, Transaction
 
@@ -63,6 +65,14 @@ class Operation:
             plain_text("reason", self.reason, REASON_LIMIT)
 
 
+class OperationOptions(TypedDict, total=False):
+    """Options of a verb on one job or one video."""
+
+    reason: str | None
+    version: int | None
+    owner: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Operated:
     """What became of one job: ok, repeated (it was so already), unknown, or refused with an error."""
@@ -73,6 +83,8 @@ class Operated:
 
 
 Apply = Callable[[Transaction, list[LockedJob]], Awaitable[None]]
+Already = Callable[[LockedJob], bool]
+"""Whether a job is as the verb would have it."""
 Objections = Callable[[Transaction, list[LockedJob]], Awaitable[dict[int, ReelstateError]]]
 """Why the verb can't be done to some of these jobs, by their ids."""
 
@@ -81,15 +93,16 @@ async def operate(
     store: Store,
     catalogue: Catalogue,
     operation: Operation,
-    target: JobStatus,
+    target: JobStatus | None,
     apply: Apply,
     *,
-    already: Collection[JobStatus] | None = None,
+    already: Collection[JobStatus] | Already | None = None,
     objections: Objections | None = None,
 ) -> list[Operated]:
     """Move jobs to `target` where their machine allows it; `apply` does the verb's own part for those that move.
 
-    Jobs in a status in `already` (by default the target) are as the verb would have them, so nothing is done. Those
+    Without a target they keep their status, and only those that have ended are refused. Jobs in a status in `already`
+    (by default the target), or for which it returns True, are as the verb would have them, so nothing is done. Those
     that the verb itself can't be done to, by its `objections`, are left as they are.
     """
     return await store.write(
@@ -103,17 +116,17 @@ async def operate_in(
     transaction: Transaction,
     catalogue: Catalogue,
     operation: Operation,
-    target: JobStatus,
+    target: JobStatus | None,
     apply: Apply,
     *,
-    already: Collection[JobStatus] | None = None,
+    already: Collection[JobStatus] | Already | None = None,
     objections: Objections | None = None,
 ) -> list[Operated]:
     """The same as part of a larger transaction."""
     job_ids = await _chosen(transaction, operation)
     jobs = await _lock(transaction, catalogue, await _owned(transaction, job_ids, operation.owner))
     _require_still(operation.selection, jobs.values())
-    enough = (target,) if already is None else already
+    enough = already if callable(already) else _has_status({target} if already is None else already)
     outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in job_ids]
     outcomes = _once_each(outcomes)
     moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
@@ -215,12 +228,12 @@ async def _lock(transaction: Transaction, catalogue: Catalogue, job_ids: Sequenc
     return jobs
 
 
+def _has_status(statuses: Collection[JobStatus | None]) -> Already:
+    return lambda job: job.status in statuses
+
+
 def _judge(
-    job_id: int,
-    job: LockedJob | None,
-    operation: Operation,
-    target: JobStatus,
-    already: Collection[JobStatus],
+    job_id: int, job: LockedJob | None, operation: Operation, target: JobStatus | None, already: Already
 ) -> Operated:
     if job is None:
         return Operated(job_id, Verdict.UNKNOWN, NotFound("job", job_id))
@@ -232,10 +245,14 @@ def _judge(
         )
     if operation.version is not None and operation.version != job.version:
         return Operated(job_id, None, VersionConflict("job", job_id, operation.version, job.version))
-    if job.status in already:
+    if target is None and job.status in ENDED_JOBS:
+        return Operated(job_id, None, InvalidTransition("job", job.status, "a change", operation.actor))
+    if already(job):
         return Operated(job_id, Verdict.REPEATED)
+    if job.known is None and target is JobStatus.PENDING:
+        return Operated(job_id, None, unreadable(job.pipeline_id))
     try:
-        JOB.validate(job.status, target, operation.actor)
+        JOB.validate(job.status, target or job.status, operation.actor)
     except ReelstateError as error:
         return Operated(job_id, None, error)
     return Operated(job_id, Verdict.OK)

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from reelstate.core.machine import SQL_ACTOR, Machine
-from reelstate.stores.guard import KEYS, TABLES, pairs, quoted, triples
+from reelstate.core.machine import ENDED_JOBS, PHASES, SQL_ACTOR, Machine
+from reelstate.stores.guard import KEPT, KEYS, TABLES, pairs, quoted, triples
 
 REFUSED = "RS001"
 """The SQLSTATE of a refusal by a guard."""
@@ -42,7 +42,8 @@ AUDITS = {
         "job_id, stage, part, token, worker_id",
         "n.job_id, n.stage, n.part, n.token, n.last_worker",
         "n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1",
-        "CASE WHEN n.status = 'error' THEN n.error END",
+        "CASE WHEN n.status = 'error' THEN n.error"
+        " WHEN n.status = 'ready' AND n.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', n.lost) END",
     ),
     "workers": Audit("worker_id", "n.id", "n.version < o.version"),
 }
@@ -87,14 +88,34 @@ BEGIN
         RETURN NULL;
     END IF;
     RAISE EXCEPTION 'reelstate: rows of % are never deleted by hand', TG_TABLE_NAME USING ERRCODE = '{REFUSED}',
-        HINT = 'cancel the job; archive moves what is old';
+        HINT = CASE WHEN TG_TABLE_NAME IN ('pipelines', 'lanes') THEN 'jobs refer to them'
+                    ELSE 'cancel the job; archive moves what is old' END;
 END $$;
 """ + "".join(
     f"""CREATE OR REPLACE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.{table}
     FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
 """
-    for table in ("jobs", "stages", "tasks")
+    for table in KEPT
 )
+
+PIPELINES = f"""
+CREATE OR REPLACE FUNCTION reelstate.guard_pipelines() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'reelstate: % are never changed', TG_TABLE_NAME USING ERRCODE = '{REFUSED}',
+        HINT = 'declare another version; jobs run the graph they were submitted with';
+END $$;
+CREATE OR REPLACE TRIGGER guard_change BEFORE UPDATE ON reelstate.pipelines
+    FOR EACH ROW WHEN ((OLD.id, OLD.name, OLD.digest, OLD.graph)
+                       IS DISTINCT FROM (NEW.id, NEW.name, NEW.digest, NEW.graph))
+    EXECUTE FUNCTION reelstate.guard_pipelines();
+CREATE OR REPLACE TRIGGER guard_change BEFORE UPDATE ON reelstate.lanes
+    FOR EACH ROW WHEN ((OLD.id, OLD.pipeline, OLD.needs, OLD.prefers)
+                       IS DISTINCT FROM (NEW.id, NEW.pipeline, NEW.needs, NEW.prefers))
+    EXECUTE FUNCTION reelstate.guard_pipelines();
+"""
 
 STAGES = """
 CREATE OR REPLACE FUNCTION reelstate.audit_stages_opened() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -118,6 +139,47 @@ CREATE OR REPLACE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stage
     FOR EACH ROW WHEN (NEW.open AND NOT OLD.open) EXECUTE FUNCTION reelstate.audit_stage_reopened();
 """
 
+FLAGS = f"""
+CREATE OR REPLACE FUNCTION reelstate.clear_flag() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.flagged := NULL;
+    NEW.flagged_at := NULL;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs
+    FOR EACH ROW WHEN (OLD.flagged IS NOT NULL AND NEW.status <> OLD.status AND NEW.status NOT IN ({quoted(PHASES)}))
+    EXECUTE FUNCTION reelstate.clear_flag();
+"""
+"""A job that stops or starts again has no run that an operator must decide about."""
+
+PRIORITIES = f"""
+CREATE OR REPLACE FUNCTION reelstate.move_priority() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    words text := 'priority ' || OLD.priority || ' to ' || NEW.priority;
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    UPDATE reelstate.tasks SET priority = NEW.priority
+    WHERE job_id = NEW.id AND priority <> NEW.priority;
+    IF NEW.version = OLD.version AND NEW.status = OLD.status THEN
+        INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
+        VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, '{SQL_ACTOR}', words, clock_timestamp());
+        UPDATE reelstate.jobs
+        SET version = OLD.version + 1, actor = '{SQL_ACTOR}', reason = words, changed_at = clock_timestamp()
+        WHERE id = NEW.id;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jobs
+    FOR EACH ROW WHEN (OLD.priority <> NEW.priority AND NEW.status NOT IN ({quoted(ENDED_JOBS)}))
+    EXECUTE FUNCTION reelstate.move_priority();
+"""
+"""The tasks of a job follow its priority; finished ones too, for they may be run again.
+
+A change by manual SQL gets its version and its event.
+"""
+
 
 @cache
 def script() -> str:
@@ -127,7 +189,10 @@ def script() -> str:
         + BY_HAND
         + EVENTS
         + DELETES
+        + PIPELINES
         + STAGES
+        + FLAGS
+        + PRIORITIES
         + "".join(_table(table, machine) for table, machine in TABLES.items())
     )
 

@@ -37,6 +37,17 @@ BEGIN
     RETURN 'sql';
 END $$;
 
+-- Name: clear_flag(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.clear_flag() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.flagged := NULL;
+    NEW.flagged_at := NULL;
+    RETURN NEW;
+END $$;
+
 -- Name: guard_delete(); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.guard_delete() RETURNS trigger
@@ -47,7 +58,8 @@ BEGIN
         RETURN NULL;
     END IF;
     RAISE EXCEPTION 'reelstate: rows of % are never deleted by hand', TG_TABLE_NAME USING ERRCODE = 'RS001',
-        HINT = 'cancel the job; archive moves what is old';
+        HINT = CASE WHEN TG_TABLE_NAME IN ('pipelines', 'lanes') THEN 'jobs refer to them'
+                    ELSE 'cancel the job; archive moves what is old' END;
 END $$;
 
 -- Name: guard_events(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -113,6 +125,19 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Name: guard_pipelines(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_pipelines() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'reelstate: % are never changed', TG_TABLE_NAME USING ERRCODE = 'RS001',
+        HINT = 'declare another version; jobs run the graph they were submitted with';
+END $$;
+
 -- Name: guard_tasks_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.guard_tasks_birth() RETURNS trigger
@@ -135,13 +160,13 @@ BEGIN
         RETURN NULL;
     END IF;
     INSERT INTO reelstate.events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
-    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, CASE WHEN n.status = 'error' THEN n.error END, o.version + 1, o.status,
+    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, CASE WHEN n.status = 'error' THEN n.error WHEN n.status = 'ready' AND n.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', n.lost) END, o.version + 1, o.status,
                CASE WHEN o.job_id IS NULL OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1 OR n.version > o.version + 1
                       OR n.status <> o.status AND n.version = o.version
-                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'ready done', 'ready skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
                       OR n.status <> o.status AND NOT n.version = o.version AND NOT (n.actor = 'worker' AND (o.status = 'ready' AND n.status = 'running' OR o.status = 'running' AND n.status = 'done'))
                          AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
-                             = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user'])
+                             = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'ready done worker', 'ready skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user'])
                     THEN reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, o.status, n.status,
                                           CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
                     ELSE n.status END,
@@ -206,6 +231,29 @@ BEGIN
         UPDATE reelstate.workers n
         SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
         FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Name: move_priority(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.move_priority() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    words text := 'priority ' || OLD.priority || ' to ' || NEW.priority;
+BEGIN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    UPDATE reelstate.tasks SET priority = NEW.priority
+    WHERE job_id = NEW.id AND priority <> NEW.priority;
+    IF NEW.version = OLD.version AND NEW.status = OLD.status THEN
+        INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
+        VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql', words, clock_timestamp());
+        UPDATE reelstate.jobs
+        SET version = OLD.version + 1, actor = 'sql', reason = words, changed_at = clock_timestamp()
+        WHERE id = NEW.id;
     END IF;
     RETURN NULL;
 END $$;
@@ -321,12 +369,15 @@ CREATE TABLE reelstate.jobs (
     degraded jsonb,
     video_id bigint,
     request bigint,
+    flagged text,
+    flagged_at timestamp with time zone,
     CONSTRAINT jobs_numbers CHECK (((priority >= 0) AND (priority <= 10) AND (version >= 1) AND (phase = ANY (ARRAY['processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))),
     CONSTRAINT jobs_state CHECK (
 CASE
     WHEN (status = ANY (ARRAY['completed'::text, 'failed'::text, 'quarantined'::text, 'cancelled'::text])) THEN (finished_at IS NOT NULL)
     ELSE ((finished_at IS NULL) AND (status = ANY (ARRAY['pending'::text, 'processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))
-END)
+END),
+    CONSTRAINT jobs_times CHECK ((finished_at >= started_at))
 )
 WITH (fillfactor='80');
 
@@ -343,6 +394,7 @@ CREATE TABLE reelstate.keeper (
     grace_until timestamp with time zone,
     granted double precision DEFAULT 0 NOT NULL,
     findings integer DEFAULT 0 NOT NULL,
+    gap_since timestamp with time zone,
     CONSTRAINT keeper_one_check CHECK (one)
 );
 
@@ -425,7 +477,8 @@ CREATE TABLE reelstate.pipelines (
     name text NOT NULL,
     digest text NOT NULL,
     graph jsonb NOT NULL,
-    declared_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    declared_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    pinned boolean DEFAULT false NOT NULL
 );
 
 -- Name: pipelines_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
@@ -482,6 +535,8 @@ CREATE TABLE reelstate.state_jobs (
     generation integer DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     deleted_at timestamp with time zone,
+    floor_xid xid8 DEFAULT '0'::xid8 NOT NULL,
+    floor_id bigint DEFAULT 0 NOT NULL,
     CONSTRAINT state_jobs_tasks CHECK ((tasks > 0))
 );
 
@@ -535,7 +590,9 @@ CREATE TABLE reelstate.steps (
     argv jsonb NOT NULL,
     exit_code integer,
     seconds double precision NOT NULL,
-    output text NOT NULL
+    output text NOT NULL,
+    type text DEFAULT 'command'::text NOT NULL,
+    started_at timestamp with time zone
 );
 
 -- Name: steps_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
@@ -588,6 +645,8 @@ CREATE TABLE reelstate.tasks (
     checkpoint jsonb,
     result jsonb,
     error jsonb,
+    isolate_after smallint DEFAULT 2 NOT NULL,
+    flag_after real,
     CONSTRAINT tasks_numbers CHECK (((attempt >= 0) AND (attempt <= max_attempts) AND (lost_alone >= 0) AND (lost_alone <= lost) AND (part >= 0) AND (stage >= 0) AND (priority >= 0) AND (priority <= 10) AND (version >= 1) AND (token >= 0) AND (percent >= (0)::double precision) AND (percent <= (100)::double precision) AND (lane <> 0))),
     CONSTRAINT tasks_state CHECK (
 CASE status
@@ -596,7 +655,8 @@ CASE status
     WHEN 'error'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND ((finished_at IS NULL) = (run_after IS NOT NULL)))
     WHEN 'new'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL))
     ELSE ((status = ANY (ARRAY['done'::text, 'skipped'::text, 'cancelled'::text])) AND (worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NOT NULL) AND (run_after IS NULL))
-END)
+END),
+    CONSTRAINT tasks_times CHECK ((finished_at >= started_at))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
 
@@ -643,6 +703,15 @@ CREATE TABLE reelstate.videos (
     published bigint
 );
 
+-- Name: worker_instances; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.worker_instances (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    done bigint DEFAULT 0 NOT NULL,
+    failed bigint DEFAULT 0 NOT NULL
+);
+
 -- Name: worker_names; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.worker_names (
@@ -670,6 +739,7 @@ CREATE TABLE reelstate.workers (
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     registered_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     last_heartbeat_at timestamp with time zone,
+    stuck integer DEFAULT 0 NOT NULL,
     CONSTRAINT workers_kind CHECK ((kind = ANY (ARRAY['local'::text, 'remote'::text]))),
     CONSTRAINT workers_numbers CHECK (((slots >= 1) AND (version >= 1))),
     CONSTRAINT workers_status CHECK ((status = ANY (ARRAY['active'::text, 'draining'::text, 'offline'::text])))
@@ -796,6 +866,11 @@ ALTER TABLE ONLY reelstate.uploads
 ALTER TABLE ONLY reelstate.videos
     ADD CONSTRAINT videos_pkey PRIMARY KEY (id);
 
+-- Name: worker_instances worker_instances_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.worker_instances
+    ADD CONSTRAINT worker_instances_pkey PRIMARY KEY (id);
+
 -- Name: worker_names worker_names_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.worker_names
@@ -841,6 +916,10 @@ CREATE INDEX jobs_by_video_finish ON reelstate.jobs USING btree (finished_at) WH
 -- Name: jobs_by_video_unready; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX jobs_by_video_unready ON reelstate.jobs USING btree (video_id) WHERE ((video_id IS NOT NULL) AND ((status <> 'completed'::text) OR (reason IS NOT NULL)));
+
+-- Name: jobs_flagged; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_flagged ON reelstate.jobs USING btree (id) WHERE (flagged IS NOT NULL);
 
 -- Name: jobs_resting; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -900,7 +979,7 @@ CREATE INDEX uploads_by_expiry ON reelstate.uploads USING btree (expires_at);
 
 -- Name: uploads_by_user; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX uploads_by_user ON reelstate.uploads USING btree (user_id) WHERE (sha256 IS NULL);
+CREATE INDEX uploads_by_user ON reelstate.uploads USING btree (user_id);
 
 -- Name: videos_by_change; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -926,6 +1005,10 @@ CREATE TRIGGER audit_opened AFTER INSERT ON reelstate.stages REFERENCING NEW TAB
 
 CREATE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stages FOR EACH ROW WHEN ((new.open AND (NOT old.open))) EXECUTE FUNCTION reelstate.audit_stage_reopened();
 
+-- Name: jobs clear_flag; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs FOR EACH ROW WHEN (((old.flagged IS NOT NULL) AND (new.status <> old.status) AND (new.status <> ALL (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])))) EXECUTE FUNCTION reelstate.clear_flag();
+
 -- Name: jobs guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.jobs REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_birth();
@@ -946,6 +1029,14 @@ CREATE TRIGGER guard_change BEFORE DELETE OR UPDATE ON reelstate.events FOR EACH
 
 CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_change();
 
+-- Name: lanes guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_change BEFORE UPDATE ON reelstate.lanes FOR EACH ROW WHEN (((((old.id IS DISTINCT FROM new.id) OR (old.pipeline IS DISTINCT FROM new.pipeline)) OR (old.needs IS DISTINCT FROM new.needs)) OR (old.prefers IS DISTINCT FROM new.prefers))) EXECUTE FUNCTION reelstate.guard_pipelines();
+
+-- Name: pipelines guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_change BEFORE UPDATE ON reelstate.pipelines FOR EACH ROW WHEN (((((old.id IS DISTINCT FROM new.id) OR (old.name IS DISTINCT FROM new.name)) OR (old.digest IS DISTINCT FROM new.digest)) OR (old.graph IS DISTINCT FROM new.graph))) EXECUTE FUNCTION reelstate.guard_pipelines();
+
 -- Name: tasks guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_change();
@@ -958,6 +1049,14 @@ CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.workers REFERENCING OLD TA
 
 CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.jobs FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
 
+-- Name: lanes guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.lanes FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+
+-- Name: pipelines guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.pipelines FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+
 -- Name: stages guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.stages FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
@@ -969,3 +1068,7 @@ CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.tasks FOR EAC
 -- Name: events guard_truncate; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON reelstate.events FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_events();
+
+-- Name: jobs move_priority; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jobs FOR EACH ROW WHEN (((old.priority <> new.priority) AND (new.status <> ALL (ARRAY['completed'::text, 'cancelled'::text])))) EXECUTE FUNCTION reelstate.move_priority();

@@ -24,16 +24,17 @@ from psycopg_pool import AsyncConnectionPool
 
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.model import Json
+from reelstate.postgres_link import Silent, WatchedConnection
 from reelstate.stores import guard, migrate
-from reelstate.stores.patience import Patience
+from reelstate.stores.patience import Patience, patience_left
 from reelstate.stores.postgres import guards
 from reelstate.stores.postgres.address import session_address, shown_address
 from reelstate.stores.postgres.array import array
 from reelstate.stores.postgres.faults import AWAY, Again, Away, first_line, translated, wrong_address
-from reelstate.stores.store import Batch, Clock, Flow, Row
+from reelstate.stores.store import TOO_DEEP, Batch, Clock, Flow, Row
 
 Result = TypeVar("Result")
-Connection = psycopg.AsyncConnection[Row]
+Connection = WatchedConnection
 
 logger = logging.getLogger("reelstate.store")
 
@@ -130,6 +131,7 @@ class PostgresStore:
         self._constraints = guards.constraints("".join(migration.script for migration in self._migrations))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             session_address(url),
+            connection_class=WatchedConnection,
             kwargs={"autocommit": True, "prepare_threshold": 0 if prepare else None},
             min_size=1,
             max_size=connections,
@@ -149,8 +151,8 @@ class PostgresStore:
                     hint="Reelstate needs PostgreSQL 14 or newer",
                 )
             with translated():
-                number = await _schema_number(connection)
-            migrate.require_current(self._migrations, number)
+                applied = await _applied(connection)
+            migrate.require_current(self._migrations, applied)
         await self._pool.open()
 
     async def close(self) -> None:
@@ -165,6 +167,8 @@ class PostgresStore:
     async def missing_guards(self) -> list[str]:
         async with await self._first_connection() as connection:
             with translated():
+                if (await _applied(connection)).is_ahead(self._migrations):
+                    return []  # they are those of a newer release
                 return sorted((guards.triggers() | self._constraints.keys()) - await _installed(connection))
 
     async def restore_triggers(self) -> None:
@@ -257,25 +261,27 @@ class PostgresStore:
 
     async def _persist(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
         """Run an attempt until it is through, the patience ends, or it fails for a reason of its own."""
-        patience = Patience(self._patience)
+        seconds = patience_left(self._patience)
+        patience = Patience(seconds)
         while True:
             try:
                 with translated():
-                    async with self._pool.connection(timeout=self._patience) as connection:
+                    async with self._pool.connection(timeout=seconds) as connection:
                         return await attempt(connection)
             except Again as error:
                 if not await patience.wait(error, "the transaction must be run again"):
                     raise StoreUnavailable(str(error), hint="the database is too contended; try again later") from error
             except Away as error:
-                await self._pool.check()
+                # Where the network swallowed an answer, the other connections through it are as good as dead.
+                await (self._pool.drain() if isinstance(error.__cause__, Silent) else self._pool.check())
                 if not await patience.wait(error, "the database is away"):
                     raise StoreUnavailable(
-                        f"the database has been away for {self._patience:.0f} s: {error}",
+                        f"the database has been away for {seconds:.0f} s: {error}",
                         hint="check that it runs and can be reached; nothing was lost",
                     ) from error
 
     async def _connect(self) -> Connection:
-        return await psycopg.AsyncConnection.connect(session_address(self.url), autocommit=True, connect_timeout=10)
+        return await WatchedConnection.connect(session_address(self.url), autocommit=True)
 
     async def _first_connection(self) -> Connection:
         """A connection of its own, with an error that says what is wrong with the address."""
@@ -301,26 +307,38 @@ class PostgresStore:
                 " applied_at timestamptz NOT NULL DEFAULT clock_timestamp())"
             )
             applied = []
-            for migration in migrate.pending(self._migrations, await _schema_number(connection)):
+            found = await _applied(connection)
+            for migration in migrate.pending(self._migrations, found):
                 await connection.execute(migration.script)
                 await connection.execute(
                     "INSERT INTO reelstate.migrations (number, name) VALUES (%s, %s)",
                     [migration.number, migration.name],
                 )
                 applied.append(f"{migration.number:04d}_{migration.name}")
+            if found.is_ahead(self._migrations):
+                return []
             if await _install_guards(connection):
                 applied.append("guards")
+            if applied:
+                oldest = migrate.oldest_schema(self._migrations)
+                await _write_fact(connection, migrate.OLDEST_SCHEMA, str(oldest))
         return applied
 
     async def _is_current(self, connection: Connection) -> bool:
-        if migrate.pending(self._migrations, await _schema_number(connection)):
+        applied = await _applied(connection)
+        if migrate.pending(self._migrations, applied):
             return False
+        if applied.is_ahead(self._migrations):
+            return True
         return await _installed_guards(connection) == guard.digest(guards.script())
 
 
 def _load(data: str | bytes) -> Json:
     """The server writes JSON without white space around it, so the reader need not look for any."""
-    return _decode(data if isinstance(data, str) else data.decode())[0]
+    try:
+        return _decode(data if isinstance(data, str) else data.decode())[0]
+    except RecursionError:
+        return dict(TOO_DEEP)
 
 
 async def _begin_again(pool: AsyncConnectionPool[Connection]) -> None:
@@ -347,10 +365,21 @@ async def _installed(connection: Connection) -> set[str]:
     return {name for (name,) in await cursor.fetchall()}
 
 
-async def _installed_guards(connection: Connection) -> str | None:
-    cursor = await connection.execute("SELECT value FROM reelstate.facts WHERE name = 'guards'")
+async def _fact(connection: Connection, name: str) -> str | None:
+    cursor = await connection.execute("SELECT value FROM reelstate.facts WHERE name = %s", [name])
     found = await cursor.fetchone()
     return str(found[0]) if found else None
+
+
+async def _write_fact(connection: Connection, name: str, value: str) -> None:
+    await connection.execute(
+        "INSERT INTO reelstate.facts VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [name, value],
+    )
+
+
+async def _installed_guards(connection: Connection) -> str | None:
+    return await _fact(connection, "guards")
 
 
 async def _install_guards(connection: Connection) -> bool:
@@ -360,17 +389,15 @@ async def _install_guards(connection: Connection) -> bool:
     if await _installed_guards(connection) == digest:
         return False
     await connection.execute(script)
-    await connection.execute(
-        "INSERT INTO reelstate.facts VALUES ('guards', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        [digest],
-    )
+    await _write_fact(connection, "guards", digest)
     return True
 
 
-async def _schema_number(connection: Connection) -> int:
+async def _applied(connection: Connection) -> migrate.Applied:
     cursor = await connection.execute("SELECT to_regclass('reelstate.migrations') IS NOT NULL")
     if await cursor.fetchone() != (True,):
-        return 0
+        return migrate.Applied()
     cursor = await connection.execute("SELECT coalesce(max(number), 0) FROM reelstate.migrations")
     (number,) = cast("Row", await cursor.fetchone())
-    return int(number)
+    oldest = await _fact(connection, migrate.OLDEST_SCHEMA) if number else None
+    return migrate.Applied(int(number), None if oldest is None else int(oldest))

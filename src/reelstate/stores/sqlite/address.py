@@ -16,11 +16,20 @@ NETWORKED = re.compile(
 )
 
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def database_url(address: str) -> str:
+    """The address as a URL: a plain path names a SQLite file."""
+    if not address or address.startswith("://"):
+        return address
+    return address if _SCHEME.match(address) else f"sqlite:///{address}"
+
+
 def database_path(address: str | os.PathLike[str]) -> Path | None:
     """The file that an address names; None is a database in memory."""
     text = os.fspath(address)
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", text)
-    if scheme is None:
+    if not _SCHEME.match(text):
         return None if text == ":memory:" else _file(text)
     if text in {"sqlite://", "sqlite:///", "sqlite:///:memory:"}:
         return None

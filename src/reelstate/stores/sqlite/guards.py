@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from reelstate.core.machine import SQL_ACTOR, Machine
-from reelstate.stores.guard import KEYS, TABLES
+from reelstate.core.machine import ENDED_JOBS, PHASES, SQL_ACTOR, Machine
+from reelstate.stores.guard import KEPT, KEYS, TABLES
 from reelstate.stores.sqlite.statement import split
 
 REFUSED = "reelstate: "
@@ -29,6 +29,10 @@ PREFIXES = ("guard_", "audit_")
 
 UNLESS_REPAIRING = "NOT EXISTS (SELECT 1 FROM repairing)"
 NOW = "(julianday('now') - 2440587.5) * 86400.0"
+
+
+def _none_of(column: str, words: tuple[str, ...]) -> str:
+    return " AND ".join(f"{column} <> '{word}'" for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ AUDITS = {
         "job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part",
         "status, version, token, attempt",
         "NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
-        "CASE WHEN NEW.status = 'error' THEN NEW.error END",
+        "CASE WHEN NEW.status = 'error' THEN NEW.error"
+        " WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END",
     ),
     "workers": Audit(
         "worker_id",
@@ -70,6 +75,24 @@ AUDITS = {
 }
 
 # The third, because INSERT OR REPLACE deletes without telling a trigger.
+TIMES = {
+    "jobs": ("run_after", "created_at", "started_at", "changed_at", "finished_at", "flagged_at"),
+    "tasks": (
+        "lease_expires_at",
+        "run_after",
+        "ready_at",
+        "claimed_at",
+        "started_at",
+        "progress_at",
+        "finished_at",
+        "changed_at",
+    ),
+    "workers": ("changed_at", "registered_at", "last_heartbeat_at"),
+    "stages": ("opened_at",),
+    "videos": ("created_at", "changed_at", "deleted_at"),
+}
+"""The columns that hold an instant. Text and bytes would get past the type of a column; these guards refuse them."""
+
 EVENTS = f"""
 CREATE TRIGGER guard_events_update BEFORE UPDATE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
 BEGIN
@@ -86,6 +109,7 @@ WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
   OR NEW.entity = 'worker'
      AND EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.worker_id
                  AND version = NEW.version)
+  OR NEW.at >= ''
   OR NEW.entity = 'finding' AND EXISTS (SELECT 1 FROM events WHERE entity = 'finding' AND version = NEW.version)
 BEGIN
     SELECT RAISE(ABORT, '{REFUSED}events are only ever added');
@@ -100,8 +124,22 @@ BEGIN
     SELECT RAISE(ABORT, '{REFUSED}{table} are never deleted by hand; archive moves what is old');
 END;
 """
-    for table in ("jobs", "stages", "tasks")
+    for table in KEPT
 )
+
+PIPELINES = f"""
+CREATE TRIGGER guard_pipelines_change AFTER UPDATE OF id, name, digest, graph ON pipelines
+WHEN (OLD.id, OLD.name, OLD.digest, OLD.graph) IS NOT (NEW.id, NEW.name, NEW.digest, NEW.graph) AND {UNLESS_REPAIRING}
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}pipelines are never changed; declare another version');
+END;
+CREATE TRIGGER guard_lanes_change AFTER UPDATE OF id, pipeline, needs, prefers ON lanes
+WHEN (OLD.id, OLD.pipeline, OLD.needs, OLD.prefers) IS NOT (NEW.id, NEW.pipeline, NEW.needs, NEW.prefers)
+ AND {UNLESS_REPAIRING}
+BEGIN
+    SELECT RAISE(ABORT, '{REFUSED}lanes are never changed; declare another version');
+END;
+"""
 
 STAGES = """
 CREATE TRIGGER audit_stages_opened AFTER INSERT ON stages
@@ -118,14 +156,46 @@ BEGIN
 END;
 """
 
+FLAGS = f"""
+CREATE TRIGGER guard_jobs_flag AFTER UPDATE OF status ON jobs
+WHEN OLD.flagged IS NOT NULL AND NEW.status <> OLD.status AND {_none_of("NEW.status", PHASES)}
+BEGIN
+    UPDATE jobs SET flagged = NULL, flagged_at = NULL WHERE id = NEW.id;
+END;
+"""
+"""A job that stops or starts again has no run that an operator must decide about."""
+
+_MOVED = f"NEW.priority <> OLD.priority AND {_none_of('NEW.status', ENDED_JOBS)} AND {UNLESS_REPAIRING}"
+PRIORITIES = f"""
+CREATE TRIGGER guard_jobs_priority AFTER UPDATE OF priority ON jobs WHEN {_MOVED}
+BEGIN
+    UPDATE tasks SET priority = NEW.priority
+    WHERE job_id = NEW.id AND priority <> NEW.priority;
+END;
+CREATE TRIGGER guard_jobs_priority_by_hand AFTER UPDATE OF priority ON jobs
+WHEN NEW.version = OLD.version AND NEW.status = OLD.status AND {_MOVED}
+BEGIN
+    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
+    VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, '{SQL_ACTOR}',
+            'priority ' || OLD.priority || ' to ' || NEW.priority, {NOW});
+    UPDATE jobs SET version = OLD.version + 1, actor = '{SQL_ACTOR}',
+        reason = 'priority ' || OLD.priority || ' to ' || NEW.priority, changed_at = {NOW}
+    WHERE id = NEW.id;
+END;
+"""
+"""The tasks of a job follow its priority; finished ones too, for they may be run again.
+
+A change by manual SQL gets its version and its event.
+"""
+
 
 @cache
 def script() -> str:
     """Everything that guards the tables, to be run where none of our triggers is left."""
     tables = "".join(
         guard(table, machine) for table, machine in TABLES.items() for guard in (_birth, _identity, _change, _by_hand)
-    )
-    return EVENTS + DELETES + STAGES + tables
+    ) + "".join(_times(table, columns) for table, columns in TIMES.items())
+    return EVENTS + DELETES + PIPELINES + STAGES + FLAGS + PRIORITIES + tables
 
 
 @cache
@@ -180,6 +250,24 @@ BEGIN
     SELECT RAISE(ABORT, '{REFUSED}{machine.entity}: what it is called by ({", ".join(keys)}) never changes');
 END;
 """
+
+
+def _times(table: str, columns: tuple[str, ...]) -> str:
+    """Instants are numbers, and nothing ends before it began. A number is less than any text, text less than bytes."""
+    wrong = " OR ".join(f"NEW.{column} >= ''" for column in columns)
+    if "finished_at" in columns:
+        wrong += " OR NEW.finished_at < NEW.started_at"
+    refusal = f"{REFUSED}{table}: instants are numbers (unix seconds), and nothing ends before it began"
+    return "".join(
+        f"""
+CREATE TRIGGER guard_{table}_times_{verb.split()[0].lower()} AFTER {verb} ON {table}
+WHEN ({wrong}) AND {UNLESS_REPAIRING}
+BEGIN
+    SELECT RAISE(ABORT, '{refusal}');
+END;
+"""
+        for verb in ("INSERT", f"UPDATE OF {', '.join(columns)}")
+    )
 
 
 def _change(table: str, machine: Machine) -> str:
@@ -245,7 +333,3 @@ def _refused_to_all(machine: Machine, origin: str, target: str) -> str:
     if machine.who_may(origin, target):
         return ""
     return f"RAISE(ABORT, '{REFUSED}{machine.entity}: {origin} -> {target} is open to nobody')"
-
-
-def _none_of(column: str, words: tuple[str, ...]) -> str:
-    return " AND ".join(f"{column} <> '{word}'" for word in words)

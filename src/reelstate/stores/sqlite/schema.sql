@@ -38,6 +38,7 @@ WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
   OR NEW.entity = 'worker'
      AND EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.worker_id
                  AND version = NEW.version)
+  OR NEW.at >= ''
   OR NEW.entity = 'finding' AND EXISTS (SELECT 1 FROM events WHERE entity = 'finding' AND version = NEW.version)
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: events are only ever added');
@@ -94,7 +95,7 @@ CREATE TABLE jobs (
     suspect     TEXT,
     spec        TEXT NOT NULL DEFAULT '{}',
     error       TEXT,
-    degraded    TEXT, video_id INTEGER, request INTEGER,
+    degraded    TEXT, video_id INTEGER, request INTEGER, flagged TEXT, flagged_at REAL,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
         ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning',
@@ -115,6 +116,8 @@ CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NU
 
 CREATE INDEX jobs_by_video_unready ON jobs (video_id)
     WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
+
+CREATE INDEX jobs_flagged ON jobs (id) WHERE flagged IS NOT NULL;
 
 CREATE INDEX jobs_resting ON jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
@@ -305,9 +308,44 @@ BEGIN
     SELECT RAISE(ABORT, 'reelstate: jobs are never deleted by hand; archive moves what is old');
 END;
 
+CREATE TRIGGER guard_jobs_flag AFTER UPDATE OF status ON jobs
+WHEN OLD.flagged IS NOT NULL AND NEW.status <> OLD.status AND NEW.status <> 'validating' AND NEW.status <> 'planning' AND NEW.status <> 'downloading_inputs' AND NEW.status <> 'processing' AND NEW.status <> 'uploading_outputs'
+BEGIN
+    UPDATE jobs SET flagged = NULL, flagged_at = NULL WHERE id = NEW.id;
+END;
+
 CREATE TRIGGER guard_jobs_identity AFTER UPDATE OF id ON jobs WHEN NEW.id IS NOT OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: job: what it is called by (id) never changes');
+END;
+
+CREATE TRIGGER guard_jobs_priority AFTER UPDATE OF priority ON jobs WHEN NEW.priority <> OLD.priority AND NEW.status <> 'completed' AND NEW.status <> 'cancelled' AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    UPDATE tasks SET priority = NEW.priority
+    WHERE job_id = NEW.id AND priority <> NEW.priority;
+END;
+
+CREATE TRIGGER guard_jobs_priority_by_hand AFTER UPDATE OF priority ON jobs
+WHEN NEW.version = OLD.version AND NEW.status = OLD.status AND NEW.priority <> OLD.priority AND NEW.status <> 'completed' AND NEW.status <> 'cancelled' AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
+    VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            'priority ' || OLD.priority || ' to ' || NEW.priority, (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE jobs SET version = OLD.version + 1, actor = 'sql',
+        reason = 'priority ' || OLD.priority || ' to ' || NEW.priority, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE id = NEW.id;
+END;
+
+CREATE TRIGGER guard_jobs_times_insert AFTER INSERT ON jobs
+WHEN (NEW.run_after >= '' OR NEW.created_at >= '' OR NEW.started_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at >= '' OR NEW.flagged_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
+CREATE TRIGGER guard_jobs_times_update AFTER UPDATE OF run_after, created_at, started_at, changed_at, finished_at, flagged_at ON jobs
+WHEN (NEW.run_after >= '' OR NEW.created_at >= '' OR NEW.started_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at >= '' OR NEW.flagged_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing ends before it began');
 END;
 
 CREATE TABLE keeper (
@@ -321,7 +359,7 @@ CREATE TABLE keeper (
     grace_until  REAL,
     granted      REAL NOT NULL DEFAULT 0,
     findings     INTEGER NOT NULL DEFAULT 0
-);
+, gap_since REAL);
 
 CREATE TABLE keys (
     id         TEXT PRIMARY KEY,
@@ -348,6 +386,19 @@ CREATE TABLE lanes (
     UNIQUE (pipeline, needs, prefers)
 );
 
+CREATE TRIGGER guard_lanes_change AFTER UPDATE OF id, pipeline, needs, prefers ON lanes
+WHEN (OLD.id, OLD.pipeline, OLD.needs, OLD.prefers) IS NOT (NEW.id, NEW.pipeline, NEW.needs, NEW.prefers)
+ AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: lanes are never changed; declare another version');
+END;
+
+CREATE TRIGGER guard_lanes_delete BEFORE DELETE ON lanes
+WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: lanes are never deleted by hand; archive moves what is old');
+END;
+
 CREATE TABLE logs (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     job_id   INTEGER NOT NULL,
@@ -369,9 +420,21 @@ CREATE TABLE pipelines (
     name        TEXT NOT NULL,
     digest      TEXT NOT NULL,
     graph       TEXT NOT NULL,
-    declared_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    declared_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0), pinned INTEGER NOT NULL DEFAULT 0,
     UNIQUE (name, digest)
 );
+
+CREATE TRIGGER guard_pipelines_change AFTER UPDATE OF id, name, digest, graph ON pipelines
+WHEN (OLD.id, OLD.name, OLD.digest, OLD.graph) IS NOT (NEW.id, NEW.name, NEW.digest, NEW.graph) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: pipelines are never changed; declare another version');
+END;
+
+CREATE TRIGGER guard_pipelines_delete BEFORE DELETE ON pipelines
+WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: pipelines are never deleted by hand; archive moves what is old');
+END;
 
 CREATE TABLE removed_versions (
     job_id     INTEGER PRIMARY KEY,
@@ -428,6 +491,18 @@ BEGIN
     SELECT RAISE(ABORT, 'reelstate: stages are never deleted by hand; archive moves what is old');
 END;
 
+CREATE TRIGGER guard_stages_times_insert AFTER INSERT ON stages
+WHEN (NEW.opened_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: stages: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
+CREATE TRIGGER guard_stages_times_update AFTER UPDATE OF opened_at ON stages
+WHEN (NEW.opened_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: stages: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
 CREATE TABLE state_jobs (
     job_id     TEXT PRIMARY KEY,
     tasks      INTEGER NOT NULL CONSTRAINT state_jobs_tasks CHECK (tasks > 0),
@@ -435,7 +510,7 @@ CREATE TABLE state_jobs (
     generation INTEGER NOT NULL DEFAULT 1,
     created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     deleted_at REAL
-) WITHOUT ROWID;
+, floor_id INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 
 CREATE TABLE state_log (
     id             INTEGER PRIMARY KEY,
@@ -487,7 +562,7 @@ CREATE TABLE steps (
     exit_code INTEGER,
     seconds   REAL NOT NULL,
     output    TEXT NOT NULL
-);
+, type TEXT NOT NULL DEFAULT 'command', started_at REAL);
 
 CREATE INDEX steps_by_job ON steps (job_id, id);
 
@@ -529,7 +604,7 @@ CREATE TABLE tasks (
     input            TEXT,
     checkpoint       TEXT,
     result           TEXT,
-    error            TEXT,
+    error            TEXT, isolate_after INTEGER NOT NULL DEFAULT 2, flag_after REAL,
     -- What each status demands of the lease, the end and the next run.
     CONSTRAINT tasks_state CHECK (CASE status
         WHEN 'ready' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
@@ -573,9 +648,7 @@ BEGIN
             WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is open to nobody')
             WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is open to nobody') END
         WHEN 'ready' THEN CASE NEW.status
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: ready -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is open to nobody') END
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody') END
         WHEN 'done' THEN CASE NEW.status
             WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is open to nobody')
             WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is open to nobody')
@@ -623,9 +696,9 @@ BEGIN
         WHEN 'ready' THEN CASE NEW.status
             WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> new is open to doctor, keeper, operator, orchestrator, user only') END
             WHEN 'running' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> running is open to worker only') END
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: ready -> done is open to nobody')
+            WHEN 'done' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> done is open to worker only') END
             WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is open to nobody')
+            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is open to worker only') END
             WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> cancelled is open to operator, user only') END END
         WHEN 'running' THEN CASE NEW.status
             WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> new is open to doctor, keeper, operator, worker only') END
@@ -663,7 +736,7 @@ BEGIN
             WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is open to nobody')
             WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is open to nobody') END END END;
     INSERT INTO events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
-    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error END, NEW.version, OLD.status, NEW.status, NEW.actor,
+    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END, NEW.version, OLD.status, NEW.status, NEW.actor,
             NEW.reason, NEW.changed_at);
 END;
 
@@ -676,6 +749,18 @@ END;
 CREATE TRIGGER guard_tasks_identity AFTER UPDATE OF job_id, stage, part ON tasks WHEN NEW.job_id IS NOT OLD.job_id OR NEW.stage IS NOT OLD.stage OR NEW.part IS NOT OLD.part
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: task: what it is called by (job_id, stage, part) never changes');
+END;
+
+CREATE TRIGGER guard_tasks_times_insert AFTER INSERT ON tasks
+WHEN (NEW.lease_expires_at >= '' OR NEW.run_after >= '' OR NEW.ready_at >= '' OR NEW.claimed_at >= '' OR NEW.started_at >= '' OR NEW.progress_at >= '' OR NEW.finished_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
+CREATE TRIGGER guard_tasks_times_update AFTER UPDATE OF lease_expires_at, run_after, ready_at, claimed_at, started_at, progress_at, finished_at, changed_at ON tasks
+WHEN (NEW.lease_expires_at >= '' OR NEW.run_after >= '' OR NEW.ready_at >= '' OR NEW.claimed_at >= '' OR NEW.started_at >= '' OR NEW.progress_at >= '' OR NEW.finished_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing ends before it began');
 END;
 
 CREATE TABLE tickets (
@@ -704,7 +789,7 @@ CREATE TABLE uploads (
 
 CREATE INDEX uploads_by_expiry ON uploads (expires_at);
 
-CREATE INDEX uploads_by_user ON uploads (user_id) WHERE sha256 IS NULL;
+CREATE INDEX uploads_by_user ON uploads (user_id);
 
 CREATE TABLE videos (
     id         INTEGER PRIMARY KEY,
@@ -725,6 +810,25 @@ CREATE INDEX videos_by_change ON videos (changed_at);
 CREATE INDEX videos_by_user ON videos (user_id, id) WHERE user_id <> '';
 
 CREATE INDEX videos_stored ON videos (source) WHERE deleted_at IS NULL AND substr(source, 1, 9) = 'stored://';
+
+CREATE TRIGGER guard_videos_times_insert AFTER INSERT ON videos
+WHEN (NEW.created_at >= '' OR NEW.changed_at >= '' OR NEW.deleted_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
+CREATE TRIGGER guard_videos_times_update AFTER UPDATE OF created_at, changed_at, deleted_at ON videos
+WHEN (NEW.created_at >= '' OR NEW.changed_at >= '' OR NEW.deleted_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
+CREATE TABLE worker_instances (
+    id     INTEGER PRIMARY KEY,
+    name   TEXT NOT NULL,
+    done   INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0
+);
 
 CREATE TABLE worker_names (
     name       TEXT PRIMARY KEY,
@@ -748,7 +852,7 @@ CREATE TABLE workers (
     reason            TEXT,
     changed_at        REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     registered_at     REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    last_heartbeat_at REAL,
+    last_heartbeat_at REAL, stuck INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT workers_status CHECK (status IN ('active', 'draining', 'offline')),
     CONSTRAINT workers_kind CHECK (kind IN ('local', 'remote')),
     CONSTRAINT workers_numbers CHECK (slots >= 1 AND version >= 1)
@@ -804,4 +908,16 @@ END;
 CREATE TRIGGER guard_workers_identity AFTER UPDATE OF id ON workers WHEN NEW.id IS NOT OLD.id
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: worker: what it is called by (id) never changes');
+END;
+
+CREATE TRIGGER guard_workers_times_insert AFTER INSERT ON workers
+WHEN (NEW.changed_at >= '' OR NEW.registered_at >= '' OR NEW.last_heartbeat_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing ends before it began');
+END;
+
+CREATE TRIGGER guard_workers_times_update AFTER UPDATE OF changed_at, registered_at, last_heartbeat_at ON workers
+WHEN (NEW.changed_at >= '' OR NEW.registered_at >= '' OR NEW.last_heartbeat_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing ends before it began');
 END;

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from reelstate.stores.store import DOCUMENTS, TIMES, Batch, Row, columns_of
+from reelstate.stores.store import DOCUMENTS, NO_JSON, NO_TIME, TIMES, TOO_DEEP, Batch, Row, columns_of
 
 NUMBER = "number"
 """A column of `given` that is not in the batch: the number of the row."""
@@ -61,11 +61,28 @@ class Shape:
     def _read(self, row: list[Any]) -> Row:
         for place in self.times:
             if row[place] is not None:
-                row[place] = datetime.fromtimestamp(row[place], UTC)
+                row[place] = _instant(row[place])
         for place in self.documents:
             if isinstance(row[place], str):
-                row[place] = json.loads(row[place])
+                row[place] = _decode(row[place])
         return tuple(row)
+
+
+def _instant(stored: Any) -> datetime:
+    """A stored time. What is none stands for the beginning of time: one bad value must not hide a whole listing."""
+    try:
+        return datetime.fromtimestamp(stored, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return NO_TIME
+
+
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        return dict(TOO_DEEP)
+    except ValueError:
+        return dict(NO_JSON)
 
 
 def bound(value: Any) -> Any:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reelstate.core.errors import InvalidRequest, SchemaMismatch, StoreUnavailable
+from reelstate.private_files import create_file
 from reelstate.stores import guard, migrate
 from reelstate.stores.sqlite import guards
 from reelstate.stores.sqlite.address import database_path, require_place
@@ -168,7 +169,7 @@ class SQLiteStore:
     def _open(self) -> None:
         self._connect(create=False)
         try:
-            applied = _schema_number(self._connection) if self._connection else 0
+            applied = _applied(self._connection) if self._connection else migrate.Applied()
             migrate.require_current(self._migrations, applied)
         except BaseException:
             self._disconnect()
@@ -202,6 +203,9 @@ class SQLiteStore:
         _require_library(sqlite3.sqlite_version_info)
         if self.path is not None:
             require_place(self.path)
+        if create and self.path is not None:
+            with contextlib.suppress(OSError):  # why it can't be created is reported by the connection
+                create_file(self.path)  # its log and shared memory get the mode of the file
         if create or self.path is None or self.path.exists():
             self._connection = _connection(self.path, self._patience, self._settings)
 
@@ -297,7 +301,10 @@ def _brought_up_to_date(connection: sqlite3.Connection, shipped: Sequence[migrat
         f" applied_at REAL NOT NULL DEFAULT ({guards.NOW}))"
     )
     applied = []
-    awaited = migrate.pending(shipped, _schema_number(connection))
+    found = _applied(connection)
+    awaited = migrate.pending(shipped, found)
+    if found.is_ahead(shipped):
+        return []
     if awaited:
         _drop_guards(connection)
     for migration in awaited:
@@ -309,17 +316,22 @@ def _brought_up_to_date(connection: sqlite3.Connection, shipped: Sequence[migrat
     if awaited or installed != (guard.digest(script),):
         _install_guards(connection, script)
         applied.append("guards")
+    if applied:
+        _write_fact(connection, migrate.OLDEST_SCHEMA, str(migrate.oldest_schema(shipped)))
     return applied
+
+
+def _write_fact(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute(
+        "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [name, value]
+    )
 
 
 def _install_guards(connection: sqlite3.Connection, script: str) -> None:
     """Put the generated triggers in place of whatever there is of them."""
     _drop_guards(connection)
     _run_script(connection, script)
-    connection.execute(
-        "INSERT INTO facts VALUES ('guards', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        [guard.digest(script)],
-    )
+    _write_fact(connection, "guards", guard.digest(script))
 
 
 def _drop_guards(connection: sqlite3.Connection) -> None:
@@ -330,7 +342,9 @@ def _drop_guards(connection: sqlite3.Connection) -> None:
 
 
 def _missing_guards(connection: sqlite3.Connection, shipped: Sequence[migrate.Migration]) -> list[str]:
-    """Triggers that are gone or were changed, and constraints and indexes that are gone."""
+    """Triggers that are gone or were changed, and constraints and indexes that are gone. On a newer schema, none."""
+    if _applied(connection).is_ahead(shipped):
+        return []
     installed = _triggers(connection)
     changed = {name for name, text in guards.triggers().items() if installed.get(name) != text}
     rows = connection.execute("SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type IN ('table', 'index')")
@@ -353,8 +367,10 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
         connection.execute(part)
 
 
-def _schema_number(connection: sqlite3.Connection) -> int:
+def _applied(connection: sqlite3.Connection) -> migrate.Applied:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchall():
-        return 0
+        return migrate.Applied()
     (number,) = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
-    return int(number)
+    wanted = "SELECT value FROM facts WHERE name = ?"
+    oldest = connection.execute(wanted, [migrate.OLDEST_SCHEMA]).fetchone() if number else None
+    return migrate.Applied(int(number), None if oldest is None else int(oldest[0]))

@@ -10,7 +10,7 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), held AS MATERIALIZED (
-    SELECT count(*) AS running, coalesce(bool_or(t.lost > 0), false) AS runs_suspect
+    SELECT count(*) AS running, coalesce(bool_or(t.lane < 0), false) AS runs_suspect
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
 ), worker AS MATERIALIZED (
     SELECT w.slots, w.status = 'active' AND n.enabled AS claims,
@@ -35,7 +35,7 @@ WITH clock AS MATERIALIZED (
                  AND l.needs <@ w.capabilities AND l.prefers <@ w.capabilities
                  AND coalesce(w.last_heartbeat_at, w.registered_at)
                      > (SELECT now FROM clock) - make_interval(secs => %(stale)s)
-                 AND w.slots > (SELECT count(*) FROM reelstate.tasks r
+                 AND w.slots - w.stuck > (SELECT count(*) FROM reelstate.tasks r
                                 WHERE r.worker_id = w.id))
            THEN NULL ELSE (SELECT now FROM clock) - make_interval(secs => %(grace)s) END AS ready_before
     FROM fit JOIN reelstate.lanes l ON l.pipeline = ANY (fit.pipelines) AND l.needs <@ fit.capabilities

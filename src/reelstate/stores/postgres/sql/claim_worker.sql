@@ -17,7 +17,7 @@ WITH named AS MATERIALIZED (
     ) t
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT 1
 ), held AS MATERIALIZED (
-    SELECT count(*) AS running, coalesce(bool_or(t.lost > 0), false) AS runs_suspect
+    SELECT count(*) AS running, coalesce(bool_or(t.lane < 0), false) AS runs_suspect
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
 )
 SELECT named.status, named.enabled, held.running, held.runs_suspect, suspect.job_id, suspect.stage, suspect.part

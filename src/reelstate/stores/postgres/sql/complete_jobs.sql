@@ -1,6 +1,6 @@
 -- Jobs whose only stage has closed without a failure.
 UPDATE reelstate.jobs j
-SET status = 'completed', finished_at = clock.now, version = j.version + 1, actor = 'orchestrator', reason = NULL,
+SET status = 'completed', finished_at = greatest(clock.now, j.started_at), version = j.version + 1, actor = 'orchestrator', reason = NULL,
     changed_at = clock.now
 FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
 WHERE j.id = ANY (%(job_ids)s::bigint[])

@@ -1,25 +1,40 @@
 -- A keeper is here: it takes the lead if that is free, and ends the gap if there was one. A time that lies ahead is of
 -- a clock that was set back since, and counts for nothing.
--- A gap is followed by a grace, in which no lease is taken back because it expired. A grace still running is made
--- longer, not begun anew; those with less than an hour between them share `most` seconds.
+-- A gap is a pause of all keepers that is longer than two sweeps (`lead`), and than `gap` or a third of the shortest
+-- lease in force: workers could not renew meanwhile. It is followed by a grace as long as the longest lease, at most
+-- `grace`; `reclaim` looks at each task's own. A grace still running is made longer, not begun anew; those with less
+-- than an hour between them share `most` seconds.
+-- `step` tells by how much the clock was set since a keeper was last here: back if that time lies ahead, forward if more
+-- time went by here than on the keeper's own steady clock (`since`, `elapsed`).
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), before AS MATERIALIZED (
-    SELECT clock.now,
+    SELECT clock.now, k.seen_at,
            coalesce(k.leader IS NULL OR k.leader = %(keeper)s
                     OR NOT (k.led_at <= clock.now AND clock.now < k.led_at + make_interval(secs => k.lead_seconds)),
                     true) AS free,
-           coalesce(k.seen_at < clock.now - make_interval(secs => %(gap)s), false) AS gap,
+           coalesce(extract(epoch FROM clock.now - k.seen_at)::float8, 0) AS pause,
+           k.graced_at <= clock.now AND clock.now < k.grace_until AS in_grace, k.gap_since,
            CASE WHEN k.graced_at <= clock.now AND clock.now < k.grace_until
                 THEN k.grace_until ELSE clock.now END AS resumes_at,
            CASE WHEN k.graced_at <= clock.now AND clock.now < k.grace_until + interval '1 hour'
                 THEN k.granted ELSE 0 END AS spent
     FROM reelstate.keeper k, clock
     FOR UPDATE OF k
-), grace AS (
-    SELECT before.*, CASE WHEN gap THEN greatest(0, least(
-        %(grace)s::float8 - extract(epoch FROM resumes_at - now)::float8, %(most)s::float8 - spent)) ELSE 0 END AS more
+), judged AS MATERIALIZED (
+    SELECT before.*,
+           CASE WHEN pause > %(lead)s::float8
+                THEN pause > least(%(gap)s::float8, (SELECT min(lease) / 3 FROM reelstate.tasks WHERE worker_id IS NOT NULL))
+                ELSE false END AS gap,
+           CASE WHEN pause < 0 THEN pause WHEN %(since)s::timestamptz IS NULL THEN 0
+                ELSE greatest(0, least(pause, extract(epoch FROM now - %(since)s::timestamptz)::float8
+                                              - %(elapsed)s::float8)) END AS step
     FROM before
+), grace AS (
+    SELECT judged.*, CASE WHEN gap THEN greatest(0, least(
+        least(%(grace)s::float8, (SELECT max(lease) FROM reelstate.tasks WHERE worker_id IS NOT NULL))
+          - extract(epoch FROM resumes_at - now)::float8, %(most)s::float8 - spent)) ELSE 0 END AS more
+    FROM judged
 )
 UPDATE reelstate.keeper k
 SET leader = CASE WHEN free THEN %(keeper)s ELSE k.leader END,
@@ -27,6 +42,7 @@ SET leader = CASE WHEN free THEN %(keeper)s ELSE k.leader END,
     lead_seconds = CASE WHEN free THEN %(lead)s ELSE k.lead_seconds END,
     seen_at = now,
     swept_at = CASE WHEN %(swept)s THEN now ELSE k.swept_at END,
+    gap_since = CASE WHEN gap AND in_grace IS NOT true THEN grace.seen_at ELSE k.gap_since END,
     graced_at = CASE WHEN more > 0 THEN now ELSE k.graced_at END,
     grace_until = CASE WHEN more > 0 THEN resumes_at + make_interval(secs => more) ELSE k.grace_until END,
     granted = CASE WHEN more > 0 THEN spent + more ELSE k.granted END
@@ -34,4 +50,4 @@ FROM grace
 RETURNING k.leader = %(keeper)s AS leads,
           CASE WHEN k.graced_at <= now AND now < k.grace_until
                THEN extract(epoch FROM k.grace_until - now)::float8 ELSE 0 END AS grace,
-          coalesce(k.graced_at = now, false) AS began
+          coalesce(k.graced_at = now, false) AS began, step, now AS at, grace.seen_at

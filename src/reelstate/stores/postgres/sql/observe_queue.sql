@@ -1,5 +1,5 @@
 -- What waits and what runs, by pipeline: three partial indexes, each as large as what it counts.
-SELECT p.name, queue.kind, count(*), min(queue.since) AS ready_at
+SELECT coalesce(p.name, '#' || j.pipeline_id) AS name, queue.kind, count(*), min(queue.since) AS ready_at
 FROM (
     SELECT job_id, 'ready' AS kind, ready_at AS since FROM reelstate.tasks WHERE status = 'ready'
     UNION ALL
@@ -8,6 +8,6 @@ FROM (
     SELECT job_id, 'waiting', NULL FROM reelstate.tasks WHERE run_after IS NOT NULL
 ) AS queue
 JOIN reelstate.jobs j ON j.id = queue.job_id
-JOIN reelstate.pipelines p ON p.id = j.pipeline_id
+LEFT JOIN reelstate.pipelines p ON p.id = j.pipeline_id
 WHERE %(owner)s::text IS NULL OR j.user_id = %(owner)s::text
-GROUP BY p.name, queue.kind ORDER BY p.name, queue.kind
+GROUP BY 1, queue.kind ORDER BY 1, queue.kind

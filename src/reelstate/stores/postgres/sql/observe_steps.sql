@@ -1,4 +1,4 @@
-SELECT id, stage, part, token, number, at, argv, exit_code, seconds, output
+SELECT id, stage, part, token, number, at, type, coalesce(started_at, at) AS started_at, argv, exit_code, seconds, output
 FROM reelstate.steps
 WHERE job_id = %(job_id)s AND id > %(after)s AND (%(stage)s::smallint IS NULL OR stage = %(stage)s::smallint)
   AND (%(part)s::integer IS NULL OR part = %(part)s::integer)

@@ -6,6 +6,7 @@ WITH clock AS (
     SELECT t.job_id, t.stage, t.part
     FROM reelstate.tasks t
     WHERE t.run_after IS NOT NULL AND t.status IN ('new', 'error') AND t.run_after <= (SELECT now FROM clock)
+      AND (%(only)s::bigint[] IS NULL OR t.job_id = ANY (%(only)s::bigint[])) AND t.job_id <> ALL (%(without)s::bigint[])
     ORDER BY t.run_after LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ), parents AS MATERIALIZED (

@@ -1,25 +1,33 @@
 -- Leases that expired or whose worker is dead, and what becomes of each task, in one statement. A stall and a timeout
 -- are charged but are no loss of the worker. A task that has lost too many, and this one while alone on it, is a killer.
--- With a `gap`, no expiry counts during the grace of the keepers, nor while none of them was here for so long: that is
--- looked at here, because between the sweep's first look and this statement the database may have been away.
+-- With a `gap`, no expiry counts while no keeper was here for so long, or for a third of the task's lease. That is looked
+-- at here, because between the sweep's first look and this statement the database may have been away. After such a gap a
+-- lease that ran out since it began has its own length of grace; a timeout has none, for an outage is no reason for it.
+-- `stall` is the deployment's limit of runs whose stage sets none: they end as stalled though their lease is in force.
 -- What follows may count in the stages and move the jobs, so their rows are locked here, in the order of all locks.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
-), sweep AS MATERIALIZED (
-    SELECT %(expired)s AND (%(gap)s::float8 IS NULL OR EXISTS (
-        SELECT FROM reelstate.keeper k
-        WHERE k.seen_at >= clock.now - make_interval(secs => %(gap)s::float8)
-          AND NOT coalesce(k.graced_at <= clock.now AND clock.now < k.grace_until, false))) AS calm
-    FROM clock
 ), expired AS MATERIALIZED (
     SELECT t.job_id, t.stage, t.part,
            CASE WHEN t.worker_id = ANY (%(dead)s::bigint[]) THEN 'worker died'
                 WHEN t.claimed_at + make_interval(secs => t.timeout) <= clock.now THEN 'timed out'
                 WHEN t.progress_at + make_interval(secs => t.stall_after) <= clock.now THEN 'stalled'
+                WHEN t.lease_expires_at >= clock.now THEN 'stalled'
                 ELSE 'lease expired' END AS cause
     FROM reelstate.tasks t, clock
     WHERE t.worker_id IS NOT NULL AND t.status = 'running'
-      AND (t.worker_id = ANY (%(dead)s::bigint[]) OR t.lease_expires_at < clock.now AND (SELECT calm FROM sweep))
+      AND (t.worker_id = ANY (%(dead)s::bigint[]) OR %(expired)s
+           AND (t.lease_expires_at < clock.now
+                OR t.stall_after IS NULL AND t.flag_after IS NULL
+                   AND t.progress_at + make_interval(secs => %(stall)s::float8) <= clock.now)
+           AND (%(gap)s::float8 IS NULL OR EXISTS (
+               SELECT FROM reelstate.keeper k
+               WHERE k.seen_at >= clock.now - make_interval(secs => least(%(gap)s::float8, t.lease / 3))
+                 AND NOT coalesce(k.graced_at <= clock.now
+                                  AND clock.now < least(k.grace_until, k.graced_at + make_interval(secs => t.lease))
+                                  AND t.lease_expires_at >= coalesce(k.gap_since, '-infinity')
+                                  AND (t.claimed_at + make_interval(secs => t.timeout) <= clock.now) IS NOT true, false))))
+      AND (%(only)s::bigint[] IS NULL OR t.job_id = ANY (%(only)s::bigint[])) AND t.job_id <> ALL (%(without)s::bigint[])
     ORDER BY t.job_id, t.stage, t.part LIMIT %(limit)s
     FOR UPDATE OF t SKIP LOCKED
 ), counting AS MATERIALIZED (
@@ -45,11 +53,12 @@ WITH clock AS (
 )
 UPDATE reelstate.tasks t
 SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
-    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN -abs(t.lane) ELSE t.lane END,
+    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') AND t.lost + 1 >= t.isolate_after
+                THEN -abs(t.lane) ELSE t.lane END,
     lost = t.lost + CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
     lost_alone = t.lost_alone + CASE WHEN judged.cause IN ('lease expired', 'worker died') AND t.alone THEN 1 ELSE 0 END,
     ready_at = CASE WHEN judged.status = 'ready' THEN clock.now ELSE t.ready_at END,
-    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN clock.now END,
+    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN greatest(clock.now, t.started_at) END,
     error = CASE WHEN judged.status = 'error' THEN jsonb_build_object(
         'type', 'lost', 'message', judged.cause, 'worker', t.worker_id, 'attempt', t.attempt,
         'step', t.step, 'last_message', t.message) ELSE t.error END,

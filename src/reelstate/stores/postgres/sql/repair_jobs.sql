@@ -1,7 +1,7 @@
 UPDATE reelstate.jobs j
 SET status = given.status, suspect = coalesce(given.suspect, j.suspect),
     finished_at = CASE WHEN given.status IN ('completed', 'failed', 'quarantined', 'cancelled')
-                       THEN coalesce(j.finished_at, clock.now) END,
+                       THEN greatest(coalesce(j.finished_at, clock.now), j.started_at) END,
     version = j.version + 1, actor = 'doctor', reason = %(reason)s, changed_at = clock.now
 FROM unnest(%(id)s::bigint[], %(status)s::text[], %(suspect)s::text[]) AS given (id, status, suspect),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock

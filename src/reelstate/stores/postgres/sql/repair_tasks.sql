@@ -11,7 +11,7 @@ SET status = given.status,
     ready_at = CASE WHEN given.status = 'ready' THEN coalesce(t.ready_at, clock.now) ELSE t.ready_at END,
     finished_at = CASE WHEN given.status IN ('done', 'skipped', 'cancelled')
                          OR given.status = 'error' AND (t.run_after IS NULL OR t.finished_at IS NOT NULL)
-                       THEN coalesce(t.finished_at, clock.now) END,
+                       THEN greatest(coalesce(t.finished_at, clock.now), t.started_at) END,
     version = t.version + 1, actor = 'doctor', reason = %(reason)s, changed_at = clock.now
 FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[], %(status)s::text[])
          AS given (job_id, stage, part, status),

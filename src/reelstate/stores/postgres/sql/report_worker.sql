@@ -1,6 +1,7 @@
--- A sign of life. A worker taken for dead is back; the flags tell it whether to go on claiming.
+-- A sign of life. A worker taken for dead is back, if its name has room for it; the flags tell it whether to go on
+-- claiming.
 UPDATE reelstate.workers w
-SET last_heartbeat_at = clock.now,
+SET last_heartbeat_at = clock.now, stuck = coalesce(%(stuck)s::integer, w.stuck),
     status = CASE WHEN w.status = 'offline' THEN 'active' ELSE w.status END,
     version = w.version + CASE WHEN w.status = 'offline' THEN 1 ELSE 0 END,
     actor = CASE WHEN w.status = 'offline' THEN 'worker' ELSE w.actor END,
@@ -8,4 +9,6 @@ SET last_heartbeat_at = clock.now,
     changed_at = CASE WHEN w.status = 'offline' THEN clock.now ELSE w.changed_at END
 FROM reelstate.worker_names n, (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
 WHERE w.id = %(worker_id)s AND n.name = w.name
+  AND (w.status <> 'offline' OR %(max_instances)s::integer IS NULL
+       OR (SELECT count(*) FROM reelstate.workers o WHERE o.name = w.name AND o.status <> 'offline') < %(max_instances)s)
 RETURNING w.status = 'draining' OR NOT n.enabled

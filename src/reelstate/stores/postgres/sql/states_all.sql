@@ -1,1 +1,1 @@
-SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id FROM reelstate.states WHERE job_id = %(job_id)s AND generation = %(generation)s
+SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id, generation FROM reelstate.states WHERE job_id = %(job_id)s AND generation = %(generation)s

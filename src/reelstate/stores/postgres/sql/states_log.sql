@@ -1,7 +1,7 @@
 -- What tasks said, whichever job it is of, in the order of commit; with it the job of the engine, and whose that is.
 -- OFFSET 0 has the number of the job found once a row, however often it is used.
 SELECT said.xid::text AS xid, said.id, said.job, (SELECT j.user_id FROM reelstate.jobs j WHERE j.id = said.job) AS user_id,
-       said.job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id
+       said.job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id, generation
 FROM (
     SELECT l.*, substring(l.job_id FROM '^([0-9]{1,18})\.[a-z][a-z0-9_-]*$')::bigint AS job
     FROM reelstate.state_log l

@@ -1,10 +1,12 @@
 -- The next version of a state, or the one that the same event id made before. The lock lets writers of one state in one
 -- by one, before any of them has a transaction id: so versions and transactions are in the same order, and the feed needs
--- to look at transactions alone.
+-- to look at transactions alone. A state of an earlier generation, stored by a write that overlapped the deletion of its
+-- job, counts as none.
 WITH turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock(hashtextextended(%(job_id)s || '/' || %(task)s || '/' || %(tag)s, 7)) IS NULL AS locked
 ), first AS MATERIALIZED (
-    SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id FROM reelstate.state_log
+    SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id, generation
+    FROM reelstate.state_log
     WHERE job_id = %(job_id)s AND generation = %(generation)s AND task = %(task)s AND tag = %(tag)s
       AND event_id = %(event_id)s
 ), newest AS (
@@ -16,16 +18,19 @@ WITH turn AS MATERIALIZED (
     WHERE j.job_id = %(job_id)s AND j.generation = %(generation)s AND j.deleted_at IS NULL
       AND NOT EXISTS (SELECT FROM first)
     ON CONFLICT (job_id, task, tag) DO UPDATE
-    SET status = coalesce(%(status)s::integer, s.status), severity = excluded.severity, message = excluded.message,
-        payload = excluded.payload, schema_version = excluded.schema_version, version = s.version + 1,
-        event_id = excluded.event_id, at = excluded.at
-    WHERE s.event_id <> excluded.event_id
+    SET status = coalesce(%(status)s::integer, CASE WHEN s.generation = excluded.generation THEN s.status ELSE 0 END),
+        severity = excluded.severity, message = excluded.message,
+        payload = excluded.payload, schema_version = excluded.schema_version, event_id = excluded.event_id,
+        at = excluded.at, generation = excluded.generation,
+        version = CASE WHEN s.generation = excluded.generation THEN s.version ELSE 0 END + 1
+    WHERE s.event_id <> excluded.event_id OR s.generation <> excluded.generation
     RETURNING s.*
 ), logged AS (
     INSERT INTO reelstate.state_log (job_id, generation, task, tag, status, severity, message, payload, schema_version,
         version, event_id, at)
     SELECT job_id, generation, task, tag, status, severity, message, payload, schema_version, version, event_id, at
     FROM newest
-    RETURNING job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id
+    RETURNING job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id,
+        generation
 )
 SELECT * FROM first UNION ALL SELECT * FROM logged

@@ -1,5 +1,6 @@
 -- A job of a pipeline that begins with one stage of one part: the job, the stage and the task, on one way to the
--- server. Run again for the same request it makes nothing and gives nothing.
+-- server. Run again for the same request it makes nothing and gives nothing; nor where the pipeline is no longer the
+-- version that new jobs of the name run (`current` is null where the caller has named a version).
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), made AS (
@@ -9,6 +10,8 @@ WITH clock AS (
            CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END, clock.now, clock.now,
            %(spec)s::text::jsonb, %(request)s
     FROM clock
+    WHERE %(current)s::text IS NULL OR %(pipeline_id)s = (
+        SELECT id FROM reelstate.pipelines WHERE name = %(current)s ORDER BY pinned DESC, id DESC LIMIT 1)
     ON CONFLICT (request) WHERE request IS NOT NULL DO NOTHING
     RETURNING id
 ), opened AS (
@@ -16,9 +19,11 @@ WITH clock AS (
     SELECT id, %(stage)s, 1, %(sole)s, clock.now FROM made, clock
     RETURNING job_id
 )
-INSERT INTO reelstate.tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, lease, stall_after, timeout,
+INSERT INTO reelstate.tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, isolate_after, flag_after,
+    lease, stall_after, timeout,
     status, run_after, ready_at, changed_at, actor)
-SELECT job_id, %(stage)s, 0, %(lane)s, %(priority)s, %(attempts)s, %(max_lost)s, %(lease)s, %(stall_after)s,
+SELECT job_id, %(stage)s, 0, %(lane)s, %(priority)s, %(attempts)s, %(max_lost)s, %(isolate_after)s, %(flag_after)s,
+       %(lease)s, %(stall_after)s,
        %(timeout)s, CASE WHEN %(delay)s > 0 THEN 'new' ELSE 'ready' END,
        CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END,
        CASE WHEN %(delay)s > 0 THEN NULL ELSE clock.now END, clock.now, 'orchestrator'

@@ -15,9 +15,11 @@ WITH clock AS (
     SELECT id, %(stage)s, 1, %(sole)s, clock.now FROM made, clock
     RETURNING job_id
 )
-INSERT INTO reelstate.tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, lease, stall_after, timeout,
+INSERT INTO reelstate.tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, isolate_after, flag_after,
+    lease, stall_after, timeout,
     status, run_after, ready_at, changed_at, actor)
-SELECT job_id, %(stage)s, 0, %(lane)s, %(priority)s, %(attempts)s, %(max_lost)s, %(lease)s, %(stall_after)s,
+SELECT job_id, %(stage)s, 0, %(lane)s, %(priority)s, %(attempts)s, %(max_lost)s, %(isolate_after)s, %(flag_after)s,
+       %(lease)s, %(stall_after)s,
        %(timeout)s, CASE WHEN %(delay)s > 0 THEN 'new' ELSE 'ready' END,
        CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END,
        CASE WHEN %(delay)s > 0 THEN NULL ELSE clock.now END, clock.now, 'orchestrator'

@@ -1,7 +1,12 @@
 -- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
 -- Where none is wanted that is ready, those with a version that is not complete are looked at, and no others.
 SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id), v.published, latest.id, latest.status,
-       v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at
+       v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at,
+       CASE WHEN latest.status IN ('failed', 'quarantined') THEN latest.error END AS error,
+       (SELECT CASE WHEN jsonb_typeof(t.result -> 'duration') = 'number' THEN (t.result ->> 'duration')::float8 END
+        FROM reelstate.tasks t
+        WHERE t.job_id = coalesce(v.pinned, completed.id) AND t.part = 0
+          AND t.stage = (SELECT max(s.stage) FROM reelstate.stages s WHERE s.job_id = t.job_id)) AS duration
 FROM reelstate.videos v
 LEFT JOIN LATERAL (
     SELECT j.id FROM reelstate.jobs j
@@ -9,7 +14,7 @@ LEFT JOIN LATERAL (
       AND NOT EXISTS (SELECT FROM reelstate.removed_versions r WHERE r.job_id = j.id)
     ORDER BY j.id DESC LIMIT 1) AS completed ON true
 LEFT JOIN LATERAL (
-    SELECT j.id, j.status FROM reelstate.jobs j
+    SELECT j.id, j.status, j.error FROM reelstate.jobs j
     WHERE j.video_id = v.id
     ORDER BY j.id DESC LIMIT 1) AS latest ON true
 WHERE v.id BETWEEN %(first)s AND %(last)s

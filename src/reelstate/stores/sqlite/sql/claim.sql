@@ -22,7 +22,7 @@ WITH given (job_id, stage, part) AS (
                  AND NOT EXISTS (SELECT 1 FROM json_each(l.prefers) AS wanted
                                  WHERE wanted.value NOT IN (SELECT value FROM json_each(w.capabilities)))
                  AND coalesce(w.last_heartbeat_at, w.registered_at) > :now - :stale
-                 AND w.slots > (SELECT count(*) FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = w.id))
+                 AND w.slots - w.stuck > (SELECT count(*) FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = w.id))
            THEN NULL ELSE :now - :grace END AS ready_before
     FROM worker CROSS JOIN lanes AS l
     WHERE l.pipeline IN (SELECT value FROM json_each(worker.pipelines))

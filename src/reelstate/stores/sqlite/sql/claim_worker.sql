@@ -18,7 +18,7 @@ WITH named AS MATERIALIZED (
           ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT 1)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT 1
 ), held AS MATERIALIZED (
-    SELECT count(*) AS running, coalesce(max(lost > 0), 0) AS runs_suspect
+    SELECT count(*) AS running, coalesce(max(lane < 0), 0) AS runs_suspect
     FROM tasks WHERE status = 'running' AND worker_id = :worker_id
 )
 SELECT named.status, named.enabled, held.running, held.runs_suspect, suspect.job_id, suspect.stage, suspect.part

@@ -1,16 +1,31 @@
 -- A keeper is here: it takes the lead if that is free, and ends the gap if there was one. A time that lies ahead is of
 -- a clock that was set back since, and counts for nothing.
--- A gap is followed by a grace, in which no lease is taken back because it expired. A grace still running is made
--- longer, not begun anew; those with less than an hour between them share `most` seconds.
+-- A gap is a pause of all keepers that is longer than two sweeps (`lead`), and than `gap` or a third of the shortest
+-- lease in force: workers could not renew meanwhile. It is followed by a grace as long as the longest lease, at most
+-- `grace`; `reclaim` looks at each task's own. A grace still running is made longer, not begun anew; those with less
+-- than an hour between them share `most` seconds.
+-- `step` tells by how much the clock was set since a keeper was last here: back if that time lies ahead, forward if more
+-- time went by here than on the keeper's own steady clock (`since`, `elapsed`).
+-- Differs from PostgreSQL: RETURNING sees the row alone, so what was before is read by a statement of its own.
+CREATE TEMP TABLE IF NOT EXISTS sighting (step, seen_at, gap);
+DELETE FROM temp.sighting;
+INSERT INTO temp.sighting
+SELECT CASE WHEN pause < 0 THEN pause ELSE coalesce(max(0, min(pause, :now - :since - :elapsed)), 0) END, seen_at,
+       CASE WHEN pause > :lead
+            THEN pause > min(:gap, coalesce((SELECT min(lease) / 3 FROM tasks WHERE status = 'running'), :gap)) ELSE 0 END
+FROM (SELECT seen_at, coalesce(:now - seen_at, 0) AS pause FROM keeper);
 WITH before AS MATERIALIZED (
     SELECT coalesce(leader IS NULL OR leader = :keeper
                     OR NOT (led_at <= :now AND :now < led_at + lead_seconds), 1) AS free,
-           coalesce(seen_at < :now - :gap, 0) AS gap,
+           (SELECT gap FROM temp.sighting) AS gap,
+           coalesce(graced_at <= :now AND :now < grace_until, 0) AS in_grace,
            CASE WHEN graced_at <= :now AND :now < grace_until THEN grace_until ELSE :now END AS resumes_at,
            CASE WHEN graced_at <= :now AND :now < grace_until + 3600.0 THEN granted ELSE 0 END AS spent
     FROM keeper
 ), grace AS MATERIALIZED (
-    SELECT before.*, CASE WHEN gap THEN max(0, min(:grace - (resumes_at - :now), :most - spent)) ELSE 0 END AS more
+    SELECT before.*, CASE WHEN gap THEN max(0, min(
+        min(:grace, coalesce((SELECT max(lease) FROM tasks WHERE status = 'running'), :grace)) - (resumes_at - :now),
+        :most - spent)) ELSE 0 END AS more
     FROM before
 )
 UPDATE keeper
@@ -19,10 +34,12 @@ SET leader = CASE WHEN free THEN :keeper ELSE leader END,
     lead_seconds = CASE WHEN free THEN :lead ELSE lead_seconds END,
     seen_at = :now,
     swept_at = CASE WHEN :swept THEN :now ELSE swept_at END,
+    gap_since = CASE WHEN gap AND NOT in_grace THEN seen_at ELSE gap_since END,
     graced_at = CASE WHEN more > 0 THEN :now ELSE graced_at END,
     grace_until = CASE WHEN more > 0 THEN resumes_at + more ELSE grace_until END,
     granted = CASE WHEN more > 0 THEN spent + more ELSE granted END
 FROM grace
 RETURNING leader = :keeper AS leads,
           CASE WHEN graced_at <= :now AND :now < grace_until THEN grace_until - :now ELSE 0 END AS grace,
-          coalesce(graced_at = :now, 0) AS began
+          coalesce(graced_at = :now, 0) AS began, (SELECT step FROM temp.sighting) AS step, :now AS at,
+          (SELECT seen_at FROM temp.sighting) AS seen_at

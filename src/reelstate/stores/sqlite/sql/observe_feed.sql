@@ -1,6 +1,7 @@
 -- In the order of commit, which is the order of ids where there is one writer at a time: the cursor's xid is always 0.
 -- What is wanted may be rare: no more is looked at than up to `until`.
 SELECT '0' AS xid, e.id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token, data, at,
+       (SELECT i.name FROM worker_instances AS i WHERE i.id = worker_id) AS worker,
        (SELECT j.user_id FROM jobs AS j WHERE j.id = e.job_id) AS user_id
 FROM events AS e
 WHERE e.id > :after_id AND e.id <= :until_id

@@ -8,6 +8,7 @@ WITH found (id) AS (
         WHERE :user_id <> ''
           AND user_id = :user_id AND user_id <> '' AND id < :before
           AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+          AND (NOT :flagged OR flagged IS NOT NULL)
           AND (:pipeline IS NULL OR pipeline_id IN (SELECT id FROM pipelines WHERE name = :pipeline))
         ORDER BY id DESC LIMIT :limit)
     UNION ALL
@@ -17,6 +18,7 @@ WITH found (id) AS (
       AND j.id IN (
         SELECT r.id FROM jobs AS r INDEXED BY jobs_by_status
         WHERE r.status = wanted.value AND r.status <> 'completed' AND r.id < :before
+          AND (NOT :flagged OR r.flagged IS NOT NULL)
           AND (:pipeline IS NULL OR r.pipeline_id IN (SELECT id FROM pipelines WHERE name = :pipeline))
           AND (:user_id IS NULL OR r.user_id = :user_id)
         ORDER BY r.id DESC LIMIT :limit)
@@ -26,12 +28,13 @@ WITH found (id) AS (
         WHERE coalesce(:user_id, '') = '' AND coalesce(instr(:statuses, '"completed"'), 1) > 0
           AND id < :before
           AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
+          AND (NOT :flagged OR flagged IS NOT NULL)
           AND (:pipeline IS NULL OR pipeline_id IN (SELECT id FROM pipelines WHERE name = :pipeline))
           AND (:user_id IS NULL OR user_id = :user_id)
         ORDER BY id DESC LIMIT :limit)
 )
-SELECT j.id, p.name, p.digest, j.user_id, j.status, j.phase, j.priority, j.spec, j.run_after, j.error, j.degraded,
-       j.suspect, j.version, j.actor, j.reason, j.created_at, j.started_at, j.changed_at, j.finished_at, j.video_id
-FROM jobs AS j CROSS JOIN pipelines AS p ON p.id = j.pipeline_id
+SELECT j.id, coalesce(p.name, '#' || j.pipeline_id) AS name, coalesce(p.digest, '') AS digest, j.user_id, j.status, j.phase, j.priority, j.spec, j.run_after, j.error, j.degraded,
+       j.suspect, j.flagged, j.flagged_at, j.version, j.actor, j.reason, j.created_at, j.started_at, j.changed_at, j.finished_at, j.video_id
+FROM jobs AS j LEFT JOIN pipelines AS p ON p.id = j.pipeline_id
 WHERE j.id IN (SELECT id FROM found)
 ORDER BY j.id DESC LIMIT :limit

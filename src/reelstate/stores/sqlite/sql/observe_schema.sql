@@ -1,1 +1,2 @@
-SELECT coalesce(max(number), 0) AS number FROM migrations
+SELECT coalesce(max(number), 0) AS number, (SELECT value FROM facts WHERE name = :name) AS oldest
+FROM migrations

@@ -1,4 +1,4 @@
-SELECT id, stage, part, token, number, at, argv, exit_code, seconds, output
+SELECT id, stage, part, token, number, at, type, coalesce(started_at, at) AS started_at, argv, exit_code, seconds, output
 FROM steps
 WHERE job_id = :job_id AND id > :after AND (:stage IS NULL OR stage = :stage) AND (:part IS NULL OR part = :part)
   AND (:owner IS NULL OR EXISTS (SELECT 1 FROM jobs AS j WHERE j.id = :job_id AND j.user_id = :owner))

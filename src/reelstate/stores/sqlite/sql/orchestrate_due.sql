@@ -3,6 +3,8 @@ WITH due AS MATERIALIZED (
     SELECT t.place, j.status IN ('failed', 'quarantined', 'completed', 'cancelled') AS resting
     FROM (SELECT rowid AS place, job_id FROM tasks INDEXED BY tasks_due
           WHERE run_after IS NOT NULL AND status IN ('new', 'error') AND run_after <= :now
+            AND (:only IS NULL OR job_id IN (SELECT value FROM json_each(:only)))
+            AND job_id NOT IN (SELECT value FROM json_each(:without))
           ORDER BY run_after LIMIT :limit) AS t
     JOIN jobs AS j ON j.id = t.job_id
 )

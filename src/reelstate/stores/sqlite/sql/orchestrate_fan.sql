@@ -28,15 +28,18 @@ WITH RECURSIVE walk (depth, type, value) AS (
         SELECT number FROM numbers)
     WHERE items.type IN ('integer', 'real') AND number < items.value
 )
-INSERT INTO tasks AS t (job_id, stage, part, lane, priority, max_attempts, max_lost, lease, stall_after,
+INSERT INTO tasks AS t (job_id, stage, part, lane, priority, max_attempts, max_lost, isolate_after, flag_after,
+    lease, stall_after,
     timeout, status, run_after, ready_at, changed_at, actor, input)
-SELECT :job_id, :stage, part, :lane, :priority, :attempts, :max_lost, :lease, :stall_after, :timeout,
+SELECT :job_id, :stage, part, :lane, :priority, :attempts, :max_lost, :isolate_after, :flag_after, :lease,
+       :stall_after, :timeout,
        CASE WHEN :delay > 0 THEN 'new' ELSE 'ready' END, CASE WHEN :delay > 0 THEN :now + :delay END,
        CASE WHEN :delay > 0 THEN NULL ELSE :now END, :now, 'orchestrator', input
 FROM parts
 WHERE true
 ON CONFLICT (job_id, stage, part) DO UPDATE
 SET status = 'ready', ready_at = excluded.changed_at, run_after = NULL, input = excluded.input,
+    lane = CASE WHEN t.lane < 0 THEN -excluded.lane ELSE excluded.lane END,
     max_attempts = max(t.max_attempts, t.attempt + excluded.max_attempts),
     version = t.version + 1, actor = 'orchestrator', reason = NULL, changed_at = excluded.changed_at
 WHERE t.status = 'new'

@@ -1,21 +1,30 @@
 -- Leases that expired or whose worker is dead, and what becomes of each task, in one statement. A stall and a timeout
 -- are charged but are no loss of the worker. A task that has lost too many, and this one while alone on it, is a killer.
--- With a `gap`, no expiry counts during the grace of the keepers, nor while none of them was here for so long: that is
--- looked at here, because between the sweep's first look and this statement the database may have been away.
+-- With a `gap`, no expiry counts while no keeper was here for so long, or for a third of the task's lease. That is looked
+-- at here, because between the sweep's first look and this statement the database may have been away. After such a gap a
+-- lease that ran out since it began has its own length of grace; a timeout has none, for an outage is no reason for it.
+-- `stall` is the deployment's limit of runs whose stage sets none: they end as stalled though their lease is in force.
 -- Differs from PostgreSQL: RETURNING sees the row alone, so a killer is told by the counters that were just raised.
-WITH sweep AS MATERIALIZED (
-    SELECT :expired AND (:gap IS NULL OR EXISTS (
-        SELECT 1 FROM keeper
-        WHERE seen_at >= :now - :gap AND NOT coalesce(graced_at <= :now AND :now < grace_until, 0))) AS calm
-), expired AS MATERIALIZED (
+WITH expired AS MATERIALIZED (
     SELECT rowid AS place, job_id, attempt, max_attempts, alone, lost_alone, max_lost,
            CASE WHEN worker_id IN (SELECT value FROM json_each(:dead)) THEN 'worker died'
                 WHEN claimed_at + timeout <= :now THEN 'timed out'
                 WHEN progress_at + stall_after <= :now THEN 'stalled'
+                WHEN lease_expires_at >= :now THEN 'stalled'
                 ELSE 'lease expired' END AS cause
     FROM tasks INDEXED BY tasks_running
     WHERE status = 'running'
-      AND (worker_id IN (SELECT value FROM json_each(:dead)) OR lease_expires_at < :now AND (SELECT calm FROM sweep))
+      AND (worker_id IN (SELECT value FROM json_each(:dead)) OR :expired
+           AND (lease_expires_at < :now
+                OR stall_after IS NULL AND flag_after IS NULL AND progress_at + :stall <= :now)
+           AND (:gap IS NULL OR EXISTS (
+               SELECT 1 FROM keeper AS k
+               WHERE k.seen_at >= :now - min(:gap, tasks.lease / 3)
+                 AND NOT coalesce(k.graced_at <= :now AND :now < min(k.grace_until, k.graced_at + tasks.lease)
+                                  AND tasks.lease_expires_at >= coalesce(k.gap_since, 0)
+                                  AND NOT coalesce(tasks.claimed_at + tasks.timeout <= :now, 0), 0))))
+      AND (:only IS NULL OR job_id IN (SELECT value FROM json_each(:only)))
+      AND job_id NOT IN (SELECT value FROM json_each(:without))
     ORDER BY job_id, stage, part LIMIT :limit
 ), judged AS MATERIALIZED (
     SELECT e.place, e.cause,
@@ -30,10 +39,11 @@ WITH sweep AS MATERIALIZED (
 UPDATE tasks
 SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
     lost = lost + CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
-    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN -abs(lane) ELSE lane END,
+    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') AND lost + 1 >= isolate_after
+                THEN -abs(lane) ELSE lane END,
     lost_alone = lost_alone + CASE WHEN judged.cause IN ('lease expired', 'worker died') AND alone THEN 1 ELSE 0 END,
     ready_at = CASE WHEN judged.status = 'ready' THEN :now ELSE ready_at END,
-    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN :now END,
+    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN max(:now, coalesce(started_at, :now)) END,
     error = CASE WHEN judged.status = 'error' THEN json_object(
         'type', 'lost', 'message', judged.cause, 'worker', worker_id, 'attempt', attempt,
         'step', step, 'last_message', message) ELSE error END,

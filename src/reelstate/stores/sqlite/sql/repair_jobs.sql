@@ -4,7 +4,7 @@ WITH given (id, status, suspect) AS (
 UPDATE jobs
 SET status = given.status, suspect = coalesce(given.suspect, jobs.suspect),
     finished_at = CASE WHEN given.status IN ('completed', 'failed', 'quarantined', 'cancelled')
-                       THEN coalesce(jobs.finished_at, :now) END,
+                       THEN max(coalesce(jobs.finished_at, :now), coalesce(jobs.started_at, 0)) END,
     version = version + 1, actor = 'doctor', reason = :reason, changed_at = :now
 FROM given
 WHERE jobs.id = given.id

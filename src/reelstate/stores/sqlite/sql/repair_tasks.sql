@@ -16,7 +16,7 @@ SET status = given.status,
     ready_at = CASE WHEN given.status = 'ready' THEN coalesce(ready_at, :now) ELSE ready_at END,
     finished_at = CASE WHEN given.status IN ('done', 'skipped', 'cancelled')
                          OR given.status = 'error' AND (run_after IS NULL OR finished_at IS NOT NULL)
-                       THEN coalesce(finished_at, :now) END,
+                       THEN max(coalesce(finished_at, :now), coalesce(started_at, 0)) END,
     version = version + 1, actor = 'doctor', reason = :reason, changed_at = :now
 FROM given
 WHERE tasks.job_id = given.job_id AND tasks.stage = given.stage AND tasks.part = given.part

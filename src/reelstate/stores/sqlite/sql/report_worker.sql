@@ -1,11 +1,14 @@
--- A sign of life. A worker taken for dead is back; the flags tell it whether to go on claiming.
+-- A sign of life. A worker taken for dead is back, if its name has room for it; the flags tell it whether to go on
+-- claiming.
 -- In RETURNING a column has lost its type, and without the cast the index on it.
 UPDATE workers
-SET last_heartbeat_at = :now,
+SET last_heartbeat_at = :now, stuck = coalesce(:stuck, stuck),
     status = CASE WHEN status = 'offline' THEN 'active' ELSE status END,
     version = version + CASE WHEN status = 'offline' THEN 1 ELSE 0 END,
     actor = CASE WHEN status = 'offline' THEN 'worker' ELSE actor END,
     reason = CASE WHEN status = 'offline' THEN 'heartbeat' ELSE reason END,
     changed_at = CASE WHEN status = 'offline' THEN :now ELSE changed_at END
 WHERE id = :worker_id AND EXISTS (SELECT 1 FROM worker_names AS n WHERE n.name = workers.name)
+  AND (status <> 'offline' OR :max_instances IS NULL
+       OR (SELECT count(*) FROM workers AS o WHERE o.name = workers.name AND o.status <> 'offline') < :max_instances)
 RETURNING status = 'draining' OR NOT (SELECT n.enabled FROM worker_names AS n WHERE n.name = CAST(workers.name AS TEXT))

@@ -1,1 +1,1 @@
-SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id FROM states WHERE job_id = :job_id AND generation = :generation
+SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id, generation FROM states WHERE job_id = :job_id AND generation = :generation

@@ -1,5 +1,9 @@
--- In the order of commit, which is the order of ids where there is one writer at a time: the cursor's xid is always 0.
-SELECT '0' AS xid, id, job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id
-FROM state_log
-WHERE job_id = :job_id AND generation = :generation AND id > :after_id
-ORDER BY id LIMIT :limit
+-- The log of the present generation of a job after a cursor, and up to where the log was deleted. It is in the order of
+-- commit, which is the order of ids where there is one writer at a time: the cursor's xid is always 0.
+SELECT '0' AS floor_xid, j.floor_id, '0' AS xid, l.id, l.job_id, l.task, l.tag, l.status, l.severity, l.message, l.payload, l.schema_version, l.at,
+       l.version, l.event_id, l.generation
+FROM state_jobs AS j
+LEFT JOIN state_log AS l
+    ON l.job_id = j.job_id AND l.generation = j.generation AND j.deleted_at IS NULL AND l.id > :after_id
+WHERE j.job_id = :job_id
+ORDER BY l.id LIMIT :limit

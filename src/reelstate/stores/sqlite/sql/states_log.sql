@@ -9,7 +9,7 @@ WITH said AS (
     FROM said
 )
 SELECT '0' AS xid, id, job, (SELECT j.user_id FROM jobs AS j WHERE j.id = owned.job) AS user_id, job_id, task, tag,
-       status, severity, message, payload, schema_version, at, version, event_id
+       status, severity, message, payload, schema_version, at, version, event_id, generation
 FROM owned
 WHERE (:jobs IS NULL OR job IN (SELECT value FROM json_each(:jobs)))
   AND (:user_id IS NULL OR :user_id = (SELECT j.user_id FROM jobs AS j WHERE j.id = owned.job))

@@ -28,5 +28,5 @@ WHERE job_id = :job_id AND generation = :generation AND task = :task AND tag = :
                   WHERE l.job_id = :job_id AND l.generation = :generation AND l.task = :task AND l.tag = :tag
                     AND l.event_id = :event_id);
 
-SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id FROM state_log
+SELECT job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id, generation FROM state_log
 WHERE job_id = :job_id AND generation = :generation AND task = :task AND tag = :tag AND event_id = :event_id

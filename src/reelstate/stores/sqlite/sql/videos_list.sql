@@ -28,7 +28,13 @@ WITH wanted AS (
     WHERE :deleted OR v.deleted_at IS NULL
 )
 SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.completed), f.published, f.latest, l.status,
-       f.version, f.actor, f.reason, f.created_at, f.changed_at, f.deleted_at
+       f.version, f.actor, f.reason, f.created_at, f.changed_at, f.deleted_at,
+       CASE WHEN l.status IN ('failed', 'quarantined') THEN l.error END AS error,
+       (SELECT CASE WHEN json_type(t.result, '$.duration') IN ('integer', 'real')
+                    THEN json_extract(t.result, '$.duration') + 0.0 END
+        FROM tasks AS t
+        WHERE t.job_id = coalesce(f.pinned, f.completed) AND t.part = 0
+          AND t.stage = (SELECT max(s.stage) FROM stages AS s WHERE s.job_id = t.job_id)) AS duration
 FROM found AS f LEFT JOIN jobs AS l ON l.id = f.latest
 WHERE :statuses IS NULL
    OR CASE WHEN f.completed IS NOT NULL THEN :ready ELSE l.status IN (SELECT value FROM json_each(:statuses)) END

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 from reelstate.core.errors import InvalidPipeline
-from reelstate.core.machine import PHASES, JobStatus
-from reelstate.core.pipeline import Graph, StageSpec, check_name
+from reelstate.core.machine import PHASES, JobStatus, Phase
+from reelstate.core.pipeline import Graph, StageSpec, StallAction, check_name
 from reelstate.core.policy import Backoff
+from reelstate.spec_schema import SpecType, schema_of
 
 Handler = Callable[[Any], Any]
 H = TypeVar("H", bound=Handler)
@@ -56,10 +57,21 @@ class Pipeline:
     ```
     """
 
-    def __init__(self, name: str, *, check: Check | None = None) -> None:
-        """`check` is called with the spec before a job is made; a `ValueError` of it refuses the spec."""
-        check_name(name)
+    def __init__(
+        self, name: str, *, spec: SpecType | None = None, check: Check | None = None, built_in: bool = False
+    ) -> None:
+        """`spec` describes the specs of its jobs: a dataclass, a TypedDict, a pydantic model or a JSON Schema.
+
+        The schema is stored with the graph, and whoever submits a job has the spec checked by it, with or without this
+        code. Handlers get the spec as it was submitted. `check` is for what a schema can't say: it is called with the
+        spec in processes that have declared the pipeline, and its `ValueError` refuses the spec. `built_in` is for the
+        pipelines that Reelstate brings: their names are reserved.
+        """
+        check_name(name, built_in=built_in)
         self.name = name
+        self.schema = None if spec is None else schema_of(name, spec)
+        """The JSON Schema of its specs."""
+        self._built_in = built_in
         self.check = check
         self._specs: list[StageSpec] = []
         self._handlers: dict[str, StageHandler] = {}
@@ -70,7 +82,7 @@ class Pipeline:
     @property
     def graph(self) -> Graph:
         """The pipeline as data: what is stored, and what jobs run."""
-        return Graph.of(self.name, self._specs)
+        return Graph.of(self.name, self._specs, built_in=self._built_in, spec=self.schema)
 
     @property
     def handlers(self) -> Mapping[str, StageHandler]:
@@ -87,17 +99,21 @@ class Pipeline:
         name: str | None = None,
         after: StageRef | Iterable[StageRef] = (),
         each: str | None = None,
-        phase: str = JobStatus.PROCESSING,
+        phase: Phase = JobStatus.PROCESSING,
         attempts: int = 3,
         backoff: Backoff | float = Backoff(),  # noqa: B008 - it is frozen
         lease: float = 60.0,
         stall_after: float | None = None,
+        stall_action: StallAction = "recover",
         timeout: float | None = None,
         needs: Iterable[str] = (),
         prefers: Iterable[str] = (),
+        needs_from: str | None = None,
+        wants_from: str | None = None,
         weight: float = 1.0,
         required: bool = True,
         max_lost: int = 3,
+        isolate_after: int = 2,
         strict_lease: bool = False,
         tags: Iterable[str] = (),
         process: bool = False,
@@ -119,7 +135,7 @@ class Pipeline:
         style = _style(place, handler, process=options.pop("process", False))
         spec = StageSpec(name=name, **self._understood(place, options))
         self._check_known(place, spec)
-        Graph.of(self.name, [*self._specs, spec])
+        Graph.of(self.name, [*self._specs, spec], built_in=self._built_in)
         self._specs.append(spec)
         self._handlers[name] = StageHandler(handler, style)
         if name != getattr(handler, "__name__", None):

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 import reelstate as rs
-from reelstate.core.declaration import Style, stage_name
 from reelstate.core.errors import InvalidPipeline
+from reelstate.declaration import Style, stage_name
 
 
 def nothing(task: Any) -> None:
@@ -106,7 +106,7 @@ WRONG: list[tuple[Callable[[rs.Pipeline], Any], str, str]] = [
     (lambda film: film.stage(name="cut")(lambda: None), "film.cut", "it does not take exactly one argument"),  # type: ignore[type-var]
     (lambda film: film.stage(name="cut")(7), "film.cut", "7 can't be called"),  # type: ignore[type-var]
     (lambda film: film.stage(name="cut", leese=3)(nothing), "film.cut.leese", "there is no such option"),  # type: ignore[call-overload]
-    (lambda film: film.stage(name="cut", phase="encoding")(nothing), "film.cut.phase", "'encoding' is no phase"),
+    (lambda film: film.stage(name="cut", phase="encoding")(nothing), "film.cut.phase", "'encoding' is no phase"),  # type: ignore[call-overload]
     (lambda film: film.stage(name="cut", attempts=0)(nothing), "film.cut.attempts", "0 can't be"),
     (lambda film: film.stage(name="cut", lease="60")(nothing), "film.cut.lease", "'60' can't be"),  # type: ignore[call-overload]
     (lambda film: film.stage(name="cut", timeout=-1)(nothing), "film.cut.timeout", "-1 can't be"),

@@ -1,0 +1,138 @@
+"""How many connections a server accepts: a number per address and in all, below the limit of open files.
+
+They are counted where they are accepted, before TLS and before the first byte of a request, and until they are closed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import resource
+import socket
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+logger = logging.getLogger("reelstate.server")
+
+MAX_OPEN_FILES: Final = 65_536
+RESERVED_FILES: Final = 256
+"""Open files that are left for the database, the storage, pipes and logs."""
+REFUSED_AT_ONCE: Final = 64
+"""Connections that are refused before other work of the event loop gets its turn."""
+ANYONE: Final = "*"
+
+
+def raise_open_files() -> int:
+    """Raise the soft limit of open files as far as this process may, and return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return MAX_OPEN_FILES if soft == resource.RLIM_INFINITY else soft
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        logger.warning("open files not raised soft=%d hard=%d error=%s", soft, hard, error)
+        return soft
+    return wanted
+
+
+@dataclass(slots=True)
+class Admission:
+    """Counts the connections of one server."""
+
+    total: int
+    per_address: int
+    proxies: tuple[str, ...] = ()
+    """Addresses and networks whose connections are those of many callers, and count in the total alone."""
+    open: Counter[str] = field(default_factory=Counter)
+    """Connections by the address, or the /64 of IPv6, that they come from."""
+    count: int = 0
+    refused: int = 0
+
+    @classmethod
+    def within(cls, open_files: int, *, total: int, per_address: int, proxies: str = "") -> Admission:
+        """The limits that were asked for, as far as the limit of open files allows them."""
+        possible = max(2, open_files - RESERVED_FILES, open_files // 2)
+        fitting = min(total, possible)
+        names = tuple(filter(None, (word.strip() for word in proxies.split(","))))
+        return cls(fitting, min(per_address, max(1, fitting // 2)), names)
+
+    def admit(self, address: str) -> bool:
+        """Count one more connection, unless that is too many."""
+        origin = _origin(address)
+        crowded = self.open[origin] >= self.per_address and not self._is_proxy(address)
+        if crowded or self.count >= self.total:
+            self._refuse(origin)
+            return False
+        self.open[origin] += 1
+        self.count += 1
+        return True
+
+    def leave(self, address: str) -> None:
+        origin = _origin(address)
+        self.count -= 1
+        self.open[origin] -= 1
+        if not self.open[origin]:
+            del self.open[origin]
+
+    def _refuse(self, origin: str) -> None:
+        """Log the first refusal and then every thousandth: whoever floods the server must not flood its log."""
+        if self.refused % 1000 == 0:
+            figures = self.open[origin], self.count, self.refused + 1
+            logger.warning("connection refused address=%s open=%d total=%d refused=%d", origin, *figures)
+        self.refused += 1
+
+    def _is_proxy(self, address: str) -> bool:
+        return any(name in (ANYONE, address) or _contains(name, address) for name in self.proxies)
+
+
+class LimitedSocket(socket.socket):
+    """A listening socket that closes at once what its admission does not accept."""
+
+    admission: Admission | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        for _ in range(REFUSED_AT_ONCE):
+            made, address = super().accept()
+            if self.admission is None:
+                return made, address
+            if self.admission.admit(address[0]):
+                return _Accepted(made, self.admission, address[0]), address
+            made.close()
+        raise ConnectionAbortedError("too many connections")  # the event loop goes on with its other work
+
+
+class _Accepted(socket.socket):
+    """A connection that is counted until it is closed."""
+
+    def __init__(self, made: socket.socket, admission: Admission, address: str) -> None:
+        super().__init__(made.family, made.type, made.proto, fileno=made.detach())
+        self._admission: Admission | None = admission
+        self._address = address
+
+    def close(self) -> None:
+        if self._admission is not None:
+            self._admission.leave(self._address)
+            self._admission = None
+        super().close()
+
+
+def _origin(address: str) -> str:
+    """Who a connection counts for: an address, or the /64 that one caller of IPv6 usually has."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found.packed, 64), strict=False))
+
+
+def _contains(network: str, address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address) in ipaddress.ip_network(network)
+    except ValueError:
+        return False

@@ -1,0 +1,129 @@
+"""The commands of `reel` as a group that imports a command's module when the command is used, not before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+SECTIONS: Final[dict[str, dict[str, str]]] = {
+    "Run": {
+        "demo": "Transcode a test video, kill a worker meanwhile, check every frame.",
+        "up": "Run the HTTP API, the keeper and workers on this machine.",
+        "serve": "Serve the HTTP API.",
+        "worker": "Claim tasks and run them.",
+        "submit": "Submit a job.",
+        "ingest": "Make a video of every file in a folder.",
+    },
+    "Look": {
+        "jobs": "List jobs.",
+        "job": "Show a job: its stages, running tasks, error and outputs.",
+        "watch": "Follow a job until it ends, or all active jobs.",
+        "logs": "Show what the tasks of a job logged.",
+        "steps": "Show the commands that the tasks of a job ran.",
+        "states": "Show the states that the tasks of a job reported.",
+        "history": "Show every transition of a job, its stages and its tasks.",
+        "videos": "List, show, retranscode, roll back or delete videos.",
+    },
+    "Change": {
+        "retry": "Run jobs again: what is unfinished, or from a stage on.",
+        "cancel": "Cancel jobs and stop their tasks.",
+        "reprioritise": "Make jobs more or less urgent.",
+        "quarantine": "Put jobs aside until an operator retries or cancels them.",
+        "force": "Set the status of a job.",
+    },
+    "Keep in order": {
+        "doctor": "Check the stored state, and repair it.",
+        "migrate": "Bring the schema of the store up to date.",
+        "config": "Show every setting and its value.",
+        "machines": "Show the state machines and who may make which transition.",
+        "workers": "List, register, drain, enable, disable or revoke workers.",
+        "keys": "List, create, rotate or revoke keys.",
+        "pipelines": "List versions of pipelines, or pin the one that new jobs run.",
+    },
+}
+"""Section of the help → command → its line there. A command is the name of its module in this package, and in it."""
+
+
+_PYTHON_TYPE: Final = re.compile(r"<(?:float|int|path|str)\b[^>|]*>")
+
+
+class Commands(MutableMapping[str, Any]):
+    """Commands by name; looking one up imports its module."""
+
+    def __init__(self) -> None:
+        self._names = [name for section in SECTIONS.values() for name in section]
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._names.append(name)
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        self._names.remove(name)
+        self._loaded.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class CommandGroup(TyperGroup):
+    """The group of all commands. Its help is plain text: drawing panels costs more than all the rest of it."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
+        return list(self.commands)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self.format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer's signature
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(commands.items())
+
+
+def load(name: str) -> Any:
+    """The command of this name: a function, or a Typer application with commands of its own."""
+    found = getattr(import_module(f"reelstate.cli.{name}"), name)
+    parent = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+    if isinstance(found, typer.Typer):
+        parent.add_typer(found, name=name)
+    else:
+        parent.command(name)(found)
+    command = get_group(parent).commands[name]
+    _simplify_types(command)
+    return command
+
+
+def _simplify_types(command: Any) -> None:
+    """Show no type for a flag, and no type of Python: the option's own name, as `--user USER`, with its bounds."""
+    context = typer.Context(command)
+    for parameter in command.get_params(context):
+        shown = "" if getattr(parameter, "is_flag", False) else parameter.display_type(context)
+        name = max(parameter.opts, key=len)
+        word = name.lstrip("-").replace("-", "_").upper() if name.startswith("-") else ""
+        shown = _PYTHON_TYPE.sub(word, shown.replace("<list[", "<").replace("]>", ">"))
+        parameter.display_type = lambda _, shown=shown: shown
+    for inner in getattr(command, "commands", {}).values():
+        _simplify_types(inner)

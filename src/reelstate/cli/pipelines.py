@@ -1,0 +1,74 @@
+"""`reel pipelines`: list the versions of pipelines, or pin the one that new jobs run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from reelstate.cli.documents import print_json
+from reelstate.cli.options import AsJson, Database
+from reelstate.cli.page import pipelines_table
+from reelstate.cli.session import opened, run
+from reelstate.cli.terminal import console
+from reelstate.core.model import PipelineVersion
+from reelstate.documents import pipeline_document
+from reelstate.services.catalogue import SHOWN_DIGEST
+
+NEWEST = "newest"
+pipelines = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
+
+
+@pipelines.callback(invoke_without_command=True)
+def show(context: typer.Context, database: Database = None, as_json: AsJson = False) -> None:
+    """List versions of pipelines, or pin the one that new jobs run.
+
+    Example: `reel pipelines --json`
+    """
+    if context.invoked_subcommand is None:
+        listing(database=database, as_json=as_json)
+
+
+@pipelines.command("list")
+def listing(database: Database = None, as_json: AsJson = False) -> None:
+    """List every version of every pipeline: which one new jobs run, and which workers have its code.
+
+    Example: `reel pipelines list`
+    """
+    found = run(_read(database))
+    if as_json:
+        print_json([pipeline_document(version) for version in found])
+        return
+    console().print(pipelines_table(found) if found else "no pipeline is declared; start a worker with `reel worker`")
+
+
+@pipelines.command()
+def use(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The pipeline's name.")],
+    digest: Annotated[
+        str, typer.Argument(metavar="DIGEST", help=f"The version, by the beginning of its digest; or {NEWEST!r}.")
+    ],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have new jobs of a pipeline run one version, whatever is declared later; `newest` ends that.
+
+    Example: `reel pipelines use thumbs 3f9a1c`
+    """
+    current = run(_use(database, name, None if digest == NEWEST else digest))
+    if as_json:
+        print_json(pipeline_document(current))
+        return
+    how = "pinned" if current.pinned else NEWEST
+    console().print(Text(f"{name}: new jobs run version {current.digest[:SHOWN_DIGEST]} ({how})"), soft_wrap=True)
+
+
+async def _read(database: str | None) -> list[PipelineVersion]:
+    async with opened(database) as engine:
+        return await engine.pipelines()
+
+
+async def _use(database: str | None, name: str, digest: str | None) -> PipelineVersion:
+    async with opened(database, patient=True) as engine:
+        return await engine.use_pipeline(name, digest)

@@ -1,0 +1,38 @@
+"""Text of others on its way to a terminal or a log: what would steer a terminal is shown as an escape instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+NEWLINE, TAB = "\n", "\t"
+_CONTROLS: Final = (
+    range(0x20),  # C0: escape, carriage return, backspace, bell
+    range(0x7F, 0xA0),  # delete, and C1: U+009B begins a control sequence as ESC [ does
+    (0x061C, 0x200E, 0x200F),  # marks of direction
+    range(0x2028, 0x202F),  # separators of lines, embeddings and overrides of direction
+    range(0x2066, 0x206A),  # isolates of direction
+    range(0xD800, 0xE000),  # lone surrogates, which no encoding has
+)
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 - two digits say it
+
+
+def _table(kept: Iterable[str]) -> dict[int, str]:
+    return {code: _escape(code) for codes in _CONTROLS for code in codes if chr(code) not in kept}
+
+
+_LINE: Final = _table(())
+_TEXT: Final = _table((NEWLINE, TAB))
+
+
+def printable_line(text: str) -> str:
+    """The text as one line: line breaks and tabs are escaped with the other control characters."""
+    return text if text.isascii() and text.isprintable() else text.translate(_LINE)
+
+
+def printable_text(text: str) -> str:
+    """The text with its lines and tabs; every other control character is escaped."""
+    return text if text.isascii() and text.isprintable() else text.translate(_TEXT)

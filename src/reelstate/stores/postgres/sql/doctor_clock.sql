@@ -1,0 +1,1 @@
+SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now

@@ -1,0 +1,1 @@
+SELECT id, pipeline_id FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])

@@ -1,0 +1,7 @@
+-- What ready tasks of a job need, by their stage, where no active worker of the pipeline has it.
+SELECT DISTINCT t.stage, l.needs
+FROM reelstate.tasks t JOIN reelstate.lanes l ON l.id = abs(t.lane)
+WHERE t.job_id = %(job_id)s AND t.status = 'ready' AND l.needs <> '{}'
+  AND NOT EXISTS (SELECT FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
+      WHERE w.status = 'active' AND n.enabled AND l.pipeline = ANY (w.pipelines) AND l.needs <@ w.capabilities)
+ORDER BY t.stage, l.needs

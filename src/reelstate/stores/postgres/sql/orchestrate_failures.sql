@@ -1,0 +1,7 @@
+-- Of each stage, the error of its first part that failed for good, and how many did.
+SELECT DISTINCT ON (t.job_id, t.stage) t.job_id, t.stage, t.part, t.error,
+       count(*) OVER (PARTITION BY t.job_id, t.stage) AS failed
+FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[]) AS given (job_id, stage)
+JOIN reelstate.tasks t ON t.job_id = given.job_id AND t.stage = given.stage
+WHERE t.status = 'error' AND t.run_after IS NULL
+ORDER BY t.job_id, t.stage, t.part

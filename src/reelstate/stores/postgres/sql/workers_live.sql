@@ -1,0 +1,1 @@
+SELECT count(*) FROM reelstate.workers WHERE name = %(name)s AND status <> 'offline'

@@ -1,0 +1,2 @@
+-- Pin one version of a pipeline, or none.
+UPDATE pipelines SET pinned = id IS :pipeline_id WHERE name = :name

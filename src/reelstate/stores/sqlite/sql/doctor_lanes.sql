@@ -1,0 +1,5 @@
+-- Tasks that wait in a lane that does not exist: no claim looks there. A lane below 0 is that of tasks that run alone.
+SELECT t.job_id, t.stage, t.part, t.status, 'lane ' || t.lane || ' does not exist' AS detail
+FROM tasks AS t
+WHERE t.status = 'ready' AND NOT EXISTS (SELECT 1 FROM lanes AS l WHERE l.id = abs(t.lane))
+ORDER BY t.job_id, t.stage, t.part LIMIT :limit

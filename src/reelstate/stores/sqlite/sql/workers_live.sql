@@ -1,0 +1,1 @@
+SELECT count(*) FROM workers WHERE name = :name AND status <> 'offline'

@@ -1,0 +1,148 @@
+"""What a worker sends is as flat as what people send; a row that can't be shown takes no listing and no feed along."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reelstate.api.body import DEEPEST, MAX_VALUES, SMALL, Shape
+from reelstate.core.document import MAX_DEPTH, UNREADABLE, encode, is_deeper, shown
+from reelstate.core.errors import InvalidRequest
+from reelstate.core.model import Failure
+from reelstate.services.engine import Engine
+from tests.api.following import following
+from tests.api.served import Served, served
+from tests.engines import a_worker
+from tests.remote.far import HELLO, Far, kind
+from tests.vandal import Vandal
+
+Json = Any
+DEEP = (400, 940)
+"""Levels: more than an answer can be written with, and almost more than a database driver can read."""
+
+
+@pytest.fixture
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(engine, database_url, storage_url=str(tmp_path / "media")) as made:
+        yield made
+
+
+def nested(depth: int) -> Json:
+    value: Json = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def text_of(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+async def failed(engine: Engine) -> int:
+    """A job whose task has failed for good."""
+    job = (await engine.submit("simple", user_id="ada")).job_id
+    worker = await a_worker(engine, "inner", metadata={"a": 1})
+    (task,) = (await engine.claim(worker)).tasks
+    await engine.fail([Failure(key=task.key, token=task.token, error={"message": "no"}, retryable=False)])
+    return job
+
+
+async def test_a_worker_that_sends_deep_json_is_refused(api: Served) -> None:
+    far = await Far.of(api, "far")
+    await api.submit()
+    (task,) = await far.claim()
+    deep = nested(400)
+    for answer in [
+        await far.say("register", **{**HELLO, "metadata": deep}),
+        await far.end("fail", task["permit"], error=deep),
+        await far.end("complete", task["permit"], result=deep),
+        await far.say("progress", worker_id=far.worker_id, items=[{"permit": task["permit"], "checkpoint": deep}]),
+    ]:
+        assert (answer.status_code, kind(answer), answer.json()["field"]) == (422, "invalid-request", "body")
+    assert (await far.end("complete", task["permit"], result=nested(MAX_DEPTH))).json() == {"verdicts": ["ok"]}
+
+
+async def test_what_is_wrong_is_recorded_even_if_it_is_deep(engine: Engine) -> None:
+    job = (await engine.submit("simple")).job_id
+    worker = await a_worker(engine)
+    (task,) = (await engine.claim(worker)).tasks
+    await engine.fail([Failure(key=task.key, token=task.token, error={"a": nested(400)}, retryable=False)])
+    error = (await engine.job(job)).job.error
+    assert not is_deeper(error, MAX_DEPTH)
+    assert "'a'" in error["cause"]["message"]
+
+
+@pytest.mark.parametrize("depth", DEEP)
+async def test_a_row_that_can_not_be_shown_takes_no_listing_along(
+    api: Served, engine: Engine, database_url: str, depth: int
+) -> None:
+    job, other = await failed(engine), await failed(engine)
+    vandal = Vandal(database_url)
+    vandal.drop_guards()
+    for table in ("jobs", "tasks"):
+        column = "id" if table == "jobs" else "job_id"
+        vandal.run(f"UPDATE {table} SET error = ? WHERE {column} = ?", text_of(depth), job)
+    vandal.run("UPDATE workers SET metadata = ?", text_of(depth))
+    vandal.run("UPDATE events SET data = ? WHERE job_id = ?", text_of(depth), job)
+    for path in ("/jobs", f"/jobs/{job}", f"/jobs/{job}/tasks", f"/jobs/{job}/events", "/events", "/workers"):
+        answer = await api.ask("admin", "GET", f"/api/v1{path}")
+        assert answer.status_code == 200, path
+        assert UNREADABLE in answer.text, path
+    listed = {each["id"]: each for each in (await api.ask("admin", "GET", "/api/v1/jobs")).json()["items"]}
+    assert set(listed[job]["error"]) == {UNREADABLE}
+    assert listed[other]["error"]["cause"] == {"message": "no"}
+
+
+@pytest.mark.parametrize("depth", DEEP)
+async def test_a_row_that_can_not_be_shown_ends_no_stream(
+    api: Served, engine: Engine, database_url: str, depth: int
+) -> None:
+    job = await failed(engine)
+    vandal = Vandal(database_url)
+    vandal.drop_guards()
+    vandal.run("UPDATE events SET data = ?", text_of(depth))
+    async with asyncio.timeout(300), following(api, "admin", "/api/v1/events?after=0") as stream:
+        heard = await stream.until("replay_complete")
+    events = [each.data for each in heard if each.kind == "event"]
+    assert {"failed"} <= {event["to"] for event in events if event["entity"] == "job" and event["job"] == job}
+    assert all(set(event["data"]) == {UNREADABLE} for event in events)
+
+
+@pytest.mark.parametrize("value", [nested(MAX_DEPTH + 1), {"a": "\ud800"}, {"a": float("nan")}])
+def test_a_value_that_can_not_be_written_is_shown_as_a_note(value: Json) -> None:
+    assert set(shown(value)) == {UNREADABLE}
+    with pytest.raises(InvalidRequest):
+        encode("error", value, 1_000_000)
+
+
+def test_depth_is_counted_in_levels() -> None:
+    for depth in (0, 1, 2, MAX_DEPTH, 5000):
+        assert not is_deeper(nested(depth), depth)
+        assert depth == 0 or is_deeper(nested(depth), depth - 1)
+    assert shown(nested(MAX_DEPTH)) == nested(MAX_DEPTH)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_a_body_has_the_same_shape_in_pieces_of_any_size(size: int) -> None:
+    quoted = json.dumps(['"[{', "\\", '\\"', "[" * 50, {"a": "]"}]).encode()
+    for body, refused in ((quoted, False), (text_of(DEEPEST).encode(), False), (text_of(DEEPEST + 1).encode(), True)):
+        shape = Shape(DEEPEST, MAX_VALUES)
+        try:
+            for first in range(0, len(body), size):
+                shape.feed(body[first : first + size])
+        except InvalidRequest:
+            assert refused
+        else:
+            assert not refused
+
+
+async def test_a_body_of_too_many_values_is_refused_before_it_is_read(api: Served) -> None:
+    far = await Far.of(api, "far")
+    body = b'{"items":[' + b"[]," * MAX_VALUES + b"[]]}"
+    assert len(body) > SMALL
+    answer = await far.client.post("/complete", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "body")
+    assert "values" in answer.json()["detail"]

@@ -1,0 +1,130 @@
+"""What others wrote reaches no terminal raw: control characters and marks of direction are shown as escapes."""
+
+import ast
+import io
+import logging
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from reelstate.cli import terminal
+from reelstate.cli.live import follow, page_of, snapshot
+from reelstate.cli.process import PrintableFormatter
+from reelstate.core.model import LogLine, Progress, Step, TaskState
+from reelstate.core.printable import printable_line, printable_text
+from reelstate.services.engine import Engine
+from tests.cli.conftest import Reel
+from tests.cli.test_videos import a_video
+from tests.engines import a_worker, engine_at, failed
+
+EVIL = "x\x1b]0;owned\x07\x1b[2J\x9b2J\x08\r\x7f\u202e\u2066\u200f\u2028[bold]y"
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+STYLE = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[0-9]*[AK]|\x1b\[2K|\x1b\[\?25[lh]|\r")
+"""What we print ourselves on a terminal: colours, and the moves of a page that is drawn again."""
+
+
+async def hostile(engine: Engine) -> dict[str, int]:
+    """Jobs, a video and a worker with all that others may write of them."""
+    running = (await engine.submit("parts", {"parts": 2, EVIL: EVIL}, user_id=EVIL)).job_id
+    worker = await a_worker(engine, "encoder", slots=4, hostname=EVIL, pipelines={"parts"})
+    first, second = (await engine.claim(worker, 2)).tasks
+    step = Step(number=1, argv=["ffmpeg", EVIL], exit_code=1, seconds=1.5, output=EVIL)
+    state = TaskState(number=1, tag="tag", status=4, severity="error", message=EVIL)
+    log = LogLine(message=EVIL, metadata={EVIL: EVIL})
+    said = Progress(
+        key=first.key,
+        token=first.token,
+        percent=5,
+        message=EVIL,
+        step=EVIL,
+        logs=(log,),
+        steps=(step,),
+        states=(state,),
+    )
+    await engine.report(worker, [said])
+    await engine.fail([failed(second, error={"type": EVIL, "message": EVIL, "trace": EVIL})])
+    broken = (await engine.submit("simple", {"film": EVIL})).job_id
+    other = await a_worker(engine, "other", hostname=EVIL, pipelines={"simple"})
+    (task,) = (await engine.claim(other, 1)).tasks
+    await engine.fail([failed(task, retryable=False, error={"type": EVIL, "message": EVIL, "trace": EVIL})])
+    ended = (await engine.submit("simple", {"film": EVIL})).job_id
+    await engine.cancel(ended, actor="operator:ada", reason=EVIL)
+    submitted = await engine.submit_video("https://example.com/%1b[2J\u202e.mp4", title=EVIL, user_id=EVIL)
+    await engine.drain("other", actor="operator:ada", reason=EVIL)
+    return {"running": running, "broken": broken, "ended": ended, "video": submitted.video_id or 0}
+
+
+def test_no_command_prints_control_characters_of_others(reel: Reel) -> None:
+    reel.engine(a_video)
+    made = reel.engine(hostile)
+    commands: list[list[object]] = [["jobs"], ["videos"], ["videos", "show", made["video"]], ["workers"], ["doctor"]]
+    for name in ("running", "broken", "ended"):
+        commands += [[command, made[name]] for command in ("job", "logs", "steps", "states", "history")]
+    commands += [["watch", made["broken"]], ["watch", made["ended"]], ["cancel", made["running"], "--reason", EVIL]]
+    shown = ""
+    for command in commands:
+        answer = reel(*command)
+        shown += answer.stdout + answer.stderr
+        assert not RAW.search(answer.stdout + answer.stderr), (command, answer)
+    assert r"\x1b[2J\x9b2J\x7f\u202e" in shown, "it is shown, escaped"
+
+
+async def test_the_live_view_prints_no_control_characters_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with engine_at("sqlite://") as engine:
+        await a_video(engine)
+        made = await hostile(engine)
+        screen = terminal.Screen(file=io.StringIO(), force_terminal=True, width=100, height=60)
+        screen.print(page_of(await snapshot(engine, made["running"])))
+        await follow(engine, made["broken"], screen)
+    assert isinstance(screen.file, io.StringIO)
+    text = screen.file.getvalue()
+    assert "owned" in text
+    assert not RAW.search(STYLE.sub("", text)), ascii(text)
+
+
+def test_one_screen_escapes_whatever_is_printed_on_it() -> None:
+    screen = terminal.Screen(file=io.StringIO(), width=200)
+    table = Table(EVIL, title=EVIL)
+    table.add_row(EVIL)
+    table.add_row(Text(EVIL, style="red"))
+    screen.print(EVIL, Text(EVIL), Group(table, Text.assemble((EVIL, "bold"), EVIL)))
+    screen.print(Text(EVIL), soft_wrap=True)
+    assert isinstance(screen.file, io.StringIO)
+    text = screen.file.getvalue()
+    assert not RAW.search(text), ascii(text)
+    assert "[bold]y" in text, "what looks like markup is text"
+    assert text.count("owned") == 9
+
+
+def test_lines_of_a_log_are_escaped_and_stay_lines() -> None:
+    error = ValueError(EVIL)
+    told = (ValueError, error, error.__traceback__)
+    record = logging.LogRecord("reelstate", logging.INFO, "", 0, "of %s", (f"{EVIL}\nforged",), told)
+    first, *rest = PrintableFormatter("%(levelname)s %(message)s").format(record).splitlines()
+    assert first.endswith(r"[bold]y\x0aforged")
+    assert not RAW.search("\n".join([first, *rest]))
+    assert rest[0].startswith("ValueError")
+
+
+def test_only_what_steers_a_terminal_is_escaped() -> None:
+    fine = "Café – 日本語 🎬 شريط [x] \\n"
+    assert (printable_line(fine), printable_text(f"a\n\t{fine}")) == (fine, f"a\n\t{fine}")
+    assert printable_line("a\nb\tc") == r"a\x0ab\x09c"
+    assert printable_text("\ud800\x00") == r"\ud800\x00"
+
+
+def test_commands_print_in_one_place() -> None:
+    """A command that printed by another way would print what others wrote as it is."""
+    folder = Path(terminal.__file__).parent
+    allowed = {"terminal.py", "documents.py", "plain.py", "main.py"}
+    found = []
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if name in {"print", "typer.echo", "click.echo", "typer.secho", "Console"} and path.name not in allowed:
+                found.append(f"{path.name}:{node.lineno} {name}")  # type: ignore[attr-defined]
+    assert found == []

@@ -1,0 +1,78 @@
+"""A TCP proxy that can swallow: connections stay open and acknowledge, but nothing that is sent arrives any more."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+
+class SwallowingProxy:
+    def __init__(self, host: str, port: int) -> None:
+        self._server = host, port
+        self._lines: set[asyncio.Task[None]] = set()
+        self._generation = 0
+        self._swallows_new = False
+        self.connections = 0
+
+    def swallow(self, *, new: bool = False) -> None:
+        """From now on nothing passes on the connections that are open; with `new`, on no later one either."""
+        self._generation += 1
+        self._swallows_new = new
+
+    def pass_new(self) -> None:
+        """Let connections through that are made from now on."""
+        self._generation += 1
+        self._swallows_new = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._lines.add(task)
+        self.connections += 1
+        generation = self._generation
+        up_reader, up_writer = await asyncio.open_connection(*self._server)
+
+        def swallows() -> bool:
+            return self._swallows_new or self._generation != generation
+
+        async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(OSError):
+                while data := await source.read(65536):
+                    if not swallows():
+                        target.write(data)
+                        await target.drain()
+            if swallows():
+                await asyncio.Event().wait()  # neither end learns that the other has hung up
+
+        try:
+            pumps = [asyncio.ensure_future(pump(reader, up_writer)), asyncio.ensure_future(pump(up_reader, writer))]
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            for each in pumps:
+                each.cancel()
+        finally:
+            self._lines.discard(task)
+            for end in (writer, up_writer):
+                end.transport.abort()
+
+    async def close(self) -> None:
+        lines = list(self._lines)
+        for task in lines:
+            task.cancel()
+        await asyncio.gather(*lines, return_exceptions=True)
+
+
+@asynccontextmanager
+async def swallowing(url: str) -> AsyncIterator[tuple[str, SwallowingProxy]]:
+    """The address of the same database through a proxy, and the proxy."""
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    proxy = SwallowingProxy(parts.hostname, parts.port)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}?sslmode=disable&gssencmode=disable", proxy
+    finally:
+        server.close()
+        await proxy.close()

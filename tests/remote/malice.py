@@ -1,0 +1,289 @@
+"""A malicious remote worker, and what is watched while it attacks: a canary file, a secret, time and memory.
+
+It knows what every stage of a film comes to, from a model that was made honestly, and so gets as far as it likes before
+it lies. The server is a process of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import json
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import httpx
+
+from reelstate.app import built_in, open_engine
+from reelstate.config import Settings
+from reelstate.core.machine import JobStatus
+from reelstate.media.package import MANIFEST
+from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
+from reelstate.services.engine import Engine
+from reelstate.services.keys import Keys, Scope
+from tests.api.server_process import ServerProcess
+from tests.media.clips import ffmpeg
+from tests.media.films import BUILD, PATIENCE, film, house, profile
+
+Json = Any
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+MEBIBYTE: Final = 1024 * 1024
+PAUSE: Final = 0.005
+COPY: Final = ("-c", "copy", "-c:s", "mov_text")
+WORDS: Final = "1\n00:00:00,100 --> 00:00:00,900\nwords\n"
+STAGES: Final = (
+    *("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions"),
+    *("package", "verify", "publish"),
+)
+
+
+@dataclass
+class Watch:
+    """Asks a server again and again whether it lives, and notes how long it was busy with something else meanwhile.
+
+    What counts is the CPU time that the server spent while a question waited, at most the time that it waited: on a
+    machine that is busy with others questions wait, and the server spends nothing.
+    """
+
+    server: ServerProcess
+    worst: float = 0.0
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        thread = threading.Thread(target=self._ask, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _ask(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=300)
+        while not self._ended.wait(PAUSE):
+            began, spent = time.monotonic(), cpu_seconds(self.server.pid)
+            connection.request("GET", "/livez")
+            connection.getresponse().read()
+            waited = time.monotonic() - began
+            self.worst = max(self.worst, min(waited, cpu_seconds(self.server.pid) - spent))
+        connection.close()
+
+
+def cpu_seconds(pid: int) -> float:
+    """What a process has spent so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@dataclass
+class Model:
+    """A film that was made honestly: what each part of each stage came to, and where its files are."""
+
+    job: int
+    source: Path
+    storage: Path
+    tasks: dict[tuple[str, int], Json]
+    """Results by stage and part."""
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.source.read_bytes()).hexdigest()
+
+    def moved(self, data: bytes, job: int) -> bytes:
+        """The bytes of a file, or of a result, as they are in another job; all runs have the token 1."""
+        return data.replace(f"versions/{self.job}/".encode(), f"versions/{job}/".encode())
+
+    def files(self, stage: str, part: int, job: int) -> dict[str, bytes]:
+        """The files that a part has made, by name."""
+        place = self.storage / f"versions/{self.job}/{stage}/{part}/1"
+        found = {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        return {name: self.moved(data, job) if name == MANIFEST else data for name, data in found.items()}
+
+    def result(self, stage: str, part: int, job: int) -> Json:
+        result = json.loads(self.moved(json.dumps(self.tasks[stage, part]).encode(), job))
+        if stage == "package":
+            data = self.files(stage, part, job)[MANIFEST]
+            result["manifest"] |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        return result
+
+
+async def a_model(folder: Path) -> Model:
+    """A film of two seconds with sound, captions and pictures, made by a worker that does not lie."""
+    (folder / "words.srt").write_text(WORDS)
+    plain, source = film(folder / "plain.mp4", 2), folder / "film.mp4"
+    ffmpeg(BUILD, "-i", str(plain), "-i", str(folder / "words.srt"), *COPY, str(source))
+    async with house(folder) as here:
+        place = here.storage / "sources" / hashlib.sha256(source.read_bytes()).hexdigest()
+        place.parent.mkdir(parents=True)
+        place.write_bytes(source.read_bytes())
+        detail = await here.made(f"stored://{place.name}", profile=profile(thumbnails=True, sprites=True))
+        assert detail.job.status is JobStatus.COMPLETED, detail.job.error
+        tasks = await here.tasks(detail.job.id)
+        assert {task.token for task in tasks} == {1}
+        found = {(task.stage_name, task.part): task.result for task in tasks}
+    return Model(detail.job.id, source, here.storage, found)
+
+
+@dataclass
+class Malice:
+    url: str
+    """Of the database."""
+    engine: Engine
+    server: ServerProcess
+    model: Model
+    client: httpx.AsyncClient
+    storage: Path
+    canary: Path
+    """Must never be there."""
+    secret: Path
+    """Must never be read: what is in it must be in no file of the storage."""
+    worker_id: int = 0
+    accepted: list[tuple[int, Json]] = field(default_factory=list)
+    """Jobs of which a lie was taken, with the lie."""
+
+    def poison(self) -> list[str]:
+        """Words that would have ffmpeg, or the server, touch the canary or read the secret."""
+        return [
+            f"null,metadata=mode=print:file={self.canary}",
+            f"smpte2084:t=linear,metadata=mode=print:file={self.canary},zscale=t=linear",
+            f"null,drawtext=textfile={self.secret}",
+            f"movie={self.secret}",
+            f"../../../../../../../../..{self.canary}",
+            f"file:{self.canary}",
+            str(self.canary),
+            str(self.secret),
+            f"{self.canary}\x00.mp4",
+        ]
+
+    async def say(self, verb: str, body: Json) -> httpx.Response:
+        text = json.dumps(body).encode()  # also what JSON has no word for: a liar writes NaN
+        return await self.client.post(f"/{verb}", content=text, headers={"Content-Type": "application/json"})
+
+    async def register(self, **changes: Json) -> httpx.Response:
+        answer = await self.say("register", {**hello(), **changes})
+        if answer.is_success:
+            self.worker_id = answer.json()["worker_id"]
+        return answer
+
+    async def submit(self) -> int:
+        spec = {"source": f"stored://{self.model.sha256}", "profile": profile(thumbnails=True, sprites=True)}
+        return (await self.engine.submit("transcode", spec)).job_id
+
+    async def claim(self) -> list[Json]:
+        answer = await self.say("claim", {"worker_id": self.worker_id, "limit": 50})
+        assert answer.status_code == 200, answer.text
+        tasks: list[Json] = answer.json()["tasks"]
+        return tasks
+
+    async def reach(self, job: int, stage: str) -> tuple[list[Json], list[Json]]:
+        """Tell the truth until a stage can be run; gives its tasks, and those that were claimed with them."""
+        others: list[Json] = []
+        for _ in STAGES:
+            tasks = [task for task in await self.claim() if task["key"][0] == job]
+            wanted = [task for task in tasks if task["stage"] == stage]
+            others += [task for task in tasks if task["stage"] != stage]
+            if wanted:
+                return wanted, others
+            for task in others:
+                answer = await self.complete(task, await self.truth(task))
+                assert answer.json() == {"verdicts": ["ok"]}, (task["stage"], answer.text)
+            others = []
+        raise AssertionError(f"{stage} was not reached")
+
+    async def truth(self, task: Json) -> Json:
+        """What a task comes to, with its files sent."""
+        stage, (job, _, part) = task["stage"], task["key"]
+        for name, data in self.model.files(stage, part, job).items():
+            answer = await self.put(task, name, data)
+            assert answer.status_code == 200, (name, answer.text)
+        return self.model.result(stage, part, job)
+
+    async def put(self, task: Json, name: str, data: bytes) -> httpx.Response:
+        digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        headers = {PERMIT_HEADER: task["permit"], "Content-Digest": f"sha-256=:{digest}:"}
+        return await self.client.put(f"/files/{place_of(task)}/{name}", content=data, headers=headers)
+
+    async def complete(self, task: Json, result: Json) -> httpx.Response:
+        return await self.say("complete", {"items": [{"permit": task["permit"], "result": result}]})
+
+    async def lie(self, stage: str, change: Any) -> bool:
+        """Have a job come to a stage and lie there; gives whether the lie was taken."""
+        job = await self.submit()
+        (task, *_), _ = await self.reach(job, stage)
+        result = change(await self.truth(task))
+        answer = await self.complete(task, result)
+        assert answer.status_code < 500, (stage, answer.text)
+        taken = answer.status_code == 200
+        if taken:
+            self.accepted.append((job, result))
+        else:
+            await self.engine.cancel(job)
+        return taken
+
+    async def have_worked(self, jobs: list[int]) -> None:
+        """Have an honest worker without a sandbox go on with jobs of which a lie was taken."""
+        if not jobs:
+            return
+        inner = str(self.storage.parent / "inner")
+        settings = Settings(storage_url=str(self.storage), scratch=inner, sandbox="off", encode_threads=1)
+        async with open_engine(self.url, pipelines=built_in(settings), workers=2, settings=settings) as engine:
+            for job in jobs:
+                await engine.wait(job, timeout=PATIENCE)
+
+    def require_untouched(self) -> None:
+        assert not self.canary.exists(), "the canary was written"
+        secret = self.secret.read_bytes()
+        for path in self.storage.rglob("*"):
+            assert not path.is_file() or secret not in path.read_bytes(), f"{path} holds the secret"
+
+
+def hello() -> Json:
+    return {
+        "protocol": PROTOCOL,
+        "software": "test",
+        "hostname": "far",
+        "slots": 1000,
+        "capabilities": ["ffmpeg", *(f"encoder:{name}" for name in ("libx264", "libx265", "libsvtav1", "aac"))],
+        "pipelines": ["transcode"],
+        "metadata": {"a": 1},
+    }
+
+
+def place_of(task: Json) -> str:
+    """Where the run of a claimed task writes."""
+    job, _, part = task["key"]
+    return f"versions/{job}/{task['stage']}/{part}/{task['token']}"
+
+
+@asynccontextmanager
+async def malice_in(folder: Path) -> AsyncIterator[Malice]:
+    """A server with one worker, which is malicious."""
+    url, storage = f"sqlite:///{folder / 'reelstate.db'}", folder / "media"
+    for name in ("model", "scratch", "inner"):
+        (folder / name).mkdir()
+    model = await a_model(folder / "model")
+    (storage / "sources").mkdir(parents=True)
+    (storage / "sources" / model.sha256).write_bytes(model.source.read_bytes())
+    secret = folder / "secret"
+    secret.write_text(f"the secret {os.urandom(16).hex()}")
+    secret.chmod(0o600)
+    places = {"REEL_STORAGE_URL": str(storage), "REEL_SCRATCH": str(folder / "scratch")}
+    async with AsyncExitStack() as stack:
+        engine = await stack.enter_async_context(open_engine(url, pipelines=built_in(Settings())))
+        key = (await Keys(engine.store).create("liar", scopes=[Scope.WORKER], actor="operator:test")).text
+        server = await stack.enter_async_context(ServerProcess(folder, url, **places))
+        client = httpx.AsyncClient(
+            base_url=server.url + PREFIX, headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
+        )
+        await stack.enter_async_context(client)
+        found = Malice(url, engine, server, model, client, storage, folder / "canary", secret)
+        assert (await found.register()).status_code == 200
+        yield found

@@ -1,0 +1,114 @@
+"""A worker ends a run at the timeout of its stage by itself; no keeper runs in these tests unless one is made."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reelstate as rs
+from reelstate.core.machine import JobStatus
+from reelstate.services.engine import Engine
+from tests.worker.crew import engine_for, rested, until, working
+from tests.worker.processes import endless
+
+PATIENCE = 300.0
+
+
+def endless_in(style: str) -> rs.Pipeline:
+    if style == "process":
+        return endless
+    film = rs.Pipeline("endless")
+    if style == "async":
+
+        @film.stage(name="cut", timeout=0.3, attempts=1)
+        async def cut(task: rs.Run) -> None:
+            await asyncio.sleep(1000)
+
+    else:
+
+        @film.stage(name="cut", timeout=0.3, attempts=1)
+        def cut_in_thread(task: rs.BlockingRun) -> None:
+            while True:
+                time.sleep(0.01)
+
+    return film
+
+
+@pytest.mark.parametrize("style", ["async", "thread", "process"])
+async def test_a_worker_ends_a_run_at_its_timeout_without_a_keeper(
+    database_url: str, style: str, tmp_path: Path
+) -> None:
+    film = endless_in(style)
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=1) as worker,
+    ):
+        job = await engine.submit("endless", {"pid": str(tmp_path / "pid")})
+        detail = await rested(engine, job.id, PATIENCE)
+        await until(lambda: worker.running == 0)
+    assert detail.job.status is JobStatus.FAILED
+    assert detail.job.error["cause"] == {"type": "Timeout", "message": f"timed out after {0.3:g} s"}
+
+
+async def test_the_next_run_begins_after_the_timed_out_one_has_ended(database_url: str) -> None:
+    """Also while a keeper sweeps all the time: its limit comes later than the worker's."""
+    film = rs.Pipeline("film")
+    order: list[str] = []
+
+    @film.stage(timeout=2, attempts=2, backoff=0)
+    def cut(task: rs.BlockingRun) -> None:
+        order.append(f"begin {task.attempt}")
+        try:
+            while task.attempt == 1:
+                time.sleep(0.01)
+        finally:
+            time.sleep(0.5 if task.attempt == 1 else 0)
+            order.append(f"end {task.attempt}")
+
+    async with engine_for(database_url, film) as engine, sweeping(engine), working(engine, database_url, [film]):
+        detail = await rested(engine, (await engine.submit("film")).id, PATIENCE)
+    assert detail.job.status is JobStatus.COMPLETED
+    assert order == ["begin 1", "end 1", "begin 2", "end 2"]
+
+
+async def test_a_handler_that_ignores_its_timeout_is_reported_and_other_slots_go_on(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    film = rs.Pipeline("film")
+    release = threading.Event()
+
+    @film.stage(timeout=2, attempts=1)
+    def cut(task: rs.BlockingRun) -> str:
+        if task.spec == "deaf":
+            release.wait(PATIENCE)
+        return "done"
+
+    async with (
+        engine_for(database_url, film) as engine,
+        working(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
+    ):
+        deaf = await rested(engine, (await engine.submit("film", "deaf")).id, PATIENCE)
+        other = await rested(engine, (await engine.submit("film", "short")).id, PATIENCE)
+        release.set()
+    assert (deaf.job.status, other.job.status) == (JobStatus.FAILED, JobStatus.COMPLETED)
+    assert deaf.job.error["cause"]["type"] == "Timeout"
+    assert "does not stop" in caplog.text
+
+
+@contextlib.asynccontextmanager
+async def sweeping(engine: Engine) -> Any:
+    async def sweep() -> None:
+        while True:
+            await engine.reclaim()
+            await asyncio.sleep(0.01)
+
+    task = asyncio.create_task(sweep())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

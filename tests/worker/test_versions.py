@@ -1,0 +1,42 @@
+"""Versions of a pipeline as workers bring them: who runs which, and which one new jobs run."""
+
+import reelstate as rs
+from reelstate.core.model import PipelineVersion
+from reelstate.services.engine import Engine
+from tests.worker.crew import engine_for, rested, working
+
+
+def release(stage: str) -> rs.Pipeline:
+    """The pipeline `film` of one release of its code."""
+    film = rs.Pipeline("film")
+
+    @film.stage(name=stage)
+    async def run(task: rs.Run) -> str:
+        return stage
+
+    return film
+
+
+async def versions(engine: Engine) -> list[PipelineVersion]:
+    return [version for version in await engine.pipelines() if version.name == "film"]
+
+
+async def test_a_worker_of_an_old_release_that_restarts_does_not_bring_its_version_back(database_url: str) -> None:
+    old, new = release("old"), release("new")
+    async with engine_for(database_url, old) as engine, working(engine, database_url, [old], worker_name="first"):
+        detail = await rested(engine, (await engine.submit("film")).id)
+        assert detail.outputs == {"old": "old"}
+        assert [(each.digest, each.workers) for each in await versions(engine)] == [(old.graph.digest, ("first",))]
+    async with (
+        engine_for(database_url, new) as upgraded,
+        working(upgraded, database_url, [new], worker_name="second"),
+        engine_for(database_url, old) as restarted,
+        working(restarted, database_url, [old], worker_name="first"),
+    ):
+        assert [(each.digest, each.current, each.workers) for each in await versions(restarted)] == [
+            (new.graph.digest, True, ("second",)),
+            (old.graph.digest, False, ("first",)),
+        ]
+        for engine in (restarted, upgraded):
+            job = (await engine.submit("film")).id
+            assert (await engine.job(job)).job.digest == new.graph.digest
