@@ -25,7 +25,7 @@ from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import Limits
 from reelstate.core.machine import MACHINES, Machine
-from reelstate.media.profile import SCHEMA
+from reelstate.media.planning.profile import SCHEMA
 from reelstate.services.doctor import CHECKS, Check
 from reelstate.services.engine import Engine
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from reelstate.app import store_at
-from reelstate.redis_link import RedisTerms
+from reelstate.connections.redis import RedisTerms
 from reelstate.services.engine import Engine
 from reelstate.stores.store import Store
 from tests.engines import DIALECTS, FakeClock, engine_at

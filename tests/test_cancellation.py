@@ -1,8 +1,8 @@
 import asyncio
 
-from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import RedisUnavailable
 from reelstate.locks.lock import Lock
+from reelstate.runtime.cancellation import cancel_and_wait
 
 
 class FailsWhileCleaningUp(Lock):

@@ -5,7 +5,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.errors import InvalidPipeline
-from reelstate.declaration import Style, stage_name
+from reelstate.pipelines.declaration import Style, stage_name
 
 
 def nothing(task: Any) -> None:

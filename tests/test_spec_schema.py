@@ -11,8 +11,8 @@ import reelstate as rs
 from reelstate.core.errors import InvalidPipeline, InvalidRequest
 from reelstate.core.model import Json
 from reelstate.core.pipeline import Graph
-from reelstate.media.order import SPEC
-from reelstate.spec_schema import MAX_SCHEMA, SpecSchema, check_schema, schema_of
+from reelstate.media.planning.request import SPEC
+from reelstate.pipelines.spec_schema import MAX_SCHEMA, SpecSchema, check_schema, schema_of
 
 
 @dataclass

@@ -16,7 +16,7 @@ from bench import page
 from bench.media import clip, fleet, ladder, report, single
 from bench.media.aims import Round
 from bench.media.report import Results
-from reelstate.media.ffmpeg import Build, find_ffmpeg
+from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 
 WORKERS = 2
 TRIAL = 8

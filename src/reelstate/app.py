@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reelstate.artifacts.storage import open_storage
-from reelstate.cancellation import cancel_and_wait
 from reelstate.config import DEFAULTS, Settings
 from reelstate.core.document import Limits
 from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.core.pipeline import Graph
-from reelstate.declaration import Pipeline
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.keeper import Duty, Keeper
+from reelstate.pipelines.declaration import Pipeline
+from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.services.doctor import check_at_open
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
@@ -31,7 +31,7 @@ from reelstate.stores.store import Clock, Store
 from reelstate.worker.link import Link
 from reelstate.worker.loop import Worker
 from reelstate.worker.process import CHILD
-from reelstate.worker.terms import terms_of
+from reelstate.worker.settings import terms_of
 
 if TYPE_CHECKING:
     from reelstate.remote.server import Server
@@ -81,8 +81,8 @@ def dispatch_at(url: str, kind: str = "database", settings: Settings = DEFAULTS)
 
 
 def _redis_dispatch(kind: str, settings: Settings) -> Dispatch:
+    from reelstate.connections.redis import RedisTerms  # noqa: PLC0415 - same
     from reelstate.dispatch.redis import RedisDispatch, RedisUse  # noqa: PLC0415 - its driver is slow to load
-    from reelstate.redis_link import RedisTerms  # noqa: PLC0415 - same
 
     if not settings.redis_url:
         raise InvalidRequest(
@@ -171,7 +171,7 @@ def _migrates(url: str, settings: Settings) -> bool:
 def built_in(settings: Settings) -> list[Pipeline]:
     """The pipelines that every worker has; those of a remote worker have their files from its server."""
     from reelstate.media.pipeline import transcode_pipeline  # noqa: PLC0415 - a program without films needs none of it
-    from reelstate.media.studio import studio_of  # noqa: PLC0415 - same
+    from reelstate.media.tools import studio_of  # noqa: PLC0415 - same
 
     if not settings.server_url:
         return [transcode_pipeline(studio_of(settings))]
@@ -203,8 +203,8 @@ def _server_key(settings: Settings) -> str:
 
 def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     """The keeper of the house, with what the library adds to its duties."""
-    from reelstate.media.librarian import Librarian  # noqa: PLC0415 - a program without films needs none of it
-    from reelstate.media.reception import EXPIRE_EVERY, reception_of  # noqa: PLC0415 - same
+    from reelstate.library.publisher import Librarian  # noqa: PLC0415 - a program without films needs none of it
+    from reelstate.library.receiver import EXPIRE_EVERY, reception_of  # noqa: PLC0415 - same
 
     librarian = Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
     reception = reception_of(engine.store, settings)
@@ -270,8 +270,8 @@ def _require_sandbox(pipelines: Iterable[Pipeline], settings: Settings) -> None:
 @asynccontextmanager
 async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[Worker]:
     """A worker that has neither a database nor a folder of the house, only the address of a server and a key."""
-    from reelstate.remote.bells import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
     from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
+    from reelstate.remote.wakeups import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
 
     _require_sandbox(pipelines, settings)
     server, holdings = _server(settings), Holdings()

@@ -24,8 +24,8 @@ from reelstate.core.model import (
 )
 from reelstate.core.outcome import without_passwords
 from reelstate.core.state import State
-from reelstate.media.address import shown_source
-from reelstate.media.quality import Quality
+from reelstate.media.planning.quality import Quality
+from reelstate.media.sources.address import shown_source
 from reelstate.services.feed import Told
 from reelstate.services.keys import Key
 from reelstate.services.states import States

@@ -97,8 +97,9 @@ from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.state import Severity, State, StateJob
-from reelstate.declaration import Pipeline
 from reelstate.feed.subscriber import Kind, Message
+from reelstate.pipelines.declaration import Pipeline
+from reelstate.pipelines.spec_schema import SpecType
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
 from reelstate.services.engine import Engine
@@ -110,7 +111,6 @@ from reelstate.services.orchestrate import Orchestrated
 from reelstate.services.repair import Finding
 from reelstate.services.states import Grid, States
 from reelstate.services.workers import RegisterOptions
-from reelstate.spec_schema import SpecType
 from reelstate.states.manager import StateManager
 from reelstate.worker.run import BlockingRun, Run
 

@@ -4,8 +4,8 @@ import pytest
 
 from reelstate.api.health import REDIS
 from reelstate.app import open_engine
-from reelstate.breaker import Circuit
-from reelstate.stores.patience import patience_left, patience_of
+from reelstate.connections.breaker import Circuit
+from reelstate.connections.timeouts import patience_left, patience_of
 from tests.api.served import NOBODY, Served, served
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
 from tests.faults.proxy import proxied

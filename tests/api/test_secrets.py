@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.config import Settings
 from reelstate.media.pipeline import transcode_pipeline
-from reelstate.media.studio import studio_of
+from reelstate.media.tools import studio_of
 from reelstate.services.engine import Engine
 from tests.api.served import NOBODY, PLAIN, Served, served
 from tests.cli.conftest import Reel, reel

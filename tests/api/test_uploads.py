@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reelstate.artifacts.keys import source
-from reelstate.media import reception
+from reelstate.library import receiver as reception
 from reelstate.services.uploads import Uploads
 from tests.api.films import UPLOADS, VIDEOS, Films, films_at
 from tests.api.senders import PIECE, begin, digest_header, offset_of, send, sending, sha256, until

@@ -11,8 +11,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from reelstate.media.facts import AudioFacts, SourceFacts, VideoFacts
-from reelstate.media.plan import Plan
+from reelstate.media.planning.plan import Plan
+from reelstate.media.sources.facts import AudioFacts, SourceFacts, VideoFacts
 from tests.api.films import VIDEOS
 from tests.api.served import served
 from tests.browser.chromium import Browser

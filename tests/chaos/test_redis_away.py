@@ -14,9 +14,9 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
+from reelstate.connections.redis import RedisLink, RedisTerms, redis_at
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Submission
-from reelstate.redis_link import RedisLink, RedisTerms, redis_at
 from reelstate.services.engine import Engine
 from tests.chaos import pipelines
 from tests.chaos.fleet import Fleet, a_fleet

@@ -16,8 +16,8 @@ from reelstate.artifacts.storage import open_storage
 from reelstate.artifacts.stored import digest_of
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
-from reelstate.media.adoption import RECORD
-from reelstate.media.librarian import Librarian
+from reelstate.library.publisher import Librarian
+from reelstate.media.packaging.adoption import RECORD
 from tests.chaos.fleet import Fleet, Member, a_fleet
 from tests.media.films import RATE, Stream, film, profile, wrapper
 from tests.media.tools import Handles, running

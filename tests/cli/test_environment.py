@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.breaker import Circuit, CircuitHealth
 from reelstate.cli.environment import FULL, NEARLY_FULL, Status, check_disks, check_redis, check_room, check_services
 from reelstate.config import Settings
+from reelstate.connections.breaker import Circuit, CircuitHealth
 from reelstate.dispatch.dispatch import DispatchHealth
 from reelstate.services.engine import Engine
 from tests.cli.conftest import Reel

@@ -10,7 +10,7 @@ from rich.console import Console
 from reelstate.cli.live import follow, page_of, snapshot, told
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask, Progress
-from reelstate.media.ladder import LadderReader
+from reelstate.library.ladder import LadderReader
 from reelstate.services.engine import Engine
 from tests.cli.test_videos import RESULTS, a_video, half_done
 from tests.engines import FakeClock, a_worker, done, engine_at

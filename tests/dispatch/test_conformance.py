@@ -9,11 +9,11 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
+from reelstate.connections.redis import RedisTerms
 from reelstate.core.model import ClaimedTask, Release, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.dispatch.dispatch import EVERY_BELL, Bell
-from reelstate.redis_link import RedisTerms
 from reelstate.services.engine import Engine
 from tests.dispatch.conftest import heard
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, done, failed

@@ -4,8 +4,8 @@ from collections.abc import Collection
 import pytest
 
 from reelstate.dispatch.dispatch import EVERY_BELL, Bell
-from reelstate.dispatch.doorbell import Doorbell, Merged
 from reelstate.dispatch.poll import PollDispatch
+from reelstate.dispatch.wakeups import Doorbell, Merged
 
 AT_ONCE = 0.0
 

@@ -8,9 +8,9 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
+from reelstate.connections.redis import RedisTerms
 from reelstate.core.model import Submission
-from reelstate.declaration import Pipeline
-from reelstate.redis_link import RedisTerms
+from reelstate.pipelines.declaration import Pipeline
 from tests.dispatch.redis_engines import dispatch_of, until
 
 

@@ -9,13 +9,13 @@ from contextlib import AsyncExitStack, closing
 import pytest
 
 from reelstate.app import open_engine
-from reelstate.breaker import Breaker, Circuit
 from reelstate.config import Settings
+from reelstate.connections.breaker import Breaker, Circuit
+from reelstate.connections.redis import RedisTerms, redis_at
 from reelstate.core.errors import RedisUnavailable
 from reelstate.core.model import Submission
-from reelstate.declaration import Pipeline
 from reelstate.dispatch.dispatch import EVERY_BELL, Bell
-from reelstate.redis_link import RedisTerms, redis_at
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, dispatch_of, hinted, redis_engine, until
 from tests.engines import a_worker, done

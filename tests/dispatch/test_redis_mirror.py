@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from reelstate.connections.redis import RedisLink, RedisTerms
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
 from reelstate.dispatch.dispatch import Bell
 from reelstate.dispatch.hint_queue import HANDED_MILLISECONDS
 from reelstate.dispatch.hints import LOOK, Asking, Lane, Waiting
 from reelstate.dispatch.mirror import Mirror
-from reelstate.redis_link import RedisLink, RedisTerms
 from reelstate.services.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
 from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until

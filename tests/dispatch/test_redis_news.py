@@ -11,10 +11,10 @@ from redis.asyncio.client import PubSub
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
+from reelstate.connections.redis import RedisTerms, redis_at
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import ClaimedTask, NewVideo, Progress
-from reelstate.declaration import Pipeline
-from reelstate.redis_link import RedisTerms, redis_at
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.engine import Engine
 from tests.api.served import served
 from tests.dispatch.redis_engines import redis_engine, until

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Collection
 
 import pytest
 
+from reelstate.connections.redis import RedisLink, RedisTerms, redis_at
 from reelstate.core.model import TaskKey
 from reelstate.dispatch import hint_queue
 from reelstate.dispatch.hint_queue import HintQueue, key_of, member, score
 from reelstate.dispatch.hints import Hint, Lane, Message, Source, Waiting
 from reelstate.dispatch.mirror import Mirror
 from reelstate.dispatch.redis import QUEUES
-from reelstate.redis_link import RedisLink, RedisTerms, redis_at
 
 OURS = Lane("ours", frozenset(), frozenset())
 GPU = Lane("ours", frozenset({"gpu"}), frozenset())

@@ -10,8 +10,8 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings, in_force
+from reelstate.connections.redis import RedisTerms, redis_at
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
-from reelstate.redis_link import RedisTerms, redis_at
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
 from tests.dispatch.redis_wire import certificate, proxied, tls_context
 from tests.engines import SIMPLE, a_worker

@@ -7,10 +7,10 @@ import psycopg
 import pytest
 
 import reelstate as rs
+from reelstate.connections.timeouts import FIRST_PAUSE, LONGEST_PAUSE
 from reelstate.services.keys import Keys, Scope
 from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.stores.migrate import statements
-from reelstate.stores.patience import FIRST_PAUSE, LONGEST_PAUSE
 from reelstate.stores.postgres.store import PACKAGE, PostgresStore
 from tests.docs.pages import ROOT, blocks
 from tests.postgres import PostgresServer

@@ -7,17 +7,17 @@ from datetime import datetime
 import pytest
 
 import reelstate as rs
-from reelstate import postgres_link
 from reelstate.app import open_engine
 from reelstate.cli.worker import left_behind
 from reelstate.config import DEFAULTS
+from reelstate.connections import postgres as postgres_link
+from reelstate.connections.postgres import Silent, WatchedConnection
 from reelstate.core.machine import JobStatus
 from reelstate.dispatch import notify
 from reelstate.dispatch.dispatch import Bell
 from reelstate.dispatch.notify import NotifyDispatch
 from reelstate.keeper import Keeper
 from reelstate.locks.postgres import PostgresLock
-from reelstate.postgres_link import Silent, WatchedConnection
 from reelstate.services.engine import Engine
 from reelstate.worker import loop
 from tests.faults.swallowing import swallowing

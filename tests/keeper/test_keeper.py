@@ -22,7 +22,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Progress, Task
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.keeper import JITTER, LEAVE_PATIENCE, PRUNE_EVERY, Keeper, jittered
-from reelstate.process_identity import own_machine, own_process
+from reelstate.runtime.process_identity import own_machine, own_process
 from reelstate.services.engine import Engine
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.keeper.test_process_identity import TELL

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from reelstate import process_identity
-from reelstate.process_identity import is_alive, own_machine, own_process
+from reelstate.runtime import process_identity
+from reelstate.runtime.process_identity import is_alive, own_machine, own_process
 
 pytestmark = pytest.mark.skipif(own_machine() is None, reason="there is no /proc here")
 
-TELL = "import json, reelstate.process_identity as p; print(json.dumps(p.own_process()), flush=True); input()"
+TELL = "import json, reelstate.runtime.process_identity as p; print(json.dumps(p.own_process()), flush=True); input()"
 
 
 @pytest.fixture

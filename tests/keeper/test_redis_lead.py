@@ -7,8 +7,8 @@ import pytest
 
 from reelstate.app import keeper_for
 from reelstate.config import Settings
+from reelstate.connections.redis import RedisTerms
 from reelstate.keeper import Keeper
-from reelstate.redis_link import RedisTerms
 from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, redis_engine, until
 from tests.faults.proxy import proxied

@@ -8,11 +8,11 @@ import asyncio
 import sqlite3
 import sys
 
+from reelstate.connections.redis import RedisTerms, redis_at
 from reelstate.core.errors import LockLost
 from reelstate.locks.lock import Lock
 from reelstate.locks.postgres import PostgresLock
 from reelstate.locks.redis import RedisLock
-from reelstate.redis_link import RedisTerms, redis_at
 
 
 def write(file: str, fence: int, value: str) -> bool:

@@ -12,11 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from reelstate.connections.redis import RedisLink, RedisTerms, redis_at
 from reelstate.core.errors import LockLost, LockTaken, RedisUnavailable, StoreUnavailable
 from reelstate.locks.lock import Lock
 from reelstate.locks.postgres import PostgresLock, lock_number
 from reelstate.locks.redis import RedisLock
-from reelstate.redis_link import RedisLink, RedisTerms, redis_at
 from tests.locks.holder import write
 from tests.redis_server import RedisServer
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from reelstate.media.commands import ENVIRONMENT
-from reelstate.media.facts import AudioFacts, SourceFacts, VideoFacts
-from reelstate.media.profile import Profile, Rung
+from reelstate.media.ffmpeg.commands import ENVIRONMENT
+from reelstate.media.planning.profile import Profile, Rung
+from reelstate.media.sources.facts import AudioFacts, SourceFacts, VideoFacts
 from tests.media.streams import builds
 
 NTSC = Fraction(30000, 1001)

@@ -18,10 +18,10 @@ from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, JobDetail, Submitted
 from reelstate.core.policy import Backoff
-from reelstate.declaration import Pipeline
 from reelstate.keeper import Keeper
-from reelstate.media.hls import resolve_uri
-from reelstate.media.librarian import Librarian
+from reelstate.library.publisher import Librarian
+from reelstate.media.formats.hls import resolve_uri
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.engine import Engine
 from reelstate.worker.run import Run
 from tests.media.films import profile

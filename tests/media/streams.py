@@ -11,10 +11,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from reelstate.media import dash, hls
-from reelstate.media.boxes import Fragmented, parse
-from reelstate.media.manifest import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry
-from reelstate.media.segment import Segment
+from reelstate.media.formats import dash, hls
+from reelstate.media.formats.fragmented_mp4 import Fragmented, parse
+from reelstate.media.formats.segment import Segment
+from reelstate.media.packaging.manifest import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry
 
 RATE = Fraction(30000, 1001)
 SEGMENT_FRAMES = 15

@@ -11,8 +11,8 @@ import pytest
 from reelstate.artifacts.storage import open_storage
 from reelstate.core.machine import JobStatus
 from reelstate.core.outcome import Retry
-from reelstate.media.adoption import RECORD
-from reelstate.media.librarian import Librarian
+from reelstate.library.publisher import Librarian
+from reelstate.media.packaging.adoption import RECORD
 from reelstate.services.operate.retry import From
 from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.advance import LARGEST, LONGEST_LINE, Advance, AdvanceReader
+from reelstate.media.ffmpeg.progress import LARGEST, LONGEST_LINE, Advance, AdvanceReader
 from tests.core.properties import quickly
 
 REPORT = (

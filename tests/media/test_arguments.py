@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from reelstate.config import Settings
-from reelstate.media.arguments import ArgumentRefused, require_allowed, require_graph
-from reelstate.media.limits import Limits
-from reelstate.media.plan import make_plan
-from reelstate.media.profile import load
-from reelstate.media.studio import studio_of
+from reelstate.media.ffmpeg.arguments import ArgumentRefused, require_allowed, require_graph
+from reelstate.media.planning.plan import make_plan
+from reelstate.media.planning.profile import load
+from reelstate.media.sandbox.limits import Limits
+from reelstate.media.tools import studio_of
 from tests.media.test_commands import FACTS, every_command
 
 HDR = replace(FACTS, video=replace(FACTS.video, transfer="smpte2084", interlaced=True)) if FACTS.video else FACTS

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.box import MalformedBoxes
-from reelstate.media.boxes import MOST_BOXES, Fragmented, Walker, parse
+from reelstate.media.formats.box import MalformedBoxes
+from reelstate.media.formats.fragmented_mp4 import MOST_BOXES, Fragmented, Walker, parse
 from tests.core.properties import quickly
 from tests.media.streams import CHUNK_FRAMES, FRAMES, GRID, RATE, X264, builds, chunk, has_encoder, picture, run, sound
 

@@ -13,7 +13,7 @@ import pytest
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import JobDetail
-from reelstate.media.librarian import Librarian
+from reelstate.library.publisher import Librarian
 from reelstate.services.engine import Engine
 from tests.chaos.fleet import a_fleet
 from tests.media import web_server

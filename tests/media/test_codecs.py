@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.codecs import CONFIGURATION, UnknownCodec, codec_string
+from reelstate.media.formats.codecs import CONFIGURATION, UnknownCodec, codec_string
 from tests.core.properties import quickly
 
 

@@ -6,8 +6,8 @@ import av
 import pytest
 
 from reelstate.core.machine import JobStatus
-from reelstate.media.errors import UnusableSource
-from reelstate.media.probe import probe
+from reelstate.media.sources.errors import UnusableSource
+from reelstate.media.sources.probe import probe
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, X264, Stream, film, house, profile
 

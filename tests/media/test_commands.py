@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from reelstate.media import commands
-from reelstate.media.boxes import parse
-from reelstate.media.commands import SAFE_INPUT, SCORES
-from reelstate.media.facts import SourceFacts, SubtitleFacts, VideoFacts
-from reelstate.media.plan import Plan, make_plan, settle
-from reelstate.media.profile import load
+from reelstate.media.ffmpeg import commands
+from reelstate.media.ffmpeg.commands import SAFE_INPUT, SCORES
+from reelstate.media.formats.fragmented_mp4 import parse
+from reelstate.media.planning.plan import Plan, make_plan, settle
+from reelstate.media.planning.profile import load
+from reelstate.media.sources.facts import SourceFacts, SubtitleFacts, VideoFacts
 from tests.media.clips import FRAMES, LOSSLESS, X264, done, facts_of, ffmpeg, make, run, sound_facts
 from tests.media.streams import builds
 

@@ -8,9 +8,9 @@ import pytest
 
 from reelstate.app import built_in, confine_tools, keep_tools_confined, remote_worker
 from reelstate.config import Settings
-from reelstate.declaration import Pipeline
 from reelstate.media.pipeline import Stages
-from reelstate.media.sandbox import AUTO, OFF, REQUIRE
+from reelstate.media.sandbox.sandbox import AUTO, OFF, REQUIRE
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.keys import Keys, Scope
 from tests.engines import engine_at
 

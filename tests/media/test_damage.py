@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.machine import JobStatus, TaskStatus
-from reelstate.media.damage import Damage, described, find_damage, total
-from reelstate.media.probe import WHOLE_FILE
-from reelstate.media.probing import Decoded, Piece
-from reelstate.media.probing import damage as damaged_spans
-from reelstate.media.tool_run import ErrorCounter
+from reelstate.media.ffmpeg.command_run import ErrorCounter
+from reelstate.media.ffmpeg.damage import Damage, described, find_damage, total
+from reelstate.media.sources.probe import WHOLE_FILE
+from reelstate.media.sources.probe_child import Decoded, Piece
+from reelstate.media.sources.probe_child import damage as damaged_spans
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, RATE, film, house, profile
 

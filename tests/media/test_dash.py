@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from reelstate.media import dash
-from reelstate.media.dash import MalformedManifest, Representation, Tiles
-from reelstate.media.hls import Part
-from reelstate.media.move import moved
+from reelstate.media.formats import dash
+from reelstate.media.formats.dash import MalformedManifest, Representation, Tiles
+from reelstate.media.formats.hls import Part
+from reelstate.media.formats.relocate import moved
 from tests.media import mpd
 
 PARTS = (

@@ -4,7 +4,7 @@ import pytest
 
 from reelstate.core.model import ClaimedTask, Failure, TaskKey
 from reelstate.core.outcome import judged
-from reelstate.media.ending import Finished, Kind, ToolFailed, cause, failure, telling_line
+from reelstate.media.ffmpeg.exit_cause import Finished, Kind, ToolFailed, cause, failure, telling_line
 
 TASK = ClaimedTask(TaskKey(1, 0, 0), 1, 1, 3, 0, 60.0, None, None, "film", "cut", {})
 OPENING = "[vost#0:0/libx264 @ 0x40ed6480] [error] Error while opening encoder - maybe incorrect parameters"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.media import commands
-from reelstate.media.boxes import Fragmented, parse
-from reelstate.media.facts import SourceFacts
-from reelstate.media.grid import Chunk
-from reelstate.media.plan import Plan, make_plan, settle
-from reelstate.media.profile import Rung
+from reelstate.media.ffmpeg import commands
+from reelstate.media.formats.fragmented_mp4 import Fragmented, parse
+from reelstate.media.planning.grid import Chunk
+from reelstate.media.planning.plan import Plan, make_plan, settle
+from reelstate.media.planning.profile import Rung
+from reelstate.media.sources.facts import SourceFacts
 from tests.media.clips import (
     FRAMES,
     LOSSLESS,

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from reelstate.media.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
+from reelstate.media.sources.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
 
 NTSC = Fraction(30000, 1001)
 VIDEO = VideoFacts(

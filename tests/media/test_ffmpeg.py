@@ -8,8 +8,8 @@ import imageio_ffmpeg  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from reelstate.core.errors import NotFound
-from reelstate.media import ffmpeg
-from reelstate.media.ffmpeg import build_id, find_ffmpeg, weaknesses
+from reelstate.media.ffmpeg import build as ffmpeg
+from reelstate.media.ffmpeg.build import build_id, find_ffmpeg, weaknesses
 
 SAID = """ffmpeg version 7.1.5-static Copyright (c) 2000-2024 the FFmpeg developers
 built with gcc 8 (Debian 8.3.0-6)

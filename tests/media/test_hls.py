@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media import hls
-from reelstate.media.hls import MalformedPlaylist, Part, Rates, Rendition, Variant
+from reelstate.media.formats import hls
+from reelstate.media.formats.hls import MalformedPlaylist, Part, Rates, Rendition, Variant
 from tests.core.properties import quickly
 
 PARTS = [

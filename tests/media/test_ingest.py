@@ -13,9 +13,9 @@ import pytest
 from reelstate.core.errors import InvalidRequest, UnknownPipeline
 from reelstate.core.model import Verdict
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.media import ingest as module
-from reelstate.media.ingest import PATTERNS, Identity, Ingest, Settling, Taken, identity_of, ingest, key_of, wanted
-from reelstate.media.inotify import Inotify
+from reelstate.library import ingest as module
+from reelstate.library.ingest import PATTERNS, Identity, Ingest, Settling, Taken, identity_of, ingest, key_of, wanted
+from reelstate.library.inotify import Inotify
 from reelstate.services.engine import Engine
 from tests.engines import engine_at
 

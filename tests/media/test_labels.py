@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.labels import MAX_NAME, Labelled, printable, track_names
+from reelstate.media.formats.labels import MAX_NAME, Labelled, printable, track_names
 from tests.core.properties import quickly
 
 

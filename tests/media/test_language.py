@@ -1,6 +1,6 @@
 import pytest
 
-from reelstate.media.language import language_name, language_tag
+from reelstate.media.formats.language import language_name, language_tag
 
 
 @pytest.mark.parametrize(

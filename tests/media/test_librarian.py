@@ -17,11 +17,12 @@ import pytest
 
 from reelstate.artifacts.folder import Folder
 from reelstate.core.machine import JobStatus
-from reelstate.media import librarian, package
-from reelstate.media.ladder import read_qualities
-from reelstate.media.librarian import Librarian
-from reelstate.media.package import MANIFEST
-from reelstate.media.quality import QualityStatus
+from reelstate.library import publisher as librarian
+from reelstate.library.ladder import read_qualities
+from reelstate.library.publisher import Librarian
+from reelstate.media.packaging import package
+from reelstate.media.packaging.package import MANIFEST
+from reelstate.media.planning.quality import QualityStatus
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
 from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole

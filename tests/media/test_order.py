@@ -4,7 +4,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json
-from reelstate.media.order import Order
+from reelstate.media.planning.request import Order
 
 
 @pytest.mark.parametrize(

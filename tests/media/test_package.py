@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from reelstate.artifacts.folder import Folder
-from reelstate.media import hls
-from reelstate.media.headers import read_headers
-from reelstate.media.package import Film, growing
-from reelstate.media.plan import Plan
+from reelstate.media.formats import hls
+from reelstate.media.packaging.init_segments import read_headers
+from reelstate.media.packaging.package import Film, growing
+from reelstate.media.planning.plan import Plan
 from tests.media import mpd
 from tests.media.clips import ffmpeg
 from tests.media.films import BUILD, Stream, film, house, profile

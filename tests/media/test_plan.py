@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.media.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
-from reelstate.media.plan import Plan, SourceRefused, make_plan, settle
-from reelstate.media.profile import Profile, load, names
+from reelstate.media.planning.plan import Plan, SourceRefused, make_plan, settle
+from reelstate.media.planning.profile import Profile, load, names
+from reelstate.media.sources.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
 
 NTSC = Fraction(30000, 1001)
 H264 = load("h264")

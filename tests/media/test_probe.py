@@ -16,17 +16,18 @@ import pytest
 
 from reelstate.artifacts.bucket import Bucket
 from reelstate.core.errors import ReelstateError
-from reelstate.media import confine, plan, sandbox
-from reelstate.media import probe as probing_parent
-from reelstate.media.address import LocalAddress, Rules, parse_address
-from reelstate.media.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
-from reelstate.media.facts import SourceFacts, VideoFacts
-from reelstate.media.probe import ProbeLimits, count, look, probe, probe_wall
-from reelstate.media.profile import Profile, Rung
-from reelstate.media.reader import BLOCK
-from reelstate.media.sandbox import REQUIRE, Sandbox
-from reelstate.media.source import FileReader, opened, reading
-from reelstate.media.web import HEAD
+from reelstate.media.planning import plan
+from reelstate.media.planning.profile import Profile, Rung
+from reelstate.media.sandbox import confine, sandbox
+from reelstate.media.sandbox.sandbox import REQUIRE, Sandbox
+from reelstate.media.sources import probe as probing_parent
+from reelstate.media.sources.address import LocalAddress, Rules, parse_address
+from reelstate.media.sources.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
+from reelstate.media.sources.facts import SourceFacts, VideoFacts
+from reelstate.media.sources.probe import ProbeLimits, count, look, probe, probe_wall
+from reelstate.media.sources.reader import BLOCK
+from reelstate.media.sources.source import FileReader, opened, reading
+from reelstate.media.sources.web import HEAD
 from tests.media.clips import FRAMES, NTSC, X264, done, ffmpeg, make, turned
 from tests.media.streams import builds
 from tests.media.web_server import WebServer, file, plain
@@ -618,4 +619,4 @@ async def test_what_was_opened_is_looked_at_whatever_its_name_stands_for_now(dat
 
 
 def test_a_worker_never_loads_the_decoders() -> None:
-    done([sys.executable, "-c", "import sys, reelstate.media.probe; assert 'av' not in sys.modules"])
+    done([sys.executable, "-c", "import sys, reelstate.media.sources.probe; assert 'av' not in sys.modules"])

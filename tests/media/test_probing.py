@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.probing import grid_rates, is_steady, longest_gop, segment_end, settled_rate
+from reelstate.media.sources.probe_child import grid_rates, is_steady, longest_gop, segment_end, settled_rate
 from tests.media.clips import NTSC
 
 RATES = st.sampled_from([Fraction(24000, 1001), Fraction(25), NTSC, Fraction(30), Fraction(60000, 1001), Fraction(60)])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.media.order import Order
-from reelstate.media.profile import SCHEMA, Profile, load, names, parse
+from reelstate.media.planning.profile import SCHEMA, Profile, load, names, parse
+from reelstate.media.planning.request import Order
 
 GOOD: dict[str, Any] = {
     "name": "mine",

@@ -18,7 +18,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Progress
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.keeper import Keeper
-from reelstate.media.librarian import Librarian
+from reelstate.library.publisher import Librarian
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import take_one
 from tests.engines import a_worker, done, engine_at
@@ -96,7 +96,7 @@ async def test_one_version_that_can_not_be_shown_holds_up_no_other(
 async def test_however_many_films_are_made_at_once_each_of_them_grows(
     engine: Engine, librarian: Librarian, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reelstate.media.librarian.PAGE", 2)
+    monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
     jobs = [(await engine.submit_video("/film.mp4")).job_id for _ in range(5)]
     await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 5)).tasks])
     assert sorted(job.id for job in await librarian._running()) == jobs
@@ -132,7 +132,7 @@ async def test_one_version_that_can_not_be_deleted_holds_up_no_other(engine: Eng
 async def test_however_many_versions_are_superseded_one_sweep_removes_them(
     engine: Engine, storage: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reelstate.media.librarian.PAGE", 2)
+    monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
     video, first = await version(engine, storage)
     jobs = [first, *[(await version(engine, storage, video))[1] for _ in range(4)]]
     await Librarian(engine, storage, keep=0.0).sweep()

@@ -8,7 +8,7 @@ import pytest
 
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Json, Task
-from reelstate.media.quality import Ladder, Quality, QualityStatus, ladder_of, qualities
+from reelstate.media.planning.quality import Ladder, Quality, QualityStatus, ladder_of, qualities
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LADDER = Ladder((("720p", True), ("360p", False)), (("1080p", "higher than the source"),), (5, 5, 2))

@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.spool import Spool
-from reelstate.media.reception import Reception
+from reelstate.library.receiver import Reception
 from reelstate.services.uploads import UploadLimits, Uploads
 from tests.engines import engine_at
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.media.ffmpeg import Build, find_ffmpeg
-from reelstate.media.score import NoScore, mean, measure_of, read_score
+from reelstate.media.ffmpeg.build import Build, find_ffmpeg
+from reelstate.media.ffmpeg.score import NoScore, mean, measure_of, read_score
 from tests.media.films import film, house, profile
 
 

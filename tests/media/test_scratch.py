@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.media.confine import NOBODY
-from reelstate.media.scratch import scratch_folder
+from reelstate.media.sandbox.confine import NOBODY
+from reelstate.media.sandbox.scratch import scratch_folder
 from tests.media.tools import names_in
 
 HOLD = """
 import sys
 from pathlib import Path
-from reelstate.media.scratch import scratch_folder
+from reelstate.media.sandbox.scratch import scratch_folder
 with scratch_folder(Path(sys.argv[1]), 7, "encode", 3, 1) as folder:
     (folder / "half").write_text("made")
     print(folder, flush=True)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reelstate.config import Settings
-from reelstate.media import studio
-from reelstate.media.studio import studio_of, telling
+from reelstate.media import tools as studio
+from reelstate.media.tools import studio_of, telling
 from tests.media.tools import names_in
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.errors import NotFound, ReelstateError
-from reelstate.media import confine
-from reelstate.media import limits as limits_module
-from reelstate.media import sandbox as sandbox_module
-from reelstate.media.advance import Advance
-from reelstate.media.ending import BadInput, Finished, Kind, ToolFailed
-from reelstate.media.limits import Limits, bounds
-from reelstate.media.sandbox import LANDLOCK, OFF, REQUIRE, Sandbox, standing_wall
-from reelstate.media.tool_run import OUTPUT, Watch, run_tool
+from reelstate.media.ffmpeg.command_run import OUTPUT, Watch, run_tool
+from reelstate.media.ffmpeg.exit_cause import BadInput, Finished, Kind, ToolFailed
+from reelstate.media.ffmpeg.progress import Advance
+from reelstate.media.sandbox import confine
+from reelstate.media.sandbox import limits as limits_module
+from reelstate.media.sandbox import sandbox as sandbox_module
+from reelstate.media.sandbox.limits import Limits, bounds
+from reelstate.media.sandbox.sandbox import LANDLOCK, OFF, REQUIRE, Sandbox, standing_wall
 from tests.media.tools import BUILDS, Handles, encoding, names_in, running, shell
 
 SH = Path("/bin/sh")
@@ -189,9 +189,9 @@ async def test_what_a_command_leaves_running_ends_with_it(mode: str, folder: Pat
 WORKER = """
 import asyncio, sys
 from pathlib import Path
-from reelstate.media import limits
-from reelstate.media.sandbox import Sandbox
-from reelstate.media.tool_run import run_tool
+from reelstate.media.sandbox import limits
+from reelstate.media.sandbox.sandbox import Sandbox
+from reelstate.media.ffmpeg.command_run import run_tool
 
 mode, bare, folder, *argv = sys.argv[1:]
 if bare == "bare":

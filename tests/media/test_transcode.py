@@ -23,11 +23,13 @@ import pytest
 
 from reelstate.app import built_in
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
-from reelstate.media import hls, pipeline, sandbox, webvtt
-from reelstate.media.boxes import parse
-from reelstate.media.ladder import read_qualities
-from reelstate.media.plan import Plan
-from reelstate.media.quality import QualityStatus
+from reelstate.library.ladder import read_qualities
+from reelstate.media import pipeline
+from reelstate.media.formats import hls, webvtt
+from reelstate.media.formats.fragmented_mp4 import parse
+from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.quality import QualityStatus
+from reelstate.media.sandbox import sandbox
 from tests.media.clips import ffmpeg, frames_of, turned
 from tests.media.films import (
     BUILD,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.errors import NotFound
-from reelstate.media import verify as verify_module
-from reelstate.media.verify import verify
+from reelstate.media.packaging import verify as verify_module
+from reelstate.media.packaging.verify import verify
 from tests.media.streams import PACKAGE, Package, builds, package
 
 CHUNK = "versions/7/encode/1/1/180p.mp4"

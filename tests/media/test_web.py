@@ -8,13 +8,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from reelstate.media.address import Rules, parse_address
-from reelstate.media.errors import SourceUnavailable, SourceUnseekable, UnusableSource
-from reelstate.media.fetched import Fetched
-from reelstate.media.public import is_public
-from reelstate.media.reader import BLOCK
-from reelstate.media.source import fetch, reading
-from reelstate.media.web import HEAD, Resolve, Web
+from reelstate.media.sources.address import Rules, parse_address
+from reelstate.media.sources.errors import SourceUnavailable, SourceUnseekable, UnusableSource
+from reelstate.media.sources.fetched import Fetched
+from reelstate.media.sources.public_addresses import is_public
+from reelstate.media.sources.reader import BLOCK
+from reelstate.media.sources.source import fetch, reading
+from reelstate.media.sources.web import HEAD, Resolve, Web
 from tests.media.web_server import (
     Request,
     WebServer,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media import webvtt
-from reelstate.media.webvtt import MalformedCaptions, Sheets
+from reelstate.media.formats import webvtt
+from reelstate.media.formats.webvtt import MalformedCaptions, Sheets
 from tests.core.properties import quickly
 
 SHEETS = Sheets(uris=["s-0.jpg", "s-1.jpg"], count=5, interval=Fraction(2), columns=2, rows=2, width=160, height=90)

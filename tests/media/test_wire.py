@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reelstate.media.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
-from reelstate.media.grid import MAX_FRAMES, Chunk, Grid
-from reelstate.media.plan import Plan, make_plan
-from reelstate.media.profile import load
+from reelstate.media.planning.grid import MAX_FRAMES, Chunk, Grid
+from reelstate.media.planning.plan import Plan, make_plan
+from reelstate.media.planning.profile import load
+from reelstate.media.records import MAX_NUMBER, MAX_TEXT, MalformedRecord
 from reelstate.media.results import RESULTS, read_result
-from reelstate.media.wire import MAX_NUMBER, MAX_TEXT, MalformedRecord
+from reelstate.media.sources.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
 
 Json = Any
 VIDEO = VideoFacts(

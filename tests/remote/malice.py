@@ -24,7 +24,7 @@ import httpx
 from reelstate.app import built_in, open_engine
 from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
-from reelstate.media.package import MANIFEST
+from reelstate.media.packaging.package import MANIFEST
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.machine import TaskStatus
-from reelstate.media.adoption import RECORD
+from reelstate.media.packaging.adoption import RECORD
 from tests.media.films import RATE, film
 from tests.remote.line import Line
 from tests.remote.outpost import ENCODE, FILMS, PATIENCE, Outpost

@@ -1,4 +1,4 @@
-from reelstate.stores.patience import News
+from reelstate.connections.timeouts import News
 
 
 def test_what_was_just_said_is_no_news_and_other_words_are() -> None:

@@ -12,8 +12,8 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskState
 from reelstate.dispatch.dispatch import Bell
 from reelstate.states import FINISHED, Kind, Severity
-from reelstate.worker import held
-from reelstate.worker.held import Held
+from reelstate.worker import leases as held
+from reelstate.worker.leases import Held
 from tests.worker.crew import engine_for, rested, until, working
 from tests.worker.processes import talkative
 

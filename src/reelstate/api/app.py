@@ -6,13 +6,13 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
+from reelstate.api import deployment as house
 from reelstate.api import (
     docs,
     events,
     files,
     health,
     home,
-    house,
     jobs,
     keys,
     machines,
@@ -34,8 +34,8 @@ from reelstate.api.rate import Buckets
 from reelstate.api.remotes import Remotes
 from reelstate.api.streams import Streams
 from reelstate.artifacts.storage import open_storage
-from reelstate.breaker import Circuit
 from reelstate.config import Settings
+from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import RedisUnavailable
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys

@@ -11,10 +11,10 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from starlette.requests import HTTPConnection
 
 from reelstate.api.context import Context, InContext, context_of
+from reelstate.connections.timeouts import patience_of
 from reelstate.core.errors import KeyRefused, ScopeMissing, TooManyRequests
 from reelstate.core.machine import Actor
 from reelstate.services.keys import Key, Kind, Scope
-from reelstate.stores.patience import patience_of
 
 COOKIE: Final = "reelstate_session"
 HOST_ONLY: Final = "__Host-"

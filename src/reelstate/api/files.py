@@ -29,9 +29,9 @@ from reelstate.artifacts.keys import SOURCES, VERSIONS, attributes, checked
 from reelstate.artifacts.stored import CHUNK, Stored
 from reelstate.artifacts.unpack import ArchiveLimits, Unpacked, unpack
 from reelstate.core.errors import InvalidRequest, NotFound, PermitRefused, StorageDamaged, TooLarge
-from reelstate.media.address import WebAddress, parse_address
-from reelstate.media.errors import SourceError
-from reelstate.media.source import reading
+from reelstate.media.sources.address import WebAddress, parse_address
+from reelstate.media.sources.errors import SourceError
+from reelstate.media.sources.source import reading
 from reelstate.remote.wire import PREFIX, ListedFile, ListedFiles, StoredFile, UnpackedAnswer
 from reelstate.services.permits import Grant
 

@@ -17,11 +17,11 @@ from reelstate.api.auth import MaybePrincipal
 from reelstate.api.context import Check, Context, InContext
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import open_storage
-from reelstate.breaker import Circuit
+from reelstate.connections.breaker import Circuit
+from reelstate.connections.timeouts import patience_of
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import PHASES, JobStatus
 from reelstate.dispatch.dispatch import DispatchHealth
-from reelstate.stores.patience import patience_of
 
 logger = logging.getLogger("reelstate.health")
 router = APIRouter(tags=["health"])

@@ -9,8 +9,8 @@ from starlette.requests import HTTPConnection
 
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.config import Settings
-from reelstate.media.address import Rules, rules_of
-from reelstate.media.reception import Reception, reception_of
+from reelstate.library.receiver import Reception, reception_of
+from reelstate.media.sources.address import Rules, rules_of
 from reelstate.services.engine import Engine
 from reelstate.services.playback import Playback
 

@@ -29,7 +29,7 @@ from reelstate.api.videos import PREFIX, VideoId
 from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, NotFound, StorageMissing
 from reelstate.documents import Document
-from reelstate.media.package import DASH, MASTER
+from reelstate.media.packaging.package import DASH, MASTER
 from reelstate.services.playback import LIFETIME, LONGEST_LIFETIME, Playback
 
 router = APIRouter(tags=["playback"], route_class=JsonRoute)

@@ -20,7 +20,7 @@ from reelstate.core.errors import LeaseLost, StorageError, WorkerUnknown
 from reelstate.core.model import Completion, Failure, Json, Verdict
 from reelstate.dispatch.dispatch import WORKER_BELLS, Listener
 from reelstate.media.inspection import Inspector
-from reelstate.media.studio import studio_of
+from reelstate.media.tools import studio_of
 from reelstate.services.engine import Engine
 from reelstate.services.permits import Grant, Permits, Standing
 

@@ -12,7 +12,7 @@ from reelstate.api.auth import Principal
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.model import Json
-from reelstate.media.address import (
+from reelstate.media.sources.address import (
     BucketAddress,
     LocalAddress,
     StoredAddress,
@@ -20,8 +20,8 @@ from reelstate.media.address import (
     parse_address,
     rules_of,
 )
-from reelstate.media.errors import UnusableSource
-from reelstate.media.public import is_public
+from reelstate.media.sources.errors import UnusableSource
+from reelstate.media.sources.public_addresses import is_public
 from reelstate.services.videos import TRANSCODE
 
 OURS: Final = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")

@@ -21,7 +21,7 @@ from reelstate.api.body import JsonRoute
 from reelstate.api.digests import ContentDigest, ReprDigest, header_of, sha256_in
 from reelstate.api.errors import problems
 from reelstate.api.library import InLibrary
-from reelstate.api.pieces import body_of
+from reelstate.api.request_stream import body_of
 from reelstate.api.schemas import LARGEST_ID
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.documents import Document

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from reelstate.api.schemas import LARGEST_ID, Input, Json, Shown, like
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Verdict, Video
-from reelstate.media.quality import Quality
+from reelstate.media.planning.quality import Quality
 
 VIDEO: Final[dict[str, Any]] = {
     "id": 244813922304,

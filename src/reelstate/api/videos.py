@@ -14,7 +14,7 @@ from reelstate.api.errors import problems
 from reelstate.api.jobs import IdempotencyKey, paged, user_of
 from reelstate.api.library import InLibrary
 from reelstate.api.operations import IfMatch, version_in
-from reelstate.api.pieces import body_of
+from reelstate.api.request_stream import body_of
 from reelstate.api.schemas import LARGEST_ID, After, Limit, PageDocument
 from reelstate.api.sources import require_source
 from reelstate.api.video_documents import (
@@ -33,11 +33,11 @@ from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.documents import Document, quality_document, version_document, video_document
-from reelstate.media.address import STORED
-from reelstate.media.errors import UnusableSource
-from reelstate.media.ladder import profile_before, read_qualities, telling_version
-from reelstate.media.order import Order
-from reelstate.media.package import MASTER
+from reelstate.library.ladder import profile_before, read_qualities, telling_version
+from reelstate.media.packaging.package import MASTER
+from reelstate.media.planning.request import Order
+from reelstate.media.sources.address import STORED
+from reelstate.media.sources.errors import UnusableSource
 from reelstate.services.engine import Engine
 
 PREFIX: Final = "/api/v1/videos"

@@ -18,7 +18,7 @@ from typing import Final
 from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.keys import source
 from reelstate.artifacts.storage import Storage
-from reelstate.private_files import FILE_MODE, make_folder
+from reelstate.runtime.private_files import FILE_MODE, make_folder
 
 LOCK: Final = ".lock"
 PART: Final = ".part"

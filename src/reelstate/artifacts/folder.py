@@ -24,7 +24,7 @@ from typing import Final
 from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.keys import SOURCES, checked
 from reelstate.artifacts.stored import Listed, Stored, chunks, digest_of, stored, unchanged, verified
-from reelstate.private_files import FILE_MODE, FOLDER_MODE
+from reelstate.runtime.private_files import FILE_MODE, FOLDER_MODE
 
 INCOMING: Final = ".incoming"
 """No key begins with a dot, so files on their way are never listed."""

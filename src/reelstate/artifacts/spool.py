@@ -16,7 +16,7 @@ from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import StorageFull, StorageMissing
-from reelstate.private_files import FILE_MODE, make_folder
+from reelstate.runtime.private_files import FILE_MODE, make_folder
 
 BESIDE: Final = ".uploads"
 """In the folder of a storage: no key begins with a dot, and a file that is whole is linked to its place, not copied."""

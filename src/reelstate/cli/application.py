@@ -13,7 +13,7 @@ from typing import Any
 from reelstate.app import built_in
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest, ReelstateError
-from reelstate.declaration import Pipeline
+from reelstate.pipelines.declaration import Pipeline
 
 EXAMPLE = "write --app module:name, for example --app pipelines:thumbs"
 NOT_THEIRS = (Path(__file__).parents[1], Path(sysconfig.get_path("stdlib")))

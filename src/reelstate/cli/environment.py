@@ -19,13 +19,13 @@ from typing import Final
 
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import open_storage
-from reelstate.breaker import Circuit
 from reelstate.config import Settings
+from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import ReelstateError
 from reelstate.core.outcome import without_passwords
 from reelstate.dispatch.dispatch import DispatchHealth
-from reelstate.media.ffmpeg import Build, find_ffmpeg
-from reelstate.media.sandbox import LIMITS, OFF, REQUIRE, standing_wall
+from reelstate.media.ffmpeg.build import Build, find_ffmpeg
+from reelstate.media.sandbox.sandbox import LIMITS, OFF, REQUIRE, standing_wall
 from reelstate.services.doctor import read_clock
 from reelstate.services.engine import Engine
 from reelstate.stores.sqlite.address import database_path

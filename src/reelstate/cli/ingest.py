@@ -16,8 +16,8 @@ from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
-from reelstate.media.ingest import PATTERNS, Ingest, Taken, require_folder
-from reelstate.media.ingest import ingest as take_all
+from reelstate.library.ingest import PATTERNS, Ingest, Taken, require_folder
+from reelstate.library.ingest import ingest as take_all
 
 
 def ingest(

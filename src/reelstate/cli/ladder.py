@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.table import Table
 
 from reelstate.cli.terminal import bar, cut, share, status, table
-from reelstate.media.quality import Quality, QualityStatus
+from reelstate.media.planning.quality import Quality, QualityStatus
 
 
 def qualities_table(found: Iterable[Quality]) -> Table:

@@ -33,8 +33,8 @@ from reelstate.core.errors import WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, TaskKey, Worker
 from reelstate.documents import event_id
-from reelstate.media.ladder import LadderReader
-from reelstate.media.quality import Quality
+from reelstate.library.ladder import LadderReader
+from reelstate.media.planning.quality import Quality
 from reelstate.services.engine import Engine
 
 INTERVAL = 0.5

@@ -12,7 +12,7 @@ from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json
 from reelstate.core.policy import PRIORITIES, priority_number
-from reelstate.media.profile import load, names
+from reelstate.media.planning.profile import load, names
 
 DEFAULT_DATABASE: str = DEFAULTS.database_url
 LARGEST_ID = 2**63 - 1

@@ -17,8 +17,8 @@ from reelstate.core.aggregate import remaining
 from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
 from reelstate.core.outcome import without_passwords
-from reelstate.media.address import name_in
-from reelstate.media.quality import Quality, QualityStatus
+from reelstate.media.planning.quality import Quality, QualityStatus
+from reelstate.media.sources.address import name_in
 from reelstate.services.catalogue import SHOWN_DIGEST
 from reelstate.services.videos import TRANSCODE
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from reelstate.config import Settings, variable
 from reelstate.core.errors import InvalidRequest
-from reelstate.private_files import make_folder, write_text
+from reelstate.runtime.private_files import make_folder, write_text
 from reelstate.stores.sqlite.address import database_path
 
 XDG_STATE: Final = "XDG_STATE_HOME"

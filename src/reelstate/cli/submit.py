@@ -23,9 +23,9 @@ from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
 from reelstate.documents import Document, detail_document
-from reelstate.media.address import name_in, parse_address
-from reelstate.media.order import Order
-from reelstate.media.package import MASTER
+from reelstate.media.packaging.package import MASTER
+from reelstate.media.planning.request import Order
+from reelstate.media.sources.address import name_in, parse_address
 from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 

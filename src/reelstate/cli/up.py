@@ -22,11 +22,11 @@ from reelstate.cli.serve import Host, Insecure, Port
 from reelstate.cli.worker import HURRY, STOP
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.outcome import without_passwords
-from reelstate.declaration import Pipeline
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import how_it_ended
-from reelstate.worker.terms import host_name
+from reelstate.worker.settings import host_name
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 Beside = Callable[[Engine], AbstractAsyncContextManager[None]]

@@ -13,9 +13,9 @@ from reelstate.cli.ladder import qualities_table
 from reelstate.cli.page import error_line, took, what
 from reelstate.cli.terminal import age, cut, moment, now, rough, span, status, table
 from reelstate.core.model import Job, Video, VideoDetail, VideoStatus, VideoVersion
-from reelstate.media.address import shown_source
-from reelstate.media.profile import DEFAULT
-from reelstate.media.quality import Quality
+from reelstate.media.planning.profile import DEFAULT
+from reelstate.media.planning.quality import Quality
+from reelstate.media.sources.address import shown_source
 
 
 def videos_table(videos: Sequence[Video]) -> Table:

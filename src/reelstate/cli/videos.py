@@ -31,10 +31,10 @@ from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
 from reelstate.documents import Document, quality_document, version_document, video_document
-from reelstate.media.ladder import profile_before, read_qualities, telling_version
-from reelstate.media.order import Order
-from reelstate.media.package import MASTER
-from reelstate.media.quality import Quality
+from reelstate.library.ladder import profile_before, read_qualities, telling_version
+from reelstate.media.packaging.package import MASTER
+from reelstate.media.planning.quality import Quality
+from reelstate.media.planning.request import Order
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 from reelstate.services.paging import LARGEST_PAGE

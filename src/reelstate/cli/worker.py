@@ -22,7 +22,7 @@ from reelstate.cli.options import App, Capabilities, Database, Pipelines
 from reelstate.cli.process import SUPERVISED, say, set_up_logging, settle_in, stopping_signals, waiting_for
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.errors import InvalidRequest
-from reelstate.declaration import Pipeline
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.loop import Worker
 
 STOP, HURRY = b"s", b"h"

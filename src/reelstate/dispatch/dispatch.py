@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
-from reelstate.breaker import CircuitHealth
+from reelstate.connections.breaker import CircuitHealth
 from reelstate.core.model import Json, TaskKey
 from reelstate.dispatch.hints import LOOK, Asking, Hints, Source, Waiting
 

@@ -23,9 +23,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
 
+from reelstate.connections.redis import Client, RedisLink
 from reelstate.core.model import TaskKey
 from reelstate.dispatch.hints import Hint, Lane, Waiting
-from reelstate.redis_link import Client, RedisLink
 
 BOUND = """
 local old, edge = redis.call('HGET', KEYS[1], 'horizon') or '', ARGV[1]

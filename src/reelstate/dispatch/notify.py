@@ -19,10 +19,10 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus
 
-from reelstate.cancellation import cancel_and_wait
+from reelstate.connections.postgres import ANSWER_TIMEOUT, Silent, WatchedConnection
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
-from reelstate.dispatch.doorbell import Doorbell, Merged
-from reelstate.postgres_link import ANSWER_TIMEOUT, Silent, WatchedConnection
+from reelstate.dispatch.wakeups import Doorbell, Merged
+from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
 

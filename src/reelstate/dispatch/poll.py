@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, DispatchHealth, Listener, Unhinted
-from reelstate.dispatch.doorbell import Doorbell
+from reelstate.dispatch.wakeups import Doorbell
 
 
 class PollDispatch(Unhinted):

@@ -22,18 +22,18 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from reelstate.cancellation import cancel_and_wait
+from reelstate.connections.redis import Client, RedisLink, RedisTerms
 from reelstate.core.errors import RedisUnavailable, StoreError
 from reelstate.core.model import Json, TaskKey
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Dispatch, DispatchHealth, Listener
-from reelstate.dispatch.doorbell import Doorbell, Merged
 from reelstate.dispatch.hint_queue import HintQueue
 from reelstate.dispatch.hints import LOOK, NOTHING, Asking, Hint, Hints, Lane, Message, Source, Waiting
 from reelstate.dispatch.mirror import Mirror
-from reelstate.dispatch.redis_bells import RedisBells
 from reelstate.dispatch.redis_queue import SortedQueue
 from reelstate.dispatch.redis_streams import StreamsQueue
-from reelstate.redis_link import Client, RedisLink, RedisTerms
+from reelstate.dispatch.redis_wakeups import RedisBells
+from reelstate.dispatch.wakeups import Doorbell, Merged
+from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from reelstate.connections.redis import Client
 from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of, member, score
 from reelstate.dispatch.hints import Hint, Waiting
-from reelstate.redis_link import Client
 
 NO_PLACE = "none"
 """The ticket of a hint whose place is not known any more."""

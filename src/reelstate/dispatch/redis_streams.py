@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
+from reelstate.connections.redis import Client, RedisLink
 from reelstate.dispatch.hint_queue import Contents, HintQueue, Taken, key_of, level
 from reelstate.dispatch.hints import Hint, Waiting
-from reelstate.redis_link import Client, RedisLink
 
 LEVELS = ("high", "normal", "low")
 

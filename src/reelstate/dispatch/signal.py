@@ -11,9 +11,9 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from reelstate.cancellation import cancel_and_wait
 from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
-from reelstate.dispatch.doorbell import Doorbell, Merged
+from reelstate.dispatch.wakeups import Doorbell, Merged
+from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
 

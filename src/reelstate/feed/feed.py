@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Generic
 
-from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import StoreError
 from reelstate.feed.log import CursorGone, Entry, Item, Log, Stretch, Values
 from reelstate.feed.subscriber import BUFFER, Kind, Message, Subscriber, Terms
+from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.feed")
 

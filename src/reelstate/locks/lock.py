@@ -18,8 +18,8 @@ import time
 from types import TracebackType
 from typing import Self
 
-from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import LockLost, LockTaken, ReelstateError
+from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.locks")
 

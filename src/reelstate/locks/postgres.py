@@ -13,9 +13,9 @@ import hashlib
 
 import psycopg
 
+from reelstate.connections.postgres import WatchedConnection
 from reelstate.core.errors import StoreUnavailable
 from reelstate.locks.lock import Lock
-from reelstate.postgres_link import WatchedConnection
 
 Connection = WatchedConnection
 

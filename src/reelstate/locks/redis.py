@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
+from reelstate.connections.redis import Client, RedisLink
 from reelstate.locks.lock import Lock
-from reelstate.redis_link import Client, RedisLink
 
 TAKE = """
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end

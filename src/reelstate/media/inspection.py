@@ -21,16 +21,16 @@ from reelstate.artifacts.stored import Stored, stored, unchanged
 from reelstate.core.errors import ReelstateError, StorageConflict, StorageError, StorageMissing
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Fail, Retry
-from reelstate.media.address import STORED
-from reelstate.media.headers import read_header
-from reelstate.media.order import Order
-from reelstate.media.package import DASH, MANIFEST, MASTER
+from reelstate.media.packaging.init_segments import read_header
+from reelstate.media.packaging.package import DASH, MANIFEST, MASTER
+from reelstate.media.packaging.verify import verify
 from reelstate.media.pipeline import Stages, fetch_result
-from reelstate.media.plan import Plan, settle
-from reelstate.media.planned import Made, require_header, require_planned, tracks_of
+from reelstate.media.planning.plan import Plan, settle
+from reelstate.media.planning.request import Order
+from reelstate.media.result_checks import Made, require_header, require_planned, tracks_of
 from reelstate.media.results import RESULTS, Fetched, Validated, Verified, read_result
-from reelstate.media.studio import Studio
-from reelstate.media.verify import verify
+from reelstate.media.sources.address import STORED
+from reelstate.media.tools import Studio
 from reelstate.services.engine import Engine
 from reelstate.services.permits import Grant
 from reelstate.services.videos import TRANSCODE

@@ -31,24 +31,21 @@ from reelstate.artifacts.stored import Stored, digest_of
 from reelstate.core.document import shorten
 from reelstate.core.errors import InvalidRequest, StorageError, StorageMissing
 from reelstate.core.outcome import Fail, Retry, Skip
-from reelstate.declaration import Pipeline
-from reelstate.media import boxes, commands, webvtt
-from reelstate.media.address import StoredAddress, parse_address
-from reelstate.media.adoption import Attempt
-from reelstate.media.advance import Advance
-from reelstate.media.boxes import Fragmented
-from reelstate.media.damage import Damage, described, find_damage, require_tolerable, total
-from reelstate.media.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
-from reelstate.media.ending import PASSING, BadInput, Kind, ToolFailed
-from reelstate.media.errors import SourceError, SourceUnseekable
-from reelstate.media.facts import SourceFacts
-from reelstate.media.grid import Chunk
-from reelstate.media.headers import read_headers
-from reelstate.media.limits import Limits
-from reelstate.media.manifest import ChunkEntry, Manifest
-from reelstate.media.move import moved
-from reelstate.media.order import SPEC, Order
-from reelstate.media.package import (
+from reelstate.media.ffmpeg import commands
+from reelstate.media.ffmpeg.command_run import OnProgress
+from reelstate.media.ffmpeg.damage import Damage, described, find_damage, require_tolerable, total
+from reelstate.media.ffmpeg.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
+from reelstate.media.ffmpeg.exit_cause import PASSING, BadInput, Kind, ToolFailed
+from reelstate.media.ffmpeg.progress import Advance
+from reelstate.media.ffmpeg.score import mean
+from reelstate.media.formats import fragmented_mp4 as boxes
+from reelstate.media.formats import webvtt
+from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.formats.relocate import moved
+from reelstate.media.packaging.adoption import Attempt
+from reelstate.media.packaging.init_segments import read_headers
+from reelstate.media.packaging.manifest import ChunkEntry, Manifest
+from reelstate.media.packaging.package import (
     DASH,
     MANIFEST,
     MASTER,
@@ -57,16 +54,21 @@ from reelstate.media.package import (
     package,
     why_not_beside,
 )
-from reelstate.media.plan import Plan, PlannedAudio, PlannedCaptions, make_plan, settle
-from reelstate.media.probe import WHOLE_FILE, count, probe
-from reelstate.media.quality import ENCODE
+from reelstate.media.packaging.verify import verify
+from reelstate.media.planning.grid import Chunk
+from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions, make_plan, settle
+from reelstate.media.planning.quality import ENCODE
+from reelstate.media.planning.request import SPEC, Order
 from reelstate.media.results import MAX_REASON, read_result, track_fields
-from reelstate.media.sandbox import AUTO, REQUIRE
-from reelstate.media.score import mean
-from reelstate.media.source import fetch, reading
-from reelstate.media.studio import Studio, telling
-from reelstate.media.tool_run import OnProgress
-from reelstate.media.verify import verify
+from reelstate.media.sandbox.limits import Limits
+from reelstate.media.sandbox.sandbox import AUTO, REQUIRE
+from reelstate.media.sources.address import StoredAddress, parse_address
+from reelstate.media.sources.errors import SourceError, SourceUnseekable
+from reelstate.media.sources.facts import SourceFacts
+from reelstate.media.sources.probe import WHOLE_FILE, count, probe
+from reelstate.media.sources.source import fetch, reading
+from reelstate.media.tools import Studio, telling
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
 

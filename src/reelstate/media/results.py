@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from reelstate.media.boxes import Fragmented
-from reelstate.media.damage import Damage
-from reelstate.media.facts import Label, SourceFacts
-from reelstate.media.grid import MAX_SEGMENTS, Chunk, Frames
-from reelstate.media.plan import Plan, PlannedAudio, PlannedCaptions
-from reelstate.media.wire import Between, Count, Index, Matching, OneOf, RungName, Sha256, record_of
+from reelstate.media.ffmpeg.damage import Damage
+from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.planning.grid import MAX_SEGMENTS, Chunk, Frames
+from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions
+from reelstate.media.records import Between, Count, Index, Matching, OneOf, RungName, Sha256, record_of
+from reelstate.media.sources.facts import Label, SourceFacts
 
 Key = Annotated[str, Matching(r"[A-Za-z0-9_][A-Za-z0-9._=/-]{0,899}")]
 Capabilities = Annotated[tuple[Annotated[str, Matching(r"encoder:[a-z0-9_]{1,40}")], ...], Between(0, 10)]

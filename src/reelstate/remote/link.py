@@ -47,7 +47,7 @@ from reelstate.remote.wire import (
     VerdictAnswer,
     Welcome,
 )
-from reelstate.worker.held import Lease
+from reelstate.worker.leases import Lease
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.permit import current_permit
 

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from reelstate.connections.timeouts import Patience
 from reelstate.core.errors import (
     InvalidRequest,
     LeaseLost,
@@ -32,7 +33,6 @@ from reelstate.core.errors import (
 )
 from reelstate.core.model import Permit
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX
-from reelstate.stores.patience import Patience
 
 M = TypeVar("M", bound=BaseModel)
 CONNECT: Final = 10.0

@@ -15,8 +15,8 @@ from reelstate.core.document import encode
 from reelstate.core.errors import CorruptState, InvalidRequest, UnknownPipeline
 from reelstate.core.model import Json
 from reelstate.core.pipeline import NAME, Graph, StageSpec
-from reelstate.declaration import Check
-from reelstate.spec_schema import SpecSchema, check_schema
+from reelstate.pipelines.declaration import Check
+from reelstate.pipelines.spec_schema import SpecSchema, check_schema
 from reelstate.stores.store import Store, Transaction
 
 logger = logging.getLogger("reelstate.pipelines")

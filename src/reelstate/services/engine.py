@@ -42,11 +42,11 @@ from reelstate.core.model import (
 )
 from reelstate.core.pipeline import Graph
 from reelstate.core.policy import PriorityName
-from reelstate.declaration import Pipeline
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.dispatch.hints import Asking
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import Message
+from reelstate.pipelines.declaration import Pipeline
 from reelstate.services import keep, observe, videos, workers
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import Claiming, ClaimOptions, Claims, claim, claimed

@@ -14,8 +14,8 @@ from reelstate.core.model import Event, Json, TaskKey, TaskProgress
 from reelstate.core.state import State
 from reelstate.dispatch.dispatch import EVERY_BELL, Dispatch
 from reelstate.feed.feed import Feed, Marks
-from reelstate.feed.listening import Listening
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics
+from reelstate.feed.subscription import Listening
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.paging import START, cursor_of
 from reelstate.services.rows import event_of, jobs_with_stages

@@ -28,11 +28,11 @@ from datetime import datetime
 from typing import Any, Final
 from weakref import WeakSet
 
-from reelstate.cancellation import cancel_and_wait
 from reelstate.core.errors import InvalidRequest, StoreError, StoreUnavailable
 from reelstate.core.state import State, StateJob, StateKey
 from reelstate.feed.feed import FIRST_PAUSE, LONGEST_PAUSE
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
+from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.states.firestore_documents import (
     BEFORE_ALL,
     DELETED,

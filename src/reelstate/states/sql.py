@@ -19,8 +19,8 @@ from reelstate.core.state import (
 )
 from reelstate.dispatch.dispatch import Bell, Dispatch
 from reelstate.feed.feed import Feed
-from reelstate.feed.listening import Listening
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.subscription import Listening
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 from reelstate.stores.store import Row, Store, Transaction
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 
+from reelstate.connections.timeouts import News
 from reelstate.core.errors import StoreError, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.core.outcome import Stopped
-from reelstate.stores.patience import News
-from reelstate.worker.held import Held, Lease, refuse
+from reelstate.worker.leases import Held, Lease, refuse
 from reelstate.worker.link import Connect, Link
 
 logger = logging.getLogger("reelstate.worker")

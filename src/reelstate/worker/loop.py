@@ -21,22 +21,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from reelstate.connections.timeouts import News
 from reelstate.core.document import LIMITS, Limits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
 from reelstate.core.outcome import Ended, timed_out
-from reelstate.declaration import Pipeline, StageHandler
 from reelstate.dispatch.dispatch import Bell, Dispatch
-from reelstate.stores.patience import News
-from reelstate.worker.desk import LocalDesk
+from reelstate.pipelines.declaration import Pipeline, StageHandler
 from reelstate.worker.heartbeat import Answer, Heartbeat
-from reelstate.worker.held import Held, Lease, Stop
+from reelstate.worker.leases import Held, Lease, Stop
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.outbox import Outbox
 from reelstate.worker.pace import Pace, Stage
+from reelstate.worker.reporter import LocalDesk
 from reelstate.worker.runner import attempt
-from reelstate.worker.terms import Terms
+from reelstate.worker.settings import Terms
 
 logger = logging.getLogger("reelstate.worker")
 

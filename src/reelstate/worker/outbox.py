@@ -7,10 +7,10 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from reelstate.connections.timeouts import News
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, ReelstateError, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import Ended
-from reelstate.stores.patience import News
 from reelstate.worker.link import Link
 
 logger = logging.getLogger("reelstate.worker")

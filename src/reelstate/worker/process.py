@@ -20,7 +20,7 @@ from typing import Any
 
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
 from reelstate.core.outcome import Ended, described, failure, without_passwords
-from reelstate.declaration import Handler
+from reelstate.pipelines.declaration import Handler
 from reelstate.worker.run import LONGEST_LINE, Desk
 
 CHILD = "REEL_CHILD"

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from reelstate.core.errors import NotFound
 from reelstate.core.model import ClaimedTask, Json, LogLevel, LogLine, SeverityName, Step, TaskKey, TaskState
 from reelstate.core.state import NOT_STARTED, Severity
-from reelstate.declaration import StageRef, stage_name
+from reelstate.pipelines.declaration import StageRef, stage_name
 
 LONGEST_LINE = 64 * 1024 * 1024
 """More is not said in one piece through a pipe; what may be stored is far below it."""

@@ -13,11 +13,11 @@ import threading
 from typing import Any
 
 from reelstate.core.outcome import Ended, Stopped, done, judged
-from reelstate.declaration import Handler, StageHandler, Style
-from reelstate.worker.desk import LocalDesk
-from reelstate.worker.held import Held
+from reelstate.pipelines.declaration import Handler, StageHandler, Style
+from reelstate.worker.leases import Held
 from reelstate.worker.permit import carry
 from reelstate.worker.process import run_in_process
+from reelstate.worker.reporter import LocalDesk
 from reelstate.worker.run import BlockingRun, Run
 
 LIVENESS_CHECK = 1.0

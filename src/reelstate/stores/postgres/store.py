@@ -22,11 +22,11 @@ import psycopg
 from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
+from reelstate.connections.postgres import Silent, WatchedConnection
+from reelstate.connections.timeouts import Patience, patience_left
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.model import Json
-from reelstate.postgres_link import Silent, WatchedConnection
 from reelstate.stores import guard, migrate
-from reelstate.stores.patience import Patience, patience_left
 from reelstate.stores.postgres import guards
 from reelstate.stores.postgres.address import session_address, shown_address
 from reelstate.stores.postgres.array import array

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reelstate.core.errors import InvalidRequest, SchemaMismatch, StoreUnavailable
-from reelstate.private_files import create_file
+from reelstate.runtime.private_files import create_file
 from reelstate.stores import guard, migrate
 from reelstate.stores.sqlite import guards
 from reelstate.stores.sqlite.address import database_path, require_place

@@ -1,0 +1,259 @@
+"""A DASH manifest over the same spans of the same files as the HLS playlists: nothing is stored twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from math import ceil
+from typing import Final, Literal
+from xml.etree import ElementTree as ET
+
+from reelstate.core.errors import ReelstateError
+from reelstate.media.formats.hls import Part, target_duration
+from reelstate.media.formats.labels import printable
+from reelstate.media.formats.language import language_tag
+
+NAMESPACE: Final = "urn:mpeg:dash:schema:mpd:2011"
+_CHANNELS: Final = "urn:mpeg:dash:23003:3:audio_channel_configuration:2011"
+_TILES: Final = "http://dashif.org/guidelines/thumbnail_tile"
+_ROLES: Final = "urn:mpeg:dash:role:2011"
+
+Role = Literal["main", "alternate", "commentary", "subtitle", "forced-subtitle"]
+
+
+class MalformedManifest(ReelstateError):
+    """A DASH manifest is not one that this module would have written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Representation:
+    """One rung, or one track of sound."""
+
+    name: str
+    init_uri: str
+    timescale: int
+    parts: Sequence[Part]
+    bandwidth: int
+    codec: str
+    width: int = 0
+    height: int = 0
+    frame_rate: Fraction = Fraction(0)
+    channels: int = 0
+    sample_rate: int = 0
+    language: str = ""
+    label: str = ""
+    """What a viewer reads in the menu of a player."""
+    roles: Sequence[Role] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captions:
+    name: str
+    uri: str
+    language: str = ""
+    label: str = ""
+    roles: Sequence[Role] = ("subtitle",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiles:
+    """Sheets of small pictures. `pattern` is a URI with $Number$ in it, counted from `first`."""
+
+    pattern: str
+    first: int
+    sheet_duration: Fraction
+    columns: int
+    rows: int
+    width: int
+    height: int
+    """Of a sheet."""
+    bandwidth: int
+    name: str = "thumbnails"
+
+
+def manifest(
+    duration: Fraction,
+    video: Sequence[Representation],
+    audio: Sequence[Representation] = (),
+    captions: Sequence[Captions] = (),
+    tiles: Tiles | None = None,
+) -> str:
+    """The whole manifest as XML text."""
+    root = ET.Element("MPD", _root(duration, [*video, *audio]))
+    period = ET.SubElement(root, "Period", id="0", start="PT0S", duration=_seconds(duration))
+    _video(period, video)
+    for track in audio:
+        _audio(period, track)
+    for text in captions:
+        _captions(period, text)
+    if tiles:
+        _tiles(period, tiles)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _root(duration: Fraction, every: Sequence[Representation]) -> dict[str, str]:
+    longest = target_duration(part.duration for each in every for part in each.parts)
+    return {
+        "xmlns": NAMESPACE,
+        "profiles": "urn:mpeg:dash:profile:full:2011",
+        "type": "static",
+        "mediaPresentationDuration": _seconds(duration),
+        "minBufferTime": f"PT{longest}S",
+    }
+
+
+def _video(period: ET.Element, rungs: Sequence[Representation]) -> None:
+    """One set a codec: a player does not change the codec within a set."""
+    for _, same in groupby(sorted(rungs, key=_family), key=_family):
+        place = _set(period, "video", "video/mp4", roles=["main"], segmentAlignment="true", startWithSAP="1")
+        for rung in same:
+            attributes = {"width": str(rung.width), "height": str(rung.height), "sar": "1:1"}
+            _representation(place, rung, attributes | {"frameRate": str(rung.frame_rate)})
+
+
+def _family(rung: Representation) -> str:
+    return rung.codec.partition(".")[0]
+
+
+def _audio(period: ET.Element, track: Representation) -> None:
+    place = _set(
+        period,
+        "audio",
+        "audio/mp4",
+        track.language,
+        track.label,
+        track.roles,
+        segmentAlignment="true",
+        startWithSAP="1",
+    )
+    inner = _representation(place, track, {"audioSamplingRate": str(track.sample_rate)})
+    inner.insert(0, ET.Element("AudioChannelConfiguration", schemeIdUri=_CHANNELS, value=str(track.channels)))
+
+
+def _captions(period: ET.Element, text: Captions) -> None:
+    place = _set(period, "text", "text/vtt", text.language, text.label, text.roles)
+    inner = ET.SubElement(place, "Representation", id=text.name, bandwidth="1000")
+    ET.SubElement(inner, "BaseURL").text = text.uri
+
+
+def _tiles(period: ET.Element, tiles: Tiles) -> None:
+    place = _set(period, "image", "image/jpeg")
+    length = tiles.sheet_duration
+    numbers = {"timescale": length.denominator, "duration": length.numerator, "startNumber": tiles.first}
+    ET.SubElement(place, "SegmentTemplate", {name: str(value) for name, value in numbers.items()}, media=tiles.pattern)
+    sizes = {"bandwidth": tiles.bandwidth, "width": tiles.width, "height": tiles.height}
+    inner = ET.SubElement(place, "Representation", {name: str(value) for name, value in sizes.items()}, id=tiles.name)
+    ET.SubElement(inner, "EssentialProperty", schemeIdUri=_TILES, value=f"{tiles.columns}x{tiles.rows}")
+
+
+def _set(
+    period: ET.Element,
+    kind: str,
+    mime: str,
+    language: str = "",
+    label: str = "",
+    roles: Sequence[Role] = (),
+    **attributes: str,
+) -> ET.Element:
+    """An adaptation set. Its id is a number by the schema, unlike that of a representation."""
+    if tag := language_tag(language):
+        attributes["lang"] = tag
+    common = {"id": str(len(period)), "contentType": kind, "mimeType": mime}
+    place = ET.SubElement(period, "AdaptationSet", common | attributes)
+    if label:
+        ET.SubElement(place, "Label").text = printable(label)
+    for role in roles:
+        ET.SubElement(place, "Role", schemeIdUri=_ROLES, value=role)
+    return place
+
+
+def _representation(place: ET.Element, each: Representation, attributes: dict[str, str]) -> ET.Element:
+    common = {"id": each.name, "bandwidth": str(each.bandwidth), "codecs": each.codec}
+    inner = ET.SubElement(place, "Representation", common | attributes)
+    lengths = {"timescale": str(each.timescale), "duration": str(_segment_ticks(each))}
+    segments = ET.SubElement(inner, "SegmentList", lengths)
+    ET.SubElement(segments, "Initialization", sourceURL=each.init_uri)
+    for part in each.parts:
+        span = f"{part.offset}-{part.offset + part.size - 1}"
+        ET.SubElement(segments, "SegmentURL", media=part.uri, mediaRange=span)
+    return inner
+
+
+def _segment_ticks(each: Representation) -> int:
+    """How long every segment is, but the last, which may be shorter.
+
+    One number for all, by which players find the segment of a time: some stop early, and some never go on, where a
+    list of segments has a SegmentTimeline.
+    """
+    lengths = {part.duration * each.timescale for part in each.parts[:-1] or each.parts}
+    if len(lengths) != 1 or (ticks := lengths.pop()).denominator != 1:
+        raise MalformedManifest(f"{each.name}: its segments do not all last the same whole number of ticks")
+    return ticks.numerator
+
+
+def _seconds(duration: Fraction) -> str:
+    """Never shorter than it is: players cut what is past the end."""
+    micros = ceil(duration * 1_000_000)
+    return f"PT{micros // 1_000_000}.{micros % 1_000_000:06}S"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    duration: Fraction
+    representations: dict[str, Representation]
+
+
+def parse(text: str) -> Manifest:
+    """A manifest of ours, read back: its rungs and tracks of sound by name.
+
+    The last part of each has the length of the others, for a manifest does not say by how much it is shorter.
+    """
+    if "<!" in text:
+        raise MalformedManifest("it holds a declaration", hint="ours have none")
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - without declarations there are no entities to expand
+        found = {each.name: each for each in _representations(root)}
+        return Manifest(_parsed_seconds(root.get("mediaPresentationDuration", "")), found)
+    except (ET.ParseError, ValueError, KeyError, ArithmeticError) as error:
+        raise MalformedManifest(f"it can't be read: {error}") from None
+
+
+def _representations(root: ET.Element) -> Iterator[Representation]:
+    for each in root.iterfind(".//{*}Representation"):
+        segments = each.find("{*}SegmentList")
+        if segments is not None:
+            yield _read(each, segments)
+
+
+def _read(each: ET.Element, segments: ET.Element) -> Representation:
+    timescale = int(segments.attrib["timescale"])
+    init = segments.find("{*}Initialization")
+    return Representation(
+        name=each.attrib["id"],
+        init_uri=init.attrib["sourceURL"] if init is not None else "",
+        timescale=timescale,
+        parts=tuple(_parts(segments, Fraction(int(segments.attrib["duration"]), timescale))),
+        bandwidth=int(each.attrib["bandwidth"]),
+        codec=each.attrib["codecs"],
+        width=int(each.get("width", "0")),
+        height=int(each.get("height", "0")),
+        frame_rate=Fraction(each.get("frameRate", "0")),
+        sample_rate=int(each.get("audioSamplingRate", "0")),
+    )
+
+
+def _parts(segments: ET.Element, duration: Fraction) -> Iterator[Part]:
+    for url in segments.iterfind("{*}SegmentURL"):
+        first, last = url.attrib["mediaRange"].split("-")
+        yield Part(url.attrib["media"], int(first), int(last) - int(first) + 1, duration)
+
+
+def _parsed_seconds(text: str) -> Fraction:
+    match = re.fullmatch(r"PT(\d{1,9}\.\d{6})S", text, re.ASCII)
+    if not match:
+        raise MalformedManifest(f"a duration of {text!r}")
+    return Fraction(match[1])

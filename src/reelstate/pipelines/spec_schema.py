@@ -1,0 +1,257 @@
+"""The JSON Schema of a pipeline's specs: made of a type or given, checked once, and applied to each submission.
+
+The schema is a part of the stored graph, so a process without the pipeline's code checks specs too. Specs come from
+anybody: patterns run on an engine of linear time, nothing is fetched, and the work for one value is bounded.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from reelstate.core.document import encode, shorten
+from reelstate.core.errors import InvalidPipeline, InvalidRequest
+from reelstate.core.model import Json
+
+if TYPE_CHECKING:
+    from jsonschema_rs import EvaluationErrorEntry, Validator
+
+SpecType: TypeAlias = type[Any] | Mapping[str, Any]
+"""What describes the specs of a pipeline: a dataclass, a TypedDict, a pydantic model, or a JSON Schema."""
+MAX_SCHEMA: Final = 64 * 1024
+MAX_PATTERN: Final = 1024 * 1024
+"""Bytes that one compiled pattern may take."""
+MAX_SUBSCHEMAS: Final = 100_000
+"""Subschemas after every `$ref` is followed: references to references multiply."""
+MAX_ERRORS: Final = 100
+MAX_MESSAGE: Final = 300
+MAX_SHOWN: Final = 80
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_FIELDS: Final = ("required", "additionalProperties")
+"""Keywords of an object's fields; the validator may name either for both."""
+_KINDS: Final = ("type", "enum", "const")
+"""Keywords by which a value belongs to one branch of an `anyOf` and not to another."""
+_BOUNDS: Final = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "more than {}",
+    "maximum": "at most {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "pattern": "matching {}",
+    "format": "in the format {}",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+}
+
+
+def schema_of(pipeline: str, spec: SpecType) -> dict[str, Json]:
+    """The JSON Schema of a type, or the given one; `InvalidPipeline` says why it can't be used."""
+    place = f"{pipeline}.spec"
+    schema = dict(spec) if isinstance(spec, Mapping) else _schema_of_type(place, spec)
+    check_schema(place, schema)
+    return schema
+
+
+def check_schema(place: str, schema: Json) -> None:
+    """Raise `InvalidPipeline` for what is no JSON Schema, is too large, or refers to another document."""
+    if not isinstance(schema, dict):
+        raise InvalidPipeline(place, f"{_shown(schema)} is not a JSON Schema", hint="an object")
+    encode(place, schema, MAX_SCHEMA)
+    for reference in _references(schema):
+        if not reference.startswith("#"):
+            raise InvalidPipeline(
+                place, f"$ref {_shown(reference)} leads out of the schema", hint='use "$defs" and "#/$defs/…"'
+            )
+    if _size(schema, schema, {}) > MAX_SUBSCHEMAS:
+        raise InvalidPipeline(place, f"expands to more than {MAX_SUBSCHEMAS:,} subschemas", hint="simplify it")
+    try:
+        _compiled(schema)
+    except ValueError as error:
+        path = _path(place, getattr(error, "instance_path", ()))
+        message = shorten(str(getattr(error, "message", error)), MAX_MESSAGE)
+        raise InvalidPipeline(
+            path,
+            f"is not a usable JSON Schema: {message}",
+            hint="patterns have no look-around and no backreferences, and are small",
+        ) from None
+
+
+def _schema_of_type(place: str, spec: type[Any]) -> dict[str, Json]:
+    from reelstate.pipelines.spec_type import schema_of_type  # noqa: PLC0415 - pydantic is slow to load, and few need it
+
+    return schema_of_type(place, spec)
+
+
+class SpecSchema:
+    """A stored schema, compiled when the first spec is checked."""
+
+    def __init__(self, schema: Mapping[str, Json]) -> None:
+        self._schema = schema
+
+    @cached_property
+    def _validator(self) -> Validator:
+        return _compiled(self._schema)
+
+    def check(self, spec: Json) -> None:
+        """Raise `InvalidRequest` for a spec that does not match: the path, the value and what is expected there."""
+        if self._validator.is_valid(spec):
+            return
+        # Not `validate`: the errors of all branches of an `anyOf` take it seconds for a large spec.
+        found = self._validator.evaluate(spec).errors()[:MAX_ERRORS]
+        faults = _of_meant_branches([_Fault.of(self._schema, spec, each) for each in found])
+        raise _explained([fault for fault in faults if fault.path == faults[0].path])
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """One error of the validator: where, by which keyword of which subschema."""
+
+    path: tuple[str, ...]
+    value: Json
+    keyword: str
+    schema: Mapping[str, Json]
+    text: str
+
+    @classmethod
+    def of(cls, schema: Json, spec: Json, error: EvaluationErrorEntry) -> _Fault:
+        path, (*location, keyword) = _steps(error["instanceLocation"]), _steps(error["schemaLocation"])
+        return cls(path, _at(spec, path), keyword, _mapping(_at(schema, location)), error["error"])
+
+    @property
+    def place(self) -> str:
+        return _path("spec", self.path)
+
+
+def _of_meant_branches(faults: list[_Fault]) -> list[_Fault]:
+    """Leave out that a value is not of the kind of one branch, where it is of the kind of another."""
+
+    def is_meant(fault: _Fault) -> bool:
+        inside = (each for each in faults if each.path[: len(fault.path)] == fault.path)
+        return fault.keyword not in _KINDS or all(each.keyword in _KINDS and each.path == fault.path for each in inside)
+
+    return [fault for fault in faults if is_meant(fault)] or faults
+
+
+def _explained(faults: Sequence[_Fault]) -> InvalidRequest:
+    """What is wrong with one value; each fault is that of a branch which might have taken it."""
+    fault = faults[0]
+    fields = _mapping(fault.schema.get("properties"))
+    if fault.keyword in _FIELDS and isinstance(fault.value, Mapping):
+        unknown = [name for name in fault.value if name not in fields]
+        if unknown and "additionalProperties" in fault.schema and "patternProperties" not in fault.schema:
+            return _unknown_field(fault.place, unknown[0], list(fields))
+        missing = [name for name in fault.schema.get("required", ()) if name not in fault.value]
+        if missing:
+            return InvalidRequest(
+                _path(fault.place, missing[:1]), "is missing", hint=_hint(_expected(fields.get(missing[0])))
+            )
+    expected = dict.fromkeys(filter(None, (_expected(each.schema) for each in faults)))
+    whole = json.dumps(fault.value, ensure_ascii=False, separators=(",", ":"))
+    message = (
+        f"{_shown(fault.value)} is not accepted" if len(faults) > 1 else fault.text.replace(whole, _shown(fault.value))
+    )
+    return InvalidRequest(fault.place, shorten(message, MAX_MESSAGE), hint=_hint(" or ".join(expected)))
+
+
+def _compiled(schema: Mapping[str, Json]) -> Validator:
+    import jsonschema_rs  # noqa: PLC0415 - slow to load, and most pipelines have no schema
+
+    return jsonschema_rs.validator_for(
+        dict(schema),
+        pattern_options=jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN, dfa_size_limit=MAX_PATTERN),
+        validate_formats=True,
+        offline=True,
+    )
+
+
+def _references(node: Json) -> Iterator[str]:
+    """Every reference in a schema."""
+    if isinstance(node, list | tuple):
+        for item in node:
+            yield from _references(item)
+    elif isinstance(node, Mapping):
+        yield from (node[name] for name in _REFERENCES if isinstance(node.get(name), str))
+        for item in node.values():
+            yield from _references(item)
+
+
+def _size(root: Json, node: Json, known: dict[str, int]) -> int:
+    """How many objects a schema has when its references are followed; one that leads back to itself counts once."""
+    if isinstance(node, list | tuple):
+        return sum(_size(root, item, known) for item in node)
+    if not isinstance(node, Mapping):
+        return 0
+    size = 1 + sum(_size(root, item, known) for name, item in node.items() if name not in ("$defs", "definitions"))
+    reference = node.get("$ref")
+    if not isinstance(reference, str):
+        return size
+    if reference not in known:
+        known[reference] = 0
+        known[reference] = _size(root, _at(root, _steps(reference)), known)
+    return size + known[reference]
+
+
+def _steps(pointer: str) -> tuple[str, ...]:
+    """The steps of a JSON pointer."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def _at(node: Json, steps: Sequence[str]) -> Json:
+    """What is at the end of these steps; None where there is nothing."""
+    for step in steps:
+        if isinstance(node, list | tuple):
+            node = node[int(step)] if step.isdecimal() and int(step) < len(node) else None
+        else:
+            node = _mapping(node).get(step)
+    return node
+
+
+def _unknown_field(path: str, name: str, known: Sequence[str]) -> InvalidRequest:
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"fields: {', '.join(known) or 'none'}"
+    return InvalidRequest(_path(path, [name]), "there is no such field", hint=hint)
+
+
+def _expected(schema: Json) -> str:
+    """What a subschema takes, in words; empty where it does not say."""
+    node = _mapping(schema)
+    types = node.get("type")
+    if "enum" in node:
+        words = [f"one of {', '.join(map(_shown, node['enum']))}"]
+    elif "const" in node:
+        words = [_shown(node["const"])]
+    else:
+        words = [" or ".join(types) if isinstance(types, list) else str(types)] if types else []
+    words += [text.format(_shown(node[name])) for name, text in _BOUNDS.items() if name in node]
+    if not words and isinstance(node.get("$ref"), str):
+        words = [node["$ref"].rpartition("/")[2]]
+    if not words and isinstance(node.get("anyOf"), list):
+        words = [" or ".join(filter(None, map(_expected, node["anyOf"])))]
+    if isinstance(node.get("description"), str):
+        words.append(node["description"])
+    return ", ".join(words)
+
+
+def _hint(expected: str) -> str:
+    return f"expected {expected}" if expected else ""
+
+
+def _path(place: str, steps: Sequence[str | int]) -> str:
+    for step in map(str, steps):
+        place += f"[{step}]" if step.isdecimal() else f".{step}"
+    return place if len(place) <= 200 else f"{place[:199]}…"  # noqa: PLR2004
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _shown(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
