@@ -23,10 +23,10 @@ from reelstate.cli.main import reel
 from reelstate.config import DEFAULTS, in_force
 from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
-from reelstate.core.document import Limits
+from reelstate.core.document import DocumentLimits
 from reelstate.core.machine import MACHINES, Machine
 from reelstate.media.planning.profile import SCHEMA
-from reelstate.services.doctor import CHECKS, Check
+from reelstate.services.doctor import CHECKS, DoctorCheck
 from reelstate.services.engine import Engine
 
 DOCS: Final = Path(__file__).parent
@@ -100,15 +100,15 @@ def _checks() -> str:
     return _table(("check", "what must hold", "what repair does", "run at open"), rows)
 
 
-def _at_open(check: Check) -> str:
+def _at_open(check: DoctorCheck) -> str:
     if not check.quick:
         return ""
     return "if a guard is missing" if check.guarded else "yes"
 
 
 def _limits() -> str:
-    rows = [(f"`{field.name}`", f"{getattr(Limits(), field.name):,}") for field in fields(Limits)]
-    return _table(("field of `Limits`", "default"), rows)
+    rows = [(f"`{field.name}`", f"{getattr(DocumentLimits(), field.name):,}") for field in fields(DocumentLimits)]
+    return _table(("field of `DocumentLimits`", "default"), rows)
 
 
 def _profile() -> str:

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from reelstate.app import store_at
-from reelstate.connections.redis import RedisTerms
+from reelstate.connections.redis import RedisSettings
 from reelstate.services.engine import Engine
 from reelstate.stores.store import Store
 from tests.engines import DIALECTS, FakeClock, engine_at
@@ -97,9 +97,9 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 
 
 @pytest.fixture
-def redis_terms(redis_server: RedisServer) -> RedisTerms:
+def redis_terms(redis_server: RedisServer) -> RedisSettings:
     """Keys of the test's own."""
-    return RedisTerms(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=30.0)
+    return RedisSettings(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=30.0)
 
 
 @pytest.fixture

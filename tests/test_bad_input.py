@@ -303,7 +303,7 @@ def test_a_malformed_address_is_refused_without_its_password(url: str, caplog: p
 
 
 async def _open(url: str) -> None:
-    store = PostgresStore(url, patience=0.0)
+    store = PostgresStore(url, timeout=0.0)
     await store.open()
     await store.close()
 
@@ -347,7 +347,7 @@ async def test_a_server_that_is_down_is_told_after_patience(caplog: pytest.LogCa
     caplog.set_level(logging.DEBUG)
     with PostgresServer() as server:
         url = server.new_database().replace("postgres@", f"postgres:{SECRET}@")
-        store = PostgresStore(url, patience=0.5)
+        store = PostgresStore(url, timeout=0.5)
         await store.migrate()
         await store.open()
         engine = Engine(store)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = 300
+TIMEOUT = 300
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def run(checkout: Path, name: str) -> subprocess.CompletedProcess[str]:
     test = checkout / "test_it.py"
     test.write_text(test.read_text().replace("NAME", name))
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
-        subprocess.run(["git", *command], cwd=checkout, check=True, timeout=PATIENCE)
+        subprocess.run(["git", *command], cwd=checkout, check=True, timeout=TIMEOUT)
     pytest_of_it = [sys.executable, "-m", "pytest", "-q", "-p", "tests.clean_checkout", "-n", "0"]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(checkout.parent)}
     return subprocess.run(
-        pytest_of_it, cwd=checkout, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        pytest_of_it, cwd=checkout, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
     )
 
 

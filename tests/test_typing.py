@@ -17,7 +17,7 @@ from reelstate.core.machine import PHASES, Phase
 from reelstate.core.model import Entity, LogLevel, SeverityName, SubmitOptions, WorkerKind
 from reelstate.core.policy import PRIORITIES, PriorityName
 from reelstate.core.state import Severity
-from reelstate.services.claim import Claiming, ClaimOptions
+from reelstate.services.claim import ClaimOptions, ClaimRequest
 from reelstate.services.report import LEVELS
 from reelstate.services.subscribe import ENTITIES
 from reelstate.services.workers import KINDS, RegisterOptions, Registration
@@ -59,7 +59,7 @@ def test_the_literals_are_the_words_that_are_accepted(names: Any, values: Any) -
     "options, record, given",
     [
         (SubmitOptions, rs.Submission, {"pipeline", "spec"}),
-        (ClaimOptions, Claiming, {"worker_id", "limit"}),
+        (ClaimOptions, ClaimRequest, {"worker_id", "limit"}),
         (RegisterOptions, Registration, {"name"}),
     ],
 )

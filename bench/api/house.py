@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.postgres import PostgresServer, memory_folder
 
-PATIENCE: Final = 60
+TIMEOUT: Final = 60
 UNLIMITED: Final = {"REEL_RATE_PER_KEY": "1e9", "REEL_RATE_PER_ADDRESS": "1e9"}
 
 
@@ -45,8 +45,8 @@ def serving(url: str, folder: Path) -> Iterator[House]:
             yield House(found[1], int(found[2]), key_file.read_text().strip())
         finally:
             process.terminate()
-            process.wait(PATIENCE)
-    drain.wait(PATIENCE)
+            process.wait(TIMEOUT)
+    drain.wait(TIMEOUT)
 
 
 @contextmanager

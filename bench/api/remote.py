@@ -24,7 +24,7 @@ WARM = 500
 LEAST = 1_000.0
 """Tasks a second."""
 APP = "bench.api.noop:noop"
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 def measure(folder: Path, *, quick: bool) -> Iterator[Measured]:
@@ -62,7 +62,7 @@ async def _drained(url: str, folder: Path, tasks: int) -> float:
 async def _done(engine: Engine, tasks: int) -> float:
     """Tasks a second, by the store's own times: from the first claim to the end of the job."""
     job = await engine.submit("noop", {"parts": list(range(tasks))})
-    detail = await engine.wait(job.id, timeout=PATIENCE)
+    detail = await engine.wait(job.id, timeout=TIMEOUT)
     assert detail.job.started_at is not None
     assert detail.job.finished_at is not None
     assert detail.stages[0].done == tasks
@@ -81,7 +81,7 @@ def _process(command: str, settings: dict[str, str]) -> Iterator[None]:
 
 
 async def _answering(port: int) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     async with httpx.AsyncClient(trust_env=False) as client:
         while time.monotonic() < end:
             try:

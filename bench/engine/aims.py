@@ -96,7 +96,7 @@ AT_LEAST: Final = {
 
 AT_MOST: Final = {Pair(OURS, DISPATCH, PGQUEUER, DISPATCH): 1.0}
 
-MOST_MEMORY_GROWTH: Final = 1.10
+MAX_MEMORY_GROWTH: Final = 1.10
 
 
 def judge(results: Results) -> list[Verdict]:
@@ -117,7 +117,7 @@ def _judge_memory(results: Results) -> Iterator[Verdict]:
     growth = results.runs(OURS, MEMORY_GROWTH)
     if growth:
         ratio = statistics.median(growth.values())
-        yield Verdict(f"{OURS}, {MEMORY_GROWTH}", "itself", ratio, MOST_MEMORY_GROWTH, at_most=True)
+        yield Verdict(f"{OURS}, {MEMORY_GROWTH}", "itself", ratio, MAX_MEMORY_GROWTH, at_most=True)
 
 
 def _ratios(pair: Pair, results: Results) -> list[float]:

@@ -24,7 +24,7 @@ from reelstate.core.model import Job, Task
 PR_SET_CHILD_SUBREAPER: Final = 36
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 SAMPLE: Final = 0.1
-PATIENCE: Final = 3600.0
+TIMEOUT: Final = 3600.0
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ async def _transcoded(url: str, clip: Path, profile: dict[str, Any], workers: in
         video = NewVideo(source=str(clip), title="bench")
         order = Submission(pipeline="transcode", spec={"profile": profile}, video=video)
         (answer,) = await engine.submit_many([order])
-        detail = await engine.wait(answer.job_id, timeout=PATIENCE)
+        detail = await engine.wait(answer.job_id, timeout=TIMEOUT)
         if detail.job.status is not JobStatus.COMPLETED:
             raise RuntimeError(f"the job is {detail.job.status}: {detail.job.error}")
         page = await engine.tasks(answer.job_id)

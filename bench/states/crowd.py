@@ -12,7 +12,7 @@ from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Progress
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.feed.subscriber import Kind
+from reelstate.feed.subscriber import MessageKind
 from reelstate.services.engine import Engine
 
 GRAPH = Graph.of("bench", [StageSpec(name="work", each="spec.parts")])
@@ -33,9 +33,9 @@ class Listener:
     async def listen(self, engine: Engine, job_id: int | None, user_id: str | None) -> None:
         async with aclosing(engine.subscribe(job_id, user_id=user_id)) as messages:
             async for message in messages:
-                self.items += message.kind is Kind.ITEM
-                self.frames += message.kind is Kind.PROGRESS
-                if message.kind is Kind.OVERFLOW:
+                self.items += message.kind is MessageKind.ITEM
+                self.frames += message.kind is MessageKind.PROGRESS
+                if message.kind is MessageKind.OVERFLOW:
                     raise AssertionError("a subscriber was too slow")
 
 

@@ -11,11 +11,11 @@ from reelstate.app import open_engine
 from reelstate.core.model import Event
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.state import State
-from reelstate.feed.subscriber import Kind
-from reelstate.services.feed import Told
+from reelstate.feed.subscriber import MessageKind
+from reelstate.services.feed import FeedItem
 
 GRAPH = Graph.of("bench", [StageSpec(name="work")])
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 async def measure(url: str, dispatch: str, count: int) -> dict[str, float]:
@@ -23,10 +23,10 @@ async def measure(url: str, dispatch: str, count: int) -> dict[str, float]:
     arrived: dict[str, float] = {}
     async with (
         open_engine(url, migrate=True, dispatch=dispatch, pipelines=[GRAPH]) as engine,
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
     ):
         async with aclosing(engine.subscribe(only=["job", "state"])) as messages:
-            assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+            assert (await anext(messages)).kind is MessageKind.REPLAY_COMPLETE
             writing = asyncio.create_task(written(url, dispatch, count))
             async for message in messages:
                 if (name := named(message.item)) is not None:
@@ -39,7 +39,7 @@ async def measure(url: str, dispatch: str, count: int) -> dict[str, float]:
     return {"p50": 1000 * cuts[49], "p95": 1000 * cuts[94], "p99": 1000 * cuts[98]}
 
 
-def named(item: Told | None) -> str | None:
+def named(item: FeedItem | None) -> str | None:
     """What the writer calls it."""
     if isinstance(item, State):
         return f"state {item.version}"

@@ -9,7 +9,7 @@ from typing import TypeVar
 from reelstate.app import open_engine
 from reelstate.core.model import Progress, TaskState
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services.engine import Engine
 
 GRAPH = Graph.of("bench", [StageSpec(name="work", each="spec.parts")])
@@ -40,12 +40,12 @@ async def fill(engine: Engine, count: int) -> int:
     return job_id
 
 
-async def replayed(messages: AsyncGenerator[Message[T], None], count: int) -> float:
+async def replayed(messages: AsyncGenerator[FeedMessage[T], None], count: int) -> float:
     began, found = time.perf_counter(), 0
     async with asyncio.timeout(300), aclosing(messages):
         async for message in messages:
-            found += message.kind is Kind.ITEM
-            if message.kind is Kind.REPLAY_COMPLETE:
+            found += message.kind is MessageKind.ITEM
+            if message.kind is MessageKind.REPLAY_COMPLETE:
                 break
     if found != count // PARTS * PARTS:
         raise AssertionError(f"{found} of {count} states were replayed")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from reelstate.artifacts.storage import open_storage
 from reelstate.config import DEFAULTS, Settings
-from reelstate.core.document import Limits
+from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Dispatch
@@ -29,12 +29,12 @@ from reelstate.stores.sqlite.address import database_path, database_url
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
 from reelstate.worker.link import Link
-from reelstate.worker.loop import Worker
+from reelstate.worker.loop import WorkerLoop
 from reelstate.worker.process import CHILD
 from reelstate.worker.settings import terms_of
 
 if TYPE_CHECKING:
-    from reelstate.remote.server import Server
+    from reelstate.remote.server import ServerClient
 
 logger = logging.getLogger("reelstate")
 
@@ -81,14 +81,14 @@ def dispatch_at(url: str, kind: str = "database", settings: Settings = DEFAULTS)
 
 
 def _redis_dispatch(kind: str, settings: Settings) -> Dispatch:
-    from reelstate.connections.redis import RedisTerms  # noqa: PLC0415 - same
+    from reelstate.connections.redis import RedisSettings  # noqa: PLC0415 - same
     from reelstate.dispatch.redis import RedisDispatch, RedisUse  # noqa: PLC0415 - its driver is slow to load
 
     if not settings.redis_url:
         raise InvalidRequest(
             "redis_url", f"dispatch {kind} needs a Redis, and none is named", hint="set REEL_REDIS_URL=redis://…"
         )
-    terms = RedisTerms(
+    terms = RedisSettings(
         url=settings.redis_url,
         prefix=settings.redis_prefix,
         pool=settings.redis_pool,
@@ -117,7 +117,7 @@ async def open_engine(
     migrate: bool | None = None,
     clock: Clock | None = None,
     dispatch: str | None = None,
-    limits: Limits | None = None,
+    limits: DocumentLimits | None = None,
     **options: Any,
 ) -> AsyncIterator[Engine]:
     """An engine on the store at this address, its quick invariants checked.
@@ -181,11 +181,11 @@ def built_in(settings: Settings) -> list[Pipeline]:
     return [transcode_pipeline(studio_of(settings, storage=files, served=HttpSource(files)))]
 
 
-def _server(settings: Settings) -> Server:
+def _server(settings: Settings) -> ServerClient:
     """The server that a remote worker works for."""
-    from reelstate.remote.server import Server  # noqa: PLC0415 - httpx is slow to load
+    from reelstate.remote.server import ServerClient  # noqa: PLC0415 - httpx is slow to load
 
-    return Server(settings.server_url, _server_key(settings), patience=settings.database_patience)
+    return ServerClient(settings.server_url, _server_key(settings), timeout=settings.database_timeout)
 
 
 def _server_key(settings: Settings) -> str:
@@ -203,10 +203,10 @@ def _server_key(settings: Settings) -> str:
 
 def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     """The keeper of the house, with what the library adds to its duties."""
-    from reelstate.library.publisher import Librarian  # noqa: PLC0415 - a program without films needs none of it
+    from reelstate.library.publisher import Publisher  # noqa: PLC0415 - a program without films needs none of it
     from reelstate.library.receiver import EXPIRE_EVERY, reception_of  # noqa: PLC0415 - same
 
-    librarian = Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
+    librarian = Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
     reception = reception_of(engine.store, settings)
     # Every server's, not only the leader's: uploads under way may lie on the disk of the server alone.
     expire = Duty("expire uploads", EXPIRE_EVERY, reception.expire, leaders=False)
@@ -220,7 +220,7 @@ def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     return Keeper(engine, settings, [*duties, mirror], lambda ttl: RedisLock(link, "keeper", ttl=ttl))
 
 
-def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> Worker:
+def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> WorkerLoop:
     """A worker on this engine; its heartbeat has a link of its own."""
 
     @asynccontextmanager
@@ -228,14 +228,14 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
         if isinstance(engine.store, SQLiteStore):
             yield Engine(engine.store, limits=engine.limits)  # its thread serves every loop, its dispatch only one
             return
-        store = store_at(settings.database_url, patience=settings.database_patience, connections=1)
+        store = store_at(settings.database_url, timeout=settings.database_timeout, connections=1)
         try:
             await store.open()
             yield Engine(store, limits=engine.limits)
         finally:
             await store.close()
 
-    return Worker(engine, connect, engine.dispatch, pipelines, terms_of(settings), limits=engine.limits)
+    return WorkerLoop(engine, connect, engine.dispatch, pipelines, terms_of(settings), limits=engine.limits)
 
 
 async def confine_tools(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> bool:
@@ -268,7 +268,7 @@ def _require_sandbox(pipelines: Iterable[Pipeline], settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[Worker]:
+async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
     """A worker that has neither a database nor a folder of the house, only the address of a server and a key."""
     from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
     from reelstate.remote.wakeups import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
@@ -281,7 +281,7 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
         terms = replace(terms, poll=REMOTE_POLL)
     bells = HttpDispatch(server, holdings)
     try:
-        yield Worker(
+        yield WorkerLoop(
             HttpLink(server, holdings), connect, bells, pipelines, terms, limits=settings.limits,
             called=lambda: holdings.name or terms.name,
         )  # fmt: skip
@@ -307,7 +307,7 @@ async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings
             await cancel_and_wait(*tasks)
 
 
-async def _stopped(worker: Worker, running: asyncio.Task[None]) -> None:
+async def _stopped(worker: WorkerLoop, running: asyncio.Task[None]) -> None:
     """Let a worker finish; whoever is cancelled while waiting for that does not wait for the grace any more."""
     worker.stop()
     try:
@@ -327,5 +327,5 @@ def _tell_of_end(running: asyncio.Task[None]) -> None:
 def _store_options(url: str, settings: Settings | None) -> dict[str, Any]:
     if settings is None:
         return {}
-    options: dict[str, Any] = {"patience": settings.database_patience}
+    options: dict[str, Any] = {"patience": settings.database_timeout}
     return options if url.startswith("sqlite:") else {**options, "connections": settings.database_connections}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reelstate.core.document import LIMITS, Limits
+from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import InvalidSetting
 from reelstate.core.pipeline import STALL_ACTIONS
 from reelstate.stores.sqlite.address import database_url
@@ -40,7 +40,7 @@ class Settings:
         "sqlite:///reelstate.db", "Where the store is: sqlite:///FILE, a plain path, or postgresql://…"
     )
     database_connections: int = setting(4, "Connections a process keeps to PostgreSQL.", least=1)
-    database_patience: float = setting(60.0, "How long a call waits for a database that is away.", least=0)
+    database_timeout: float = setting(60.0, "How long a call waits for a database that is away.", least=0)
     migrate: str = setting(
         "default",
         "Who brings the schema up to date: auto (whoever opens the store), never (only `reel migrate`), or default:"
@@ -212,7 +212,7 @@ class Settings:
     limit_body: int = setting(1024 * 1024, "Largest JSON body of a request, in bytes.", least=1024)
     read_patience: float = setting(
         2.0,
-        "How long a read over HTTP waits for a database that is away; a change waits database_patience.",
+        "How long a read over HTTP waits for a database that is away; a change waits database_timeout.",
         least=0,
     )
     body_timeout: float = setting(20.0, "How long the body of a request may take to arrive.", least=0.1)
@@ -221,7 +221,7 @@ class Settings:
         15.0, "How often a live stream on which nothing happens says something: how far it is.", least=0.1
     )
     stream_retry: float = setting(2.0, "How long a client of a live stream waits before it connects again.", least=0)
-    stream_patience: float = setting(
+    stream_timeout: float = setting(
         30.0, "How long a live stream waits for a client that takes nothing before it is cut.", least=0.1
     )
     streams_per_key: int = setting(
@@ -237,7 +237,7 @@ class Settings:
     limit_error: int = setting(LIMITS.error, "Longest error text, in characters.", least=1)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> DocumentLimits:
         return dataclasses.replace(
             LIMITS,
             spec=self.limit_spec,

@@ -26,7 +26,7 @@ from reelstate.core.outcome import without_passwords
 from reelstate.core.state import State
 from reelstate.media.planning.quality import Quality
 from reelstate.media.sources.address import shown_source
-from reelstate.services.feed import Told
+from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key
 from reelstate.services.states import States
 
@@ -114,7 +114,7 @@ def state_document(state: State) -> Document:
     return _fields(state)
 
 
-def told_document(item: Told, cursor: str, stages: Sequence[str] = ()) -> Document:
+def told_document(item: FeedItem, cursor: str, stages: Sequence[str] = ()) -> Document:
     """What subscribers are told of: an event, a state, or how far a task is."""
     if isinstance(item, Event):
         return {"kind": "event", **event_document(item)}

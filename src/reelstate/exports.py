@@ -5,7 +5,7 @@ from importlib.metadata import version
 from reelstate.app import open_engine as open
 from reelstate.blocking import Connection, connect
 from reelstate.config import Settings
-from reelstate.core.document import Limits
+from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import (
     AccessRefused,
     CorruptState,
@@ -97,19 +97,19 @@ from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.state import Severity, State, StateJob
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.pipelines.spec_schema import SpecType
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
 from reelstate.services.engine import Engine
 from reelstate.services.keep import Keepers, Lead
-from reelstate.services.observe import Queue, Waiting
+from reelstate.services.observe import Queue, WaitingTasks
 from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection
 from reelstate.services.operate.retry import From
 from reelstate.services.orchestrate import Orchestrated
 from reelstate.services.repair import Finding
-from reelstate.services.states import Grid, States
+from reelstate.services.states import States, StatesGrid
 from reelstate.services.workers import RegisterOptions
 from reelstate.states.manager import StateManager
 from reelstate.worker.run import BlockingRun, Run
@@ -126,16 +126,17 @@ __all__ = [
     "Connection",
     "CorruptState",
     "Diagnosis",
+    "DocumentLimits",
     "Engine",
     "Entity",
     "Event",
     "Fail",
     "Failure",
+    "FeedMessage",
     "Finding",
     "Flag",
     "From",
     "Graph",
-    "Grid",
     "GuardRefused",
     "IdempotencyConflict",
     "InvalidPipeline",
@@ -148,16 +149,14 @@ __all__ = [
     "Json",
     "Keepers",
     "KeyRefused",
-    "Kind",
     "Lead",
     "LeaseLost",
-    "Limits",
     "LockLost",
     "LockTaken",
     "LogEntry",
     "LogLevel",
     "LogLine",
-    "Message",
+    "MessageKind",
     "NewVideo",
     "NotFound",
     "Operated",
@@ -198,6 +197,7 @@ __all__ = [
     "StateJob",
     "StateManager",
     "States",
+    "StatesGrid",
     "Step",
     "StepEntry",
     "Stopped",
@@ -233,7 +233,7 @@ __all__ = [
     "VideoStatus",
     "VideoVersion",
     "WaitTimeout",
-    "Waiting",
+    "WaitingTasks",
     "Worker",
     "WorkerKind",
     "WorkerRefused",

@@ -39,7 +39,7 @@ logger = logging.getLogger("reelstate.keeper")
 
 PRUNE_EVERY = 3600.0
 SHORTEST_LEAD = 1.0
-LEAVE_PATIENCE = 2.0
+LEAVE_TIMEOUT = 2.0
 """How long a keeper that stops waits for a database that may be away."""
 JITTER = 0.1
 OUTSIDE = (RedisUnavailable, StorageError, StoreFull, StoreReadOnly)
@@ -276,6 +276,6 @@ class Keeper:
         """Let another lead at once; if that can't be said now, the lead ends by itself."""
         self._leading.clear()
         with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._engine.leave(self.name), LEAVE_PATIENCE)
+            await asyncio.wait_for(self._engine.leave(self.name), LEAVE_TIMEOUT)
         if self._lock is not None:
             await self._lock.release()

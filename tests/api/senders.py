@@ -66,8 +66,8 @@ async def sending(
         writer.transport.abort()
 
 
-async def until(condition: Any, patience: float = 60.0) -> None:
+async def until(condition: Any, seconds: float = 60.0) -> None:
     """Wait for something that another process or task brings about."""
-    async with asyncio.timeout(patience):
+    async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110 - it has no event for us
             await asyncio.sleep(0.02)

@@ -14,7 +14,7 @@ import httpx
 
 from reelstate.api.app import create_app
 from reelstate.api.context import Context
-from reelstate.api.server import Server, listening, url_of
+from reelstate.api.server import HttpServer, listening, url_of
 from reelstate.config import Settings
 from reelstate.services.engine import Engine
 from reelstate.services.keys import MadeKey, Scope
@@ -46,7 +46,7 @@ class Served:
     url: str
     engine: Engine
     context: Context
-    server: Server
+    server: HttpServer
     keys: dict[str, MadeKey]
     _clients: AsyncExitStack
     _made: dict[str, httpx.AsyncClient] = field(default_factory=dict)
@@ -84,7 +84,7 @@ async def served(engine: Engine, database_url: str, **changes: Any) -> AsyncIter
         role: await context.keys.create(role, scopes=scopes, user_id=user, actor="operator:test")
         for role, (user, scopes) in ROLES.items()
     }
-    server = Server(app, settings)
+    server = HttpServer(app, settings)
     async with AsyncExitStack() as clients:
         made = listening(settings)
         clients.callback(made.close)

@@ -19,7 +19,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from tests.api.served import PLAIN
 
-PATIENCE: Final = 60.0
+TIMEOUT: Final = 60.0
 MEGABYTE: Final = 1 << 20
 WARM: Final = 20
 """Streams after which the server has everything loaded that they need."""
@@ -56,7 +56,7 @@ class ServerProcess:
         with self._log.open("a") as log:
             command = [*self._command, "--port", str(self._port)]
             self._process = subprocess.Popen(command, env=self._environment, stderr=log, stdout=log)  # noqa: ASYNC220 - it starts at once
-        async with asyncio.timeout(PATIENCE), httpx.AsyncClient(verify=PLAIN, trust_env=False) as client:
+        async with asyncio.timeout(TIMEOUT), httpx.AsyncClient(verify=PLAIN, trust_env=False) as client:
             while not await _lives(client, self.url):
                 assert self._process.poll() is None, self._log.read_text()
                 await asyncio.sleep(0.05)

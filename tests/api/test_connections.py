@@ -17,7 +17,7 @@ from tests.api.served import NOBODY, Served, served
 from tests.api.server_process import ServerProcess
 from tests.worker.crew import until
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def connected(stack: ExitStack, api: Served, source: str = "127.0.0.1") ->
 
 
 async def is_closed(connection: socket.socket) -> bool:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         try:
             return await asyncio.get_running_loop().sock_recv(connection, 1) == b""
         except ConnectionResetError:
@@ -45,7 +45,7 @@ async def is_closed(connection: socket.socket) -> bool:
 
 async def answers(connection: socket.socket) -> bool:
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await loop.sock_sendall(connection, b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
         return (await loop.sock_recv(connection, 100)).startswith(b"HTTP/1.1 200")
 
@@ -60,7 +60,7 @@ async def test_an_address_that_holds_many_connections_gets_no_more_and_others_do
             assert await answers(await connected(stack, api, "127.0.0.2"))
             assert await answers(held[0])
             held[1].close()
-            await until(lambda: len(api.server.server_state.connections) < 6, PATIENCE)
+            await until(lambda: len(api.server.server_state.connections) < 6, TIMEOUT)
             assert await answers(await connected(stack, api))
 
 

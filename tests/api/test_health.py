@@ -5,7 +5,7 @@ import pytest
 from reelstate.api.health import REDIS
 from reelstate.app import open_engine
 from reelstate.connections.breaker import Circuit
-from reelstate.connections.timeouts import patience_left, patience_of
+from reelstate.connections.timeouts import timeout_left, timeout_of
 from tests.api.served import NOBODY, Served, served
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
 from tests.faults.proxy import proxied
@@ -55,7 +55,7 @@ async def test_a_read_does_not_wait_long_for_a_database_that_is_away(postgres_da
     """Its store would wait for an hour, as whatever changes something does."""
     async with (
         proxied(postgres_database) as (address, proxy),
-        open_engine(address, patience=3600.0) as engine,
+        open_engine(address, timeout=3600.0) as engine,
         served(engine, address) as api,
     ):
         assert (await api.ask("admin", "GET", JOBS)).status_code == 200
@@ -70,12 +70,12 @@ async def test_what_a_read_has_started_waits_as_usual_once_the_read_is_over() ->
 
     async def later() -> float:
         await started.wait()
-        return patience_left(60.0)
+        return timeout_left(60.0)
 
-    with patience_of(2.0):
-        inside, task = patience_left(60.0), asyncio.create_task(later())
-        with patience_of(1.0):
-            assert patience_left(60.0) == 1.0
-        assert patience_left(0.5) == 0.5
+    with timeout_of(2.0):
+        inside, task = timeout_left(60.0), asyncio.create_task(later())
+        with timeout_of(1.0):
+            assert timeout_left(60.0) == 1.0
+        assert timeout_left(0.5) == 0.5
     started.set()
-    assert (inside, await task, patience_left(60.0)) == (2.0, 60.0, 60.0)
+    assert (inside, await task, timeout_left(60.0)) == (2.0, 60.0, 60.0)

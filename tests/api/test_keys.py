@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from reelstate.core.errors import InvalidRequest, KeyRefused, NotFound
-from reelstate.services.keys import CACHE_SECONDS, Key, Keys, Kind, Scope
+from reelstate.services.keys import CACHE_SECONDS, Key, KeyKind, Keys, Scope
 from tests.api.served import Served
 from tests.engines import FakeClock, engine_at
 from tests.postgres import PostgresServer
@@ -103,12 +103,12 @@ async def test_sessions_and_codes_end_with_their_key(database_url: str) -> None:
         session = await keys.trade(code)
         with pytest.raises(KeyRefused):
             await keys.trade(code)
-        assert (await keys.authenticate(session.text, Kind.SESSION)).user_id == "ada"
+        assert (await keys.authenticate(session.text, KeyKind.SESSION)).user_id == "ada"
         with pytest.raises(KeyRefused):
             await keys.authenticate(session.text)
         await keys.revoke(made.key.id, actor=ACTOR)
         with pytest.raises(KeyRefused):
-            await keys.authenticate(session.text, Kind.SESSION)
+            await keys.authenticate(session.text, KeyKind.SESSION)
         assert [key.id for key in await keys.all()] == [made.key.id]
 
 
@@ -150,13 +150,13 @@ async def test_sessions_that_ended_long_ago_are_not_kept(database_url: str) -> N
         keys = Keys(engine.store, cache_seconds=0)
         made = await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
         session = await keys.open_session(made.key)
-        await keys.authenticate(session.text, Kind.SESSION)
+        await keys.authenticate(session.text, KeyKind.SESSION)
         days = 2 * 86_400
         clock.advance(days)
         await keys.open_session(made.key)
         clock.advance(-days)
         with pytest.raises(KeyRefused):
-            await keys.authenticate(session.text, Kind.SESSION)
+            await keys.authenticate(session.text, KeyKind.SESSION)
 
 
 async def test_the_use_of_a_key_is_noted_about_once_a_minute(database_url: str) -> None:

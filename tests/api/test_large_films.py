@@ -13,11 +13,11 @@ from reelstate.cli.state_files import key_file
 from reelstate.config import Settings
 from tests.api.films import UPLOADS, VIDEOS, WEB
 from tests.api.senders import PIECE
-from tests.api.test_serve import PATIENCE, Process, client, running
+from tests.api.test_serve import TIMEOUT, Process, client, running
 
 MIB = 1024 * 1024
 BLOCK = random.Random(1).randbytes(MIB)
-MOST_GROWTH = 48 * MIB
+MAX_GROWTH = 48 * MIB
 """Of the memory of a server, for a body or a file of any size."""
 
 
@@ -55,7 +55,7 @@ def test_an_upload_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
 
     def piece(server: Process, admin: httpx.Client, place: str) -> Iterator[bytes]:
         yield from blocks(sent)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT
         while admin.get(place).json()["received"] == 0 and time.monotonic() < until:
             yield b""
         server.kill()
@@ -91,7 +91,7 @@ def comes_and_goes(folder: Path, size: int) -> dict[str, float]:
         made = admin.post(f"{VIDEOS}/upload", content=blocks(size), timeout=3600)
         came, grown = time.monotonic() - began, most_memory(server) - before
         assert made.status_code == 201, made.text
-        assert grown < MOST_GROWTH
+        assert grown < MAX_GROWTH
         made = admin.post(VIDEOS, json={"source": WEB}).json()
         path = folder / "media" / f"versions/{made['job']}/film.mp4"
         path.parent.mkdir(parents=True)
@@ -103,7 +103,7 @@ def comes_and_goes(folder: Path, size: int) -> dict[str, float]:
                 count += len(chunk)
         went, held = time.monotonic() - began, most_memory(server) - before
         assert count == size * MIB
-        assert held < MOST_GROWTH
+        assert held < MAX_GROWTH
     return {"in s": came, "in MiB": grown / MIB, "out s": went, "out MiB": held / MIB}
 
 

@@ -21,7 +21,7 @@ from tests.worker.crew import until
 
 JOBS = "/api/v1/jobs"
 MIB = 1024 * 1024
-PATIENCE = 300
+TIMEOUT = 300
 
 
 async def raw(api: Served, *pieces: bytes, pause: float = 0.0) -> bytes:
@@ -33,7 +33,7 @@ async def raw(api: Served, *pieces: bytes, pause: float = 0.0) -> bytes:
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(pause)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await reader.read()
     except ConnectionError:
         return b""
@@ -163,7 +163,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
     writer.write(head(api, "Content-Length: 1000") + b"{")
     await writer.drain()
     writer.close()
-    await until(lambda: any(record.name == "reelstate.access" for record in caplog.records), PATIENCE)
+    await until(lambda: any(record.name == "reelstate.access" for record in caplog.records), TIMEOUT)
     assert [record.levelname for record in caplog.records if record.name != "reelstate.access"] == []
     assert f"POST {JOBS} 408" in caplog.text
 

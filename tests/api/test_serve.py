@@ -28,7 +28,7 @@ from tests.api.served import PLAIN, SETTINGS
 from tests.cli.conftest import Reel, reel
 
 __all__ = ["reel"]  # a fixture of the command line's tests
-PATIENCE = 300
+TIMEOUT = 300
 CERTIFICATE = Path(__file__).parents[1] / "media" / "certificates" / "media.test.pem"
 
 
@@ -62,12 +62,12 @@ class Process:
     def kill(self) -> None:
         """As a machine that loses its power does it."""
         self._process.kill()
-        self._process.wait(PATIENCE)
+        self._process.wait(TIMEOUT)
 
     def stop(self) -> int:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-        self.said += self._process.communicate(timeout=PATIENCE)[1]
+        self.said += self._process.communicate(timeout=TIMEOUT)[1]
         return self._process.returncode
 
 
@@ -82,7 +82,7 @@ def running(folder: Path, *arguments: str, **settings: str) -> Iterator[Process]
 
 def client(url: str, key: str = "") -> httpx.Client:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.Client(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=PATIENCE)
+    return httpx.Client(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=TIMEOUT)
 
 
 def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Path, state_home: Path) -> None:
@@ -283,4 +283,4 @@ def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:
 
 async def _rested(folder: Path, job_id: int) -> None:
     async with open_engine(f"sqlite:///{folder / 'reelstate.db'}") as engine:
-        await engine.wait(job_id, PATIENCE)
+        await engine.wait(job_id, TIMEOUT)

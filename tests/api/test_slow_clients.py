@@ -14,7 +14,7 @@ from tests.worker.crew import until
 
 SMALL = 8192
 FILE = bytes(range(256)) * (3 * BLOCK // 256)
-PATIENCE = 300
+TIMEOUT = 300
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def asked(films: Films, path: str, *lines: str) -> socket.socket:
 async def read(connection: socket.socket, pause: float) -> bytes:
     """All that comes until the other side closes."""
     came = b""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while data := await asyncio.get_running_loop().sock_recv(connection, SMALL):
             came += data
             await asyncio.sleep(pause)
@@ -70,7 +70,7 @@ async def test_who_takes_nothing_of_a_file_is_given_up(films: Films, monkeypatch
     monkeypatch.setattr(server, "LOOK_EVERY", 0.05)
     with await asked(films, f"{VIDEOS}/{video_id}/files/{key}") as connection:
         begun = await asyncio.get_running_loop().sock_recv(connection, SMALL)
-        await until(lambda: not films.api.server.server_state.connections, PATIENCE)
+        await until(lambda: not films.api.server.server_state.connections, TIMEOUT)
         rest = await read(connection, pause=0)
     assert begun.startswith(b"HTTP/1.1 200")
     assert len(begun) + len(rest) < len(FILE)

@@ -138,7 +138,7 @@ async def test_a_slow_reader_overflows_and_goes_on_without_a_gap(api: Served) ->
 
 
 async def test_a_client_that_takes_nothing_is_cut_after_a_while(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, stream_patience=0.5) as api, taking_nothing(api):
+    async with served(engine, database_url, stream_timeout=0.5) as api, taking_nothing(api):
         await fill(api)
         await until(lambda: len(streams_of(api)) == engine.feed.figures.subscribers == 0)
         await until(lambda: not api.server.server_state.connections)

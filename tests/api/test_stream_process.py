@@ -18,7 +18,7 @@ from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
 from tests.engines import a_worker, done
 
 EVENTS = "/api/v1/events"
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 async def work(engine: Engine, stop: asyncio.Event, seed: int) -> None:
@@ -94,7 +94,7 @@ async def reconnecting(engine: Engine, url: str, folder: Path, *, times: int, ki
             await disturbed(server, client, times=times, kills=kills)
             stop.set()
         written = await all_cursors(engine)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while client.seen[-1] != written[-1]:
                 await client.hear(1_000_000, until=written[-1])
         assert client.seen == written

@@ -24,7 +24,7 @@ OPTIONS = (
 )
 ON_THE_PIPE = 'exec "$@" 3<&0 4>&0 </dev/null'
 """Chromium reads commands from descriptor 3 and answers on 4."""
-PATIENCE = 300.0
+TIMEOUT = 300.0
 PLAYS = """['video/mp4; codecs="avc1.64001f"', 'audio/mp4; codecs="mp4a.40.2"'].every(MediaSource.isTypeSupported)"""
 
 
@@ -46,12 +46,12 @@ class Pipe:
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def call(self, method: str, *, session: str | None = None, patience: float = PATIENCE, **parameters: Json) -> Json:
+    def call(self, method: str, *, session: str | None = None, timeout: float = TIMEOUT, **parameters: Json) -> Json:
         """What a command answers; events that come before it are of no interest."""
         number = next(self._numbers)
         command = {"id": number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
         self.wire.sendall(json.dumps(command).encode() + b"\0")
-        until = time.monotonic() + patience
+        until = time.monotonic() + timeout
         while (message := self._message(until, method)).get("id") != number:
             pass
         if "error" in message:
@@ -80,10 +80,10 @@ class Page:
     def call(self, method: str, **parameters: Json) -> Json:
         return self.pipe.call(method, session=self.session, **parameters)
 
-    def run(self, script: str, patience: float = PATIENCE) -> Json:
+    def run(self, script: str, timeout: float = TIMEOUT) -> Json:
         """What an expression comes to, awaited."""
         answer = self.call(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, patience=patience
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, timeout=timeout
         )
         if "exceptionDetails" in answer:
             raise PageFailed(answer["exceptionDetails"]["exception"].get("description", script))

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 BUILD = Path(sys.prefix) / "npm"
 LISTS = ("package.json", "package-lock.json")
-PATIENCE = 300
+TIMEOUT = 300
 UNPACK = """
 const [from, to] = process.argv.slice(1)
 const fs = require("fs"), zlib = require("zlib"), { pipeline } = require("stream/promises")
@@ -79,11 +79,11 @@ def _settle(fresh: Path, folder: Path) -> None:
 def _run(*command: str, folder: Path) -> None:
     try:
         done = subprocess.run(
-            command, cwd=folder, check=False, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
+            command, cwd=folder, check=False, capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL
         )
     except FileNotFoundError:
         raise PackagesUnavailable(f"there is no {command[0]}: install Node.js with npm") from None
     except subprocess.TimeoutExpired:
-        raise PackagesUnavailable(f"{command[0]} was not done after {PATIENCE} seconds") from None
+        raise PackagesUnavailable(f"{command[0]} was not done after {TIMEOUT} seconds") from None
     if done.returncode:
         raise PackagesUnavailable(f"{' '.join(command[:2])} failed: {done.stderr.strip()[-1000:]}")

@@ -25,7 +25,7 @@ from tests.chaos.launch import HERE
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
-PATIENCE = 300.0
+TIMEOUT = 300.0
 LOOK_EVERY = 0.02
 SWEEP = POLL = HEARTBEAT = 0.5
 SETTINGS = {
@@ -94,7 +94,7 @@ class Member:
         self._process.kill()
         self._process.wait()
 
-    async def ended(self, seconds: float = PATIENCE) -> int:
+    async def ended(self, seconds: float = TIMEOUT) -> int:
         """Its exit code."""
         return await asyncio.to_thread(self._process.wait, seconds)
 
@@ -123,7 +123,7 @@ class Fleet:
         """What a command prints, as JSON."""
         command = [sys.executable, "-m", "reelstate", *arguments, "--json"]
         answer = subprocess.run(
-            command, env=self._environment({}), cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
+            command, env=self._environment({}), cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT
         )
         assert answer.returncode == 0, answer.stderr
         return json.loads(answer.stdout)
@@ -188,7 +188,7 @@ class Fleet:
     async def ready(self, *names: str) -> None:
         await self.until(lambda: self.is_at_work(*names), f"workers {names} register")
 
-    async def rests(self, job: int, status: JobStatus = JobStatus.COMPLETED, seconds: float = PATIENCE) -> None:
+    async def rests(self, job: int, status: JobStatus = JobStatus.COMPLETED, seconds: float = TIMEOUT) -> None:
         """Wait until a job has come to this end."""
 
         async def look() -> bool:
@@ -199,7 +199,7 @@ class Fleet:
     async def said(self, member: Member, words: str) -> None:
         await self.sees(lambda: words in member.log, f"{member.name} says: {words}")
 
-    async def sees(self, look: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+    async def sees(self, look: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
         """Wait until something is so that needs no question to the store."""
 
         async def looked() -> bool:
@@ -207,7 +207,7 @@ class Fleet:
 
         await self.until(looked, what, seconds)
 
-    async def until(self, look: Callable[[], Awaitable[T | None]], what: str, seconds: float = PATIENCE) -> T:
+    async def until(self, look: Callable[[], Awaitable[T | None]], what: str, seconds: float = TIMEOUT) -> T:
         """The first answer that is true; a failure that shows what every process has said when there is none."""
         end = time.monotonic() + seconds
         while not (answer := await look()):

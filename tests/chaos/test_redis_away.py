@@ -14,7 +14,7 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.connections.redis import RedisLink, RedisTerms, redis_at
+from reelstate.connections.redis import RedisClient, RedisSettings, redis_at
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Submission
 from reelstate.services.engine import Engine
@@ -25,33 +25,33 @@ from tests.redis_server import RedisServer
 AWAY = 1.0
 
 
-async def killed(server: RedisServer, link: RedisLink) -> None:
+async def killed(server: RedisServer, link: RedisClient) -> None:
     await asyncio.to_thread(server.stop)
     await asyncio.sleep(AWAY)
     await asyncio.to_thread(server.start)
 
 
-async def frozen(server: RedisServer, link: RedisLink) -> None:
+async def frozen(server: RedisServer, link: RedisClient) -> None:
     """DEBUG SLEEP: it accepts connections and answers nobody."""
     await link.client.execute_command("DEBUG", "SLEEP", AWAY)  # type: ignore[no-untyped-call]
 
 
-async def flushed(server: RedisServer, link: RedisLink) -> None:
+async def flushed(server: RedisServer, link: RedisClient) -> None:
     await link.client.flushall()
 
 
-async def restarted(server: RedisServer, link: RedisLink) -> None:
+async def restarted(server: RedisServer, link: RedisClient) -> None:
     await asyncio.to_thread(server.stop)
     await asyncio.to_thread(server.start)
 
 
-async def filled(server: RedisServer, link: RedisLink) -> None:
+async def filled(server: RedisServer, link: RedisClient) -> None:
     await link.client.config_set("maxmemory", "1")
     await asyncio.sleep(AWAY)
     await link.client.config_set("maxmemory", "0")
 
 
-FAULTS: list[Callable[[RedisServer, RedisLink], Awaitable[None]]] = [killed, frozen, flushed, restarted, filled]
+FAULTS: list[Callable[[RedisServer, RedisClient], Awaitable[None]]] = [killed, frozen, flushed, restarted, filled]
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ async def test_whatever_happens_to_redis_every_job_is_done_once(
     await fleet.ready(*names)
     jobs: list[int] = []
     times: list[tuple[str, float, float]] = []
-    async with submitter(fleet, options) as engine, redis_at(RedisTerms(url=frail_redis.url, timeout=10.0)) as link:
+    async with submitter(fleet, options) as engine, redis_at(RedisSettings(url=frail_redis.url, timeout=10.0)) as link:
         feeding = asyncio.create_task(feed(engine, jobs, count))
         for fault in FAULTS:
             enough = min(len(jobs) + 20, count)

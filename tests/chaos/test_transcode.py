@@ -16,14 +16,14 @@ from reelstate.artifacts.storage import open_storage
 from reelstate.artifacts.stored import digest_of
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.media.packaging.adoption import RECORD
 from tests.chaos.fleet import Fleet, Member, a_fleet
 from tests.media.films import RATE, Stream, film, profile, wrapper
 from tests.media.tools import Handles, running
 
 CHUNKS, FEW = 10, 6
-PATIENCE = 300.0
+TIMEOUT = 300.0
 APP = "tests.chaos.films:every"
 ENCODE = "encode"
 
@@ -59,7 +59,7 @@ class Studios:
         return any(each.shown in {"idle", "busy"} for each in await self.fleet.engine.workers())
 
     async def stream(self, job: int) -> Stream:
-        await self.fleet.rests(job, JobStatus.COMPLETED, PATIENCE)
+        await self.fleet.rests(job, JobStatus.COMPLETED, TIMEOUT)
         return Stream(self.storage, await self.fleet.engine.job(job))
 
     async def chunks(self, job: int, *statuses: TaskStatus) -> list[Task]:
@@ -72,7 +72,7 @@ class Studios:
             found = {task.part: task for task in await self.chunks(job, TaskStatus.DONE)}
             return found if len(found) >= count else None
 
-        return await self.fleet.until(look, f"{count} chunks are done", PATIENCE)
+        return await self.fleet.until(look, f"{count} chunks are done", TIMEOUT)
 
     def commands(self, job: int) -> list[int]:
         """The processes that encode chunks of a job at this moment."""
@@ -154,7 +154,7 @@ async def caught_encoding(studios: Studios, job: int, members: list[Member]) -> 
                 return victim
         return None
 
-    return await studios.fleet.until(look, "a worker is seen encoding", PATIENCE)
+    return await studios.fleet.until(look, "a worker is seen encoding", TIMEOUT)
 
 
 def killed_encoding(studios: Studios, job: int, victim: Member) -> bool:
@@ -220,7 +220,7 @@ async def test_a_house_that_was_stopped_goes_on_where_it_was(
         first.send_group(number)
     else:
         first.send(number)
-    await first.ended(PATIENCE)
+    await first.ended(TIMEOUT)
     await studios.fleet.sees(lambda: not studios.commands(job), "no ffmpeg is left")
     before = {task.part: (task.token, task.result) for task in await studios.chunks(job, TaskStatus.DONE)}
     assert 2 <= len(before) < FEW
@@ -294,7 +294,7 @@ async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_
     counted = {key.split("/")[4] for key in stream.manifest["files"] if key.startswith(prefix)}
     assert counted == {"2"}
     assert names(left) == {"180p.mp4", "180p-init.mp4", "90p.mp4", "90p-init.mp4", RECORD}
-    librarian = Librarian(studios.fleet.engine, open_storage(str(studios.storage)), keep=0.0)
+    librarian = Publisher(studios.fleet.engine, open_storage(str(studios.storage)), keep=0.0)
     assert await librarian.sweep() >= 1
     assert names(left) == set()
     assert {len(frames) for frames in stream.played().values()} == {FEW * RATE}

@@ -88,7 +88,7 @@ def test_a_database_that_is_not_there_is_not_made(reel: Reel, arguments: list[st
 
 
 def test_a_server_that_is_away_is_told_once_and_soon(reel: Reel, refusing_port: int) -> None:
-    answer = reel("jobs", "-d", f"postgresql://u:secret@127.0.0.1:{refusing_port}/x", REEL_DATABASE_PATIENCE="0.2")
+    answer = reel("jobs", "-d", f"postgresql://u:secret@127.0.0.1:{refusing_port}/x", REEL_DATABASE_TIMEOUT="0.2")
     assert answer.code == FAILED
     assert answer.stderr.startswith(f"error: can't connect to postgresql://u@127.0.0.1:{refusing_port}/x")
     assert "hint:  check REEL_DATABASE_URL" in answer.stderr

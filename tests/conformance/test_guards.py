@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from reelstate.core.machine import ENDED_JOBS, JOB, RESTING_JOBS, TASK, WORKER, Actor, Machine
+from reelstate.core.machine import FINISHED_JOBS, JOB, STOPPED_JOBS, TASK, WORKER, Actor, Machine
 from reelstate.services.engine import Engine
 from tests.conformance.shell import GUARD, Shell, aside, shell_at, undone
 
@@ -41,7 +41,7 @@ def shell(engine: Engine, database_url: str) -> Iterator[Shell]:
 def demanded(shell: Shell, entity: str, state: str) -> dict[str, str]:
     """What a state demands of the other columns."""
     if entity == "job":
-        return {"finished_at": shell.now if state in (*ENDED_JOBS, *RESTING_JOBS) else "NULL"}
+        return {"finished_at": shell.now if state in (*FINISHED_JOBS, *STOPPED_JOBS) else "NULL"}
     if entity == "worker":
         return {}
     values = dict.fromkeys(FIELDS, "NULL")
@@ -336,4 +336,4 @@ def test_a_job_has_an_end_exactly_when_it_has_ended_or_rests(shell: Shell) -> No
         allowed = [
             end for end in ("NULL", shell.now) if shell.refusal(change(shell, JOB, status, finished_at=end)) is None
         ]
-        assert allowed == [shell.now if status in (*ENDED_JOBS, *RESTING_JOBS) else "NULL"]
+        assert allowed == [shell.now if status in (*FINISHED_JOBS, *STOPPED_JOBS) else "NULL"]

@@ -9,7 +9,7 @@ from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Reclaimed
 from reelstate.core.pipeline import StageSpec
 from reelstate.services.engine import Engine
-from reelstate.services.keep import MOST_GRACE, Keepers
+from reelstate.services.keep import MAX_GRACE, Keepers
 from tests.conformance.scenes import (
     LEASE,
     a_running_task,
@@ -156,7 +156,7 @@ async def test_a_restart_loop_can_not_suspend_the_sweep_for_ever(engine: Engine,
     covered = union(graces)
     for start, _ in covered:
         within = sum(max(0.0, min(end, start + 3600) - begin) for begin, end in covered if begin >= start)
-        assert within <= MOST_GRACE
+        assert within <= MAX_GRACE
     assert len(covered) > 5, "after an hour without, there is grace again"
 
 
@@ -187,7 +187,7 @@ async def test_a_gap_within_a_grace_makes_it_longer_and_counts_once(engine: Engi
 async def test_a_longer_grace_than_is_allowed_is_cut(engine: Engine, clock: FakeClock) -> None:
     await grace_of(engine)
     clock.advance(61)
-    assert await grace_of(engine, grace=3600.0) == MOST_GRACE
+    assert await grace_of(engine, grace=3600.0) == MAX_GRACE
 
 
 async def test_a_grace_ends_when_the_clock_is_set_back(engine: Engine, clock: FakeClock) -> None:

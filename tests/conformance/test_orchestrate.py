@@ -5,7 +5,7 @@ import pytest
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.core.model import Completion, Json
 from reelstate.core.pipeline import StageSpec
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.engine import Engine
 from reelstate.services.orchestrate import Orchestrated
 from tests.conformance.scenes import (
@@ -344,7 +344,7 @@ async def test_with_nothing_due_orchestrate_does_nothing(engine: Engine, clock: 
 async def test_a_job_whose_next_step_was_missed_is_moved_on(
     engine: Engine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def forget(*_: object) -> set[Bell]:
+    async def forget(*_: object) -> set[Wakeup]:
         """Stand for a process that counted the task and then took no further step."""
         return set()
 

@@ -11,13 +11,13 @@ from reelstate.core.errors import InvalidRequest, NotFound, TooLarge
 from reelstate.core.model import ClaimedTask, Report, TaskState, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.state import FINISHED, Severity, State
-from reelstate.dispatch.dispatch import Bell
-from reelstate.feed.subscriber import Kind
+from reelstate.dispatch.dispatch import Wakeup
+from reelstate.feed.subscriber import MessageKind
 from reelstate.services.engine import Engine
 from reelstate.services.states import States
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
-from reelstate.stores.store import Batch, Flow, Row, Store, Transaction
+from reelstate.stores.store import Batch, Flow, Store, Transaction, statement_name
 from tests.conformance.scenes import a_running_task, declared, lose, progress, running_parts, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done
 
@@ -198,11 +198,11 @@ async def test_a_mistake_is_named_and_nothing_is_stored(engine: Engine, mistake:
 
 async def test_a_bell_rings_for_states_that_were_stored(engine: Engine) -> None:
     task = await a_running_task(engine)
-    ears = engine.dispatch.listen([Bell.STATE])
+    ears = engine.dispatch.listen([Wakeup.STATE])
     await say(engine, task)
     assert not await ears.wait(0)
     await say(engine, task, said(1, "a", 1))
-    assert await ears.wait(300) == {Bell.STATE}
+    assert await ears.wait(300) == {Wakeup.STATE}
     await engine.complete([done(task)])
     await say(engine, task, said(2, "a", 2))
     assert not await ears.wait(0)
@@ -246,9 +246,9 @@ class CountingTransaction:
         self._counting = counting
         self._transaction = transaction
 
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
         rows = await self._transaction.run(statement, batch, **parameters)
-        self._counting.statements.append(statement)
+        self._counting.statements.append(statement_name(statement))
         self._counting.rows += len(rows)
         return rows
 
@@ -281,9 +281,9 @@ async def test_who_follows_the_engine_from_before_what_was_pruned_gets_a_reset(
     assert (jobs, versions) == ((["other"], 0) if what == "jobs" else ([], 2))
     head = await engine.head()
     async with asyncio.timeout(300), contextlib.aclosing(engine.subscribe(after=cursor)) as messages:
-        assert (await anext(messages)).kind is Kind.RESET
+        assert (await anext(messages)).kind is MessageKind.RESET
     async with asyncio.timeout(300), contextlib.aclosing(engine.subscribe(after=head)) as messages:
-        assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+        assert (await anext(messages)).kind is MessageKind.REPLAY_COMPLETE
     assert [each.id for each in (await engine.jobs()).items] == [after], "nothing else is deleted"
 
 

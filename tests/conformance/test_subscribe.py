@@ -11,26 +11,26 @@ from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Event, TaskProgress, TaskState
 from reelstate.core.state import State
 from reelstate.feed import feed
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.engine import Engine
-from reelstate.services.feed import Told
+from reelstate.services.feed import FeedItem
 from tests.conformance.scenes import a_running_task, finish, progress, running_parts, submitted, take_one
 from tests.engines import a_worker, done
 from tests.vandal import Vandal
 from tests.worker.crew import until
 
-PATIENCE = 300.0
-Enough = Callable[[Message[Told]], bool]
+TIMEOUT = 300.0
+Enough = Callable[[FeedMessage[FeedItem]], bool]
 
 
 class Reader:
     """A subscriber that reads on until it has seen enough."""
 
-    def __init__(self, messages: AsyncIterator[Message[Told]]) -> None:
+    def __init__(self, messages: AsyncIterator[FeedMessage[FeedItem]]) -> None:
         self._messages = messages
 
-    async def until(self, enough: Enough) -> list[Message[Told]]:
+    async def until(self, enough: Enough) -> list[FeedMessage[FeedItem]]:
         found = []
         async for message in self._messages:
             found.append(message)
@@ -39,22 +39,22 @@ class Reader:
         return found
 
     async def replayed(self) -> list[Event | State]:
-        messages = await self.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+        messages = await self.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
         assert all(message.replay for message in messages[:-1])
         return items(messages)
 
 
 @asynccontextmanager
 async def told(engine: Engine, *job_id: int, **options: Any) -> AsyncIterator[Reader]:
-    async with asyncio.timeout(PATIENCE), aclosing(engine.subscribe(*job_id, **options)) as messages:
+    async with asyncio.timeout(TIMEOUT), aclosing(engine.subscribe(*job_id, **options)) as messages:
         yield Reader(messages)
 
 
-def items(messages: Sequence[Message[Told]]) -> list[Event | State]:
+def items(messages: Sequence[FeedMessage[FeedItem]]) -> list[Event | State]:
     return [message.item for message in messages if isinstance(message.item, Event | State)]
 
 
-def targets(found: Sequence[Told]) -> list[tuple[str, str]]:
+def targets(found: Sequence[FeedItem]) -> list[tuple[str, str]]:
     return [(item.entity, item.target) for item in found if isinstance(item, Event)]
 
 
@@ -62,12 +62,12 @@ def is_event(entity: str, target: str) -> Enough:
     return lambda message: isinstance(message.item, Event) and targets([message.item]) == [(entity, target)]
 
 
-def is_state(message: Message[Told]) -> bool:
+def is_state(message: FeedMessage[FeedItem]) -> bool:
     return isinstance(message.item, State)
 
 
-def is_progress(message: Message[Told]) -> bool:
-    return message.kind is Kind.PROGRESS
+def is_progress(message: FeedMessage[FeedItem]) -> bool:
+    return message.kind is MessageKind.PROGRESS
 
 
 async def test_a_job_is_told_from_its_beginning_and_then_as_it_happens(engine: Engine) -> None:
@@ -93,7 +93,7 @@ async def test_events_and_states_come_in_one_order_from_one_cursor(
     await engine.report(worker, [progress(task, states=said)])
     await engine.complete([done(task)])
     async with told(engine, task.key.job_id) as reader:
-        messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
+        messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
     whole = items(messages)
     assert [item.version for item in whole if isinstance(item, State)] == [1, 2]
     places = [isinstance(item, State) for item in whole]
@@ -145,12 +145,12 @@ async def test_who_is_too_slow_is_told_and_goes_on_where_it_was(engine: Engine) 
     engine.feed._buffer = 3
     async with told(engine) as reader:
         await reader.replayed()
-        first = asyncio.create_task(reader.until(lambda message: message.kind is Kind.ITEM))
+        first = asyncio.create_task(reader.until(lambda message: message.kind is MessageKind.ITEM))
         await until(lambda: engine.feed.figures.subscribers == 1)
         for _ in range(4):
             await submitted(engine)
         got = await first
-        got += await reader.until(lambda message: message.kind is Kind.OVERFLOW)
+        got += await reader.until(lambda message: message.kind is MessageKind.OVERFLOW)
         assert await reader.until(lambda _: True) == []
     async with told(engine, after=got[-1].cursor) as reader:
         rest = await reader.replayed()
@@ -227,7 +227,7 @@ async def test_who_hears_little_is_told_how_far_it_is(engine: Engine, monkeypatc
         after = (await engine.history(loud)).items[-1].cursor
         order = engine.feed.log.order
         messages = await reader.until(lambda message: bool(message.cursor) and order(message.cursor) >= order(after))
-        assert {message.kind for message in messages} == {Kind.BOOKMARK}
+        assert {message.kind for message in messages} == {MessageKind.BOOKMARK}
         cursor = messages[-1].cursor
     async with told(engine, after=cursor) as reader:
         assert await reader.replayed() == []
@@ -248,11 +248,11 @@ async def test_a_cursor_of_another_database_resets(engine: Engine) -> None:
     epoch, xid, number = (await engine.head()).split(".")
     for cursor in (f"other.{xid}.{number}", f"{epoch}.{int(xid) + 10**6}.{number}"):
         async with told(engine, after=cursor) as reader:
-            messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
-            assert [message.kind for message in messages] == [Kind.RESET, Kind.REPLAY_COMPLETE]
+            messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
+            assert [message.kind for message in messages] == [MessageKind.RESET, MessageKind.REPLAY_COMPLETE]
         async with told(engine, job_id, after=cursor) as reader:
-            messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
-            assert messages[0].kind is Kind.RESET
+            messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
+            assert messages[0].kind is MessageKind.RESET
             assert items(messages) == whole
 
 
@@ -300,8 +300,8 @@ async def test_a_cursor_from_before_what_is_kept_resets(engine: Engine, vandal: 
     _, xid, number = (await engine.head()).split(".")
     vandal.run("INSERT INTO facts VALUES ('floor', ?)", f"{xid}.{number}")
     async with told(engine, after=cursor) as reader:
-        messages = await reader.until(lambda message: message.kind is Kind.REPLAY_COMPLETE)
-        assert [message.kind for message in messages] == [Kind.RESET, Kind.REPLAY_COMPLETE]
+        messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
+        assert [message.kind for message in messages] == [MessageKind.RESET, MessageKind.REPLAY_COMPLETE]
     async with told(engine, after=messages[-1].cursor) as reader:
         assert await reader.replayed() == []
     async with told(engine, after="0") as reader:
@@ -313,7 +313,7 @@ async def test_a_database_that_is_replaced_while_one_reads_resets(engine: Engine
     async with told(engine) as reader:
         await reader.replayed()
         vandal.run("UPDATE facts SET value = 'other' WHERE name = 'epoch'")
-        (*_, message) = await reader.until(lambda message: message.kind is Kind.RESET)
+        (*_, message) = await reader.until(lambda message: message.kind is MessageKind.RESET)
         assert message.cursor.startswith("other.")
         job_id = await submitted(engine)
         assert {item.job_id for item in items(await reader.until(is_event("job", "pending")))} == {job_id}

@@ -7,7 +7,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest, NotFound, WaitTimeout
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Event
-from reelstate.dispatch.dispatch import EVERY_BELL, Bell
+from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.feed import feed
 from reelstate.services import watch as watching
 from reelstate.services.engine import Engine
@@ -26,13 +26,13 @@ from tests.conformance.scenes import (
 from tests.engines import FakeClock, a_worker, done, failed
 from tests.worker.crew import until
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 FAN_RESULTS = {"plan": {"items": [1, 2, 3]}}
 
 
 async def seen(engine: Engine, job_id: int, after: str | None = None) -> list[Event]:
     """Everything that a watcher sees until it is let go."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return [event async for event in engine.watch(job_id, after)]
 
 
@@ -41,10 +41,10 @@ async def everything(engine: Engine, job_id: int) -> list[Event]:
 
 
 @asynccontextmanager
-async def rung(engine: Engine) -> AsyncIterator[set[Bell]]:
+async def rung(engine: Engine) -> AsyncIterator[set[Wakeup]]:
     """The bells that were rung meanwhile."""
-    listener = engine.dispatch.listen(EVERY_BELL)
-    bells: set[Bell] = set()
+    listener = engine.dispatch.listen(EVERY_WAKEUP)
+    bells: set[Wakeup] = set()
     try:
         yield bells
         bells |= await listener.wait(0)
@@ -139,7 +139,7 @@ async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, mon
     monkeypatch.setattr(feed, "LOOK_EVERY", 3600.0)  # only a bell can end it
     monkeypatch.setattr(watching, "LOOK_ANYWAY", 3600.0)
     job_id = await submitted(engine)
-    waiting = asyncio.create_task(engine.wait(job_id, timeout=PATIENCE))
+    waiting = asyncio.create_task(engine.wait(job_id, timeout=TIMEOUT))
     await asyncio.sleep(0.01)
     await ENDS[status](engine, job_id)
     assert (await waiting).job.status == status
@@ -150,7 +150,7 @@ async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatc
     monkeypatch.setattr(feed, "LOOK_EVERY", 3600.0)
     monkeypatch.setattr(watching, "LOOK_ANYWAY", 3600.0)
     task = await a_running_task(engine)
-    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=PATIENCE))
+    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=TIMEOUT))
     await asyncio.sleep(0.01)
     await engine.complete([done(task)])
     assert (await waiting).job.status is JobStatus.COMPLETED
@@ -158,7 +158,7 @@ async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatc
 
 async def test_wait_finds_out_without_a_bell(engine: Engine) -> None:
     task = await a_running_task(engine)
-    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=PATIENCE))
+    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=TIMEOUT))
     await asyncio.sleep(0.01)
     await Engine(engine.store).complete([done(task)])
     assert (await waiting).job.status is JobStatus.COMPLETED
@@ -177,7 +177,7 @@ async def test_wait_says_when_the_time_is_over(engine: Engine) -> None:
 async def test_new_work_rings(engine: Engine) -> None:
     async with rung(engine) as bells:
         await submitted(engine)
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
 
 
 async def test_work_for_later_does_not_ring(engine: Engine, clock: FakeClock) -> None:
@@ -187,7 +187,7 @@ async def test_work_for_later_does_not_ring(engine: Engine, clock: FakeClock) ->
     clock.advance(61)
     async with rung(engine) as bells:
         await engine.orchestrate()
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
     async with rung(engine) as bells:
         await engine.orchestrate()
     assert bells == set()
@@ -205,24 +205,24 @@ async def test_a_completion_rings_when_it_opens_tasks_and_when_its_job_rests(eng
     worker = await a_worker(engine)
     async with rung(engine) as bells:
         await engine.complete([done(await take_one(engine, worker), {"items": [1, 2]})])
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
     first, second = await take(engine, worker)
     async with rung(engine) as bells:
         await engine.complete([done(first)])
     assert bells == set()
     async with rung(engine) as bells:
         await engine.complete([done(second)])
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
     async with rung(engine) as bells:
         await engine.complete([done(await take_one(engine, worker))])
-    assert bells == {Bell.REST}
+    assert bells == {Wakeup.REST}
 
 
 async def test_a_job_of_one_stage_rings_when_it_rests(engine: Engine) -> None:
     task = await a_running_task(engine)
     async with rung(engine) as bells:
         await engine.complete([done(task)])
-    assert bells == {Bell.REST}
+    assert bells == {Wakeup.REST}
     async with rung(engine) as bells:
         await engine.complete([done(task)])
     assert bells == set()
@@ -236,21 +236,21 @@ async def test_a_failure_rings_when_its_job_rests(engine: Engine) -> None:
     other = await a_running_task(engine)
     async with rung(engine) as bells:
         await engine.fail([failed(other, retryable=False)])
-    assert bells == {Bell.REST}
+    assert bells == {Wakeup.REST}
 
 
 async def test_what_is_given_back_rings(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     async with rung(engine) as bells:
         await engine.release([released(task)])
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
     async with rung(engine) as bells:
         await engine.release([released(task)])
     assert bells == set()
     await take_one(engine, await a_worker(engine))
     async with rung(engine) as bells:
         await lose(engine, clock)
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
     async with rung(engine) as bells:
         await engine.reclaim()
     assert bells == set()
@@ -258,13 +258,13 @@ async def test_what_is_given_back_rings(engine: Engine, clock: FakeClock) -> Non
 
 async def test_what_operators_do_rings(engine: Engine) -> None:
     job_id = await submitted(engine)
-    rings: list[tuple[Callable[[], Awaitable[object]], set[Bell]]] = [
-        (lambda: engine.quarantine(job_id, reason="odd"), {Bell.STOP, Bell.REST}),
+    rings: list[tuple[Callable[[], Awaitable[object]], set[Wakeup]]] = [
+        (lambda: engine.quarantine(job_id, reason="odd"), {Wakeup.STOP, Wakeup.REST}),
         (lambda: engine.quarantine(job_id, reason="odd"), set()),
-        (lambda: engine.retry(job_id), {Bell.WORK}),
-        (lambda: engine.force(job_id, JobStatus.FAILED, reason="odd"), {Bell.STOP, Bell.REST}),
-        (lambda: engine.force(job_id, JobStatus.PENDING, reason="odd"), {Bell.STOP, Bell.WORK}),
-        (lambda: engine.cancel(job_id), {Bell.STOP, Bell.REST}),
+        (lambda: engine.retry(job_id), {Wakeup.WORK}),
+        (lambda: engine.force(job_id, JobStatus.FAILED, reason="odd"), {Wakeup.STOP, Wakeup.REST}),
+        (lambda: engine.force(job_id, JobStatus.PENDING, reason="odd"), {Wakeup.STOP, Wakeup.WORK}),
+        (lambda: engine.cancel(job_id), {Wakeup.STOP, Wakeup.REST}),
     ]
     for act, expected in rings:
         async with rung(engine) as bells:
@@ -277,10 +277,10 @@ async def test_disable_and_enable_ring(engine: Engine) -> None:
     await a_running_task(engine)
     async with rung(engine) as bells:
         await engine.disable("worker")
-    assert bells == {Bell.STOP, Bell.WORK}
+    assert bells == {Wakeup.STOP, Wakeup.WORK}
     async with rung(engine) as bells:
         await engine.enable("worker")
-    assert bells == {Bell.WORK}
+    assert bells == {Wakeup.WORK}
 
 
 async def test_an_event_names_its_stage_wherever_it_is_read(engine: Engine) -> None:

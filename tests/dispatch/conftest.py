@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.dispatch.dispatch import Bell, Listener
+from reelstate.dispatch.dispatch import Listener, Wakeup
 
 ROOT = Path(__file__).parents[2]
 Ringer = Callable[[str], Awaitable["RingingProcess"]]
@@ -18,7 +18,7 @@ class RingingProcess:
     def __init__(self, process: Process) -> None:
         self._process = process
 
-    def ring(self, *bells: Bell) -> None:
+    def ring(self, *bells: Wakeup) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{' '.join(bells)}\n".encode())
 
@@ -47,7 +47,7 @@ async def ringer() -> AsyncIterator[Ringer]:
         yield lambda url: stack.enter_async_context(ringing(url))
 
 
-async def heard(listener: Listener, bell: Bell, seconds: float = 300.0) -> frozenset[Bell]:
+async def heard(listener: Listener, bell: Wakeup, seconds: float = 300.0) -> frozenset[Wakeup]:
     """What came together with a bell that must come."""
     rung = await listener.wait(seconds)
     assert bell in rung

@@ -11,12 +11,12 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.config import Settings
 from reelstate.core.model import TaskKey
-from reelstate.dispatch.hints import Asking
+from reelstate.dispatch.hints import ClaimFilter
 from reelstate.dispatch.redis import RedisDispatch
 from reelstate.services.engine import Engine
 from tests.engines import FAN, PARTS, SIMPLE
 
-ANYTHING = Asking(frozenset({"simple", "fan", "parts"}), frozenset())
+ANYTHING = ClaimFilter(frozenset({"simple", "fan", "parts"}), frozenset())
 
 
 def dispatch_of(engine: Engine) -> RedisDispatch:

@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 from reelstate.app import dispatch_at
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 
 
 async def main(url: str) -> None:
@@ -13,7 +13,7 @@ async def main(url: str) -> None:
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         for word in line.split():
-            dispatch.ring(Bell(word))
+            dispatch.ring(Wakeup(word))
     await dispatch.close()
 
 

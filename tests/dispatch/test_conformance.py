@@ -9,11 +9,11 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.connections.redis import RedisTerms
+from reelstate.connections.redis import RedisSettings
 from reelstate.core.model import ClaimedTask, Release, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
-from reelstate.dispatch.dispatch import EVERY_BELL, Bell
+from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.services.engine import Engine
 from tests.dispatch.conftest import heard
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, done, failed
@@ -37,7 +37,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def settings(kind: str, redis_terms: RedisTerms) -> Settings:
+def settings(kind: str, redis_terms: RedisSettings) -> Settings:
     place = {"redis_url": redis_terms.url, "redis_prefix": redis_terms.prefix, "redis_timeout": 5.0}
     options: dict[str, Any] = {**KINDS[kind], **place}
     return Settings(**options)
@@ -81,17 +81,17 @@ async def claimed(engine: Engine, worker: int, count: int = 1, **options: Any) -
 
 
 async def test_a_ring_is_heard_in_its_own_process(here: Engine) -> None:
-    listener = here.dispatch.listen(EVERY_BELL)
-    here.dispatch.ring(Bell.STATE)
-    assert Bell.STATE in await heard(listener, Bell.STATE)
+    listener = here.dispatch.listen(EVERY_WAKEUP)
+    here.dispatch.ring(Wakeup.STATE)
+    assert Wakeup.STATE in await heard(listener, Wakeup.STATE)
 
 
 async def test_a_ring_is_heard_in_other_processes(here: Engine, there: Engine, kind: str) -> None:
     if kind == "poll":
         pytest.skip("it has none between processes")
-    listener = there.dispatch.listen(EVERY_BELL)
-    await heard(listener, Bell.WORK)  # whoever begins to listen may have missed some
-    for bell in Bell:
+    listener = there.dispatch.listen(EVERY_WAKEUP)
+    await heard(listener, Wakeup.WORK)  # whoever begins to listen may have missed some
+    for bell in Wakeup:
         here.dispatch.ring(bell)
         assert await heard(listener, bell) == {bell}
 
@@ -134,12 +134,12 @@ async def test_reclaimed_work_wakes_idle_workers_of_other_processes(here: Engine
     await here.submit("retried")
     (task,) = await claimed(here, dead)
     if kind == "poll":  # it has no wake-ups between processes
-        listener = here.dispatch.listen((Bell.WORK,))
+        listener = here.dispatch.listen((Wakeup.WORK,))
     else:
-        listener = there.dispatch.listen((Bell.WORK,))
-        await heard(listener, Bell.WORK)  # a new listener may have missed some
+        listener = there.dispatch.listen((Wakeup.WORK,))
+        await heard(listener, Wakeup.WORK)  # a new listener may have missed some
     assert (await here.reclaim(dead=[dead], expired=False)).ready == 1
-    assert await heard(listener, Bell.WORK) == {Bell.WORK}
+    assert await heard(listener, Wakeup.WORK) == {Wakeup.WORK}
     (again,) = await claimed(there, idle)
     assert (again.key, again.lost) == (task.key, 1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.connections.redis import RedisTerms
+from reelstate.connections.redis import RedisSettings
 from reelstate.core.model import Submission
 from reelstate.pipelines.declaration import Pipeline
 from tests.dispatch.redis_engines import dispatch_of, until
@@ -17,7 +17,7 @@ from tests.dispatch.redis_engines import dispatch_of, until
 @pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.prove)])
 @pytest.mark.parametrize("mode", ["database", "redis"])
 async def test_one_worker_runs_mixed_priorities_in_exact_order(
-    mode: str, count: int, postgres_database: str, redis_terms: RedisTerms, tmp_path: Path
+    mode: str, count: int, postgres_database: str, redis_terms: RedisSettings, tmp_path: Path
 ) -> None:
     dice = random.Random(count)
     ran: list[int] = []

@@ -11,10 +11,10 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.config import Settings
 from reelstate.connections.breaker import Breaker, Circuit
-from reelstate.connections.redis import RedisTerms, redis_at
+from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.errors import RedisUnavailable
 from reelstate.core.model import Submission
-from reelstate.dispatch.dispatch import EVERY_BELL, Bell
+from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, dispatch_of, hinted, redis_engine, until
@@ -53,7 +53,7 @@ def test_the_breaker_opens_tries_and_closes() -> None:
 async def test_while_it_is_open_a_call_costs_nothing_and_the_return_is_found_by_itself(
     frail_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with redis_at(RedisTerms(url=frail_redis.url, timeout=0.2)) as link:
+    async with redis_at(RedisSettings(url=frail_redis.url, timeout=0.2)) as link:
         back = asyncio.Event()
         link.on_return(back.set)
         await link.do(lambda client: client.ping())
@@ -131,7 +131,7 @@ async def test_a_redis_that_is_frozen_or_full_is_like_one_that_is_away(
     hybrid: Engine, frail_redis: RedisServer, trouble: str
 ) -> None:
     worker = await a_worker(hybrid)
-    async with redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)) as other:
+    async with redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)) as other:
         if trouble == "frozen":
             frail_redis.freeze()
         else:
@@ -167,23 +167,23 @@ async def test_a_listener_is_back_after_a_restart_and_everything_is_rung(
         redis_engine(postgres_database, frail_redis.url, **options) as here,
         redis_engine(postgres_database, frail_redis.url, **options) as there,
     ):
-        listener = there.dispatch.listen(EVERY_BELL)
+        listener = there.dispatch.listen(EVERY_WAKEUP)
         assert await listener.wait(300)
-        here.dispatch.ring(Bell.STOP)
-        while Bell.STOP not in await listener.wait(300):
+        here.dispatch.ring(Wakeup.STOP)
+        while Wakeup.STOP not in await listener.wait(300):
             pass
         await asyncio.to_thread(frail_redis.stop)
-        here.dispatch.ring(Bell.REST)
+        here.dispatch.ring(Wakeup.REST)
         await asyncio.sleep(0.3)
         await asyncio.to_thread(frail_redis.start)
-        rung: set[Bell] = set()
+        rung: set[Wakeup] = set()
         async with asyncio.timeout(300):
-            while rung != set(Bell):
+            while rung != set(Wakeup):
                 rung |= await listener.wait(1)
 
         async def heard() -> bool:
-            here.dispatch.ring(Bell.STATE)
-            return Bell.STATE in await listener.wait(0.2)
+            here.dispatch.ring(Wakeup.STATE)
+            return Wakeup.STATE in await listener.wait(0.2)
 
         await until(heard, "the ringing end has found that Redis is back")
 
@@ -235,7 +235,7 @@ async def test_workers_learn_from_whoever_can_not_write_to_a_full_redis(
     options = {"dispatch": "hybrid", "redis_timeout": 0.5, "redis_reconcile": 600.0}
     async with (
         redis_engine(postgres_database, frail_redis.url, **options) as there,
-        redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)) as other,
+        redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)) as other,
     ):
         worker = await a_worker(there)
         await there.claim(worker)
@@ -256,7 +256,7 @@ async def test_of_a_fleet_that_comes_back_those_who_lost_hints_bring_them_and_on
 ) -> None:
     options = {"dispatch": "hybrid", "redis_timeout": 5.0, "redis_reconcile": 600.0, "database_connections": 1}
     async with AsyncExitStack() as stack:
-        other = await stack.enter_async_context(redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)))
+        other = await stack.enter_async_context(redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)))
         fleet = [
             await stack.enter_async_context(redis_engine(postgres_database, frail_redis.url, **options))
             for _ in range(4)

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from reelstate.connections.redis import RedisLink, RedisTerms
+from reelstate.connections.redis import RedisClient, RedisSettings
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.dispatch.hint_queue import HANDED_MILLISECONDS
-from reelstate.dispatch.hints import LOOK, Asking, Lane, Waiting
+from reelstate.dispatch.hints import ASK_STORE, ClaimFilter, Lane, ReadyTask
 from reelstate.dispatch.mirror import Mirror
 from reelstate.services.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
@@ -23,7 +23,9 @@ BEFORE_IT_IS_FREE = HANDED_MILLISECONDS / 1000 - 1
 
 
 @pytest.fixture(params=["sorted", "streams"])
-async def engine(request: pytest.FixtureRequest, database_url: str, redis_terms: RedisTerms) -> AsyncIterator[Engine]:
+async def engine(
+    request: pytest.FixtureRequest, database_url: str, redis_terms: RedisSettings
+) -> AsyncIterator[Engine]:
     """An engine on each store and with each queue in turn."""
     options = {"redis_prefix": redis_terms.prefix, "redis_queue": request.param}
     async with redis_engine(database_url, redis_terms.url, **options) as engine:
@@ -31,7 +33,7 @@ async def engine(request: pytest.FixtureRequest, database_url: str, redis_terms:
 
 
 @pytest.fixture
-async def small(postgres_database: str, redis_terms: RedisTerms) -> AsyncIterator[Engine]:
+async def small(postgres_database: str, redis_terms: RedisSettings) -> AsyncIterator[Engine]:
     """An engine whose mirror has room for ten tasks."""
     options = {"redis_prefix": redis_terms.prefix, "redis_mirror": 10}
     async with redis_engine(postgres_database, redis_terms.url, **options) as engine:
@@ -46,7 +48,7 @@ async def mirrored(engine: Engine) -> bool:
     return await hinted(engine) == await ready(engine)
 
 
-async def keys_of(link: RedisLink) -> list[str]:
+async def keys_of(link: RedisClient) -> list[str]:
     return [str(key) for key in await link.client.keys("*") if str(key).startswith(link.key())]
 
 
@@ -273,7 +275,7 @@ async def test_without_a_mark_nobody_trusts_what_is_there(engine: Engine) -> Non
     dispatch = dispatch_of(engine)
     await until(lambda: mirrored(engine), "it is mirrored")
     await dispatch.queue.clear()
-    assert await dispatch.hints(ANYTHING, 1) == LOOK
+    assert await dispatch.hints(ANYTHING, 1) == ASK_STORE
     await until(lambda: mirrored(engine), "it is mirrored again")
 
 
@@ -286,9 +288,9 @@ async def test_two_engines_may_reconcile_at_once(engine: Engine) -> None:
 async def test_a_worker_is_not_handed_what_it_can_not_run(engine: Engine) -> None:
     dispatch = dispatch_of(engine)
     lane = Lane("simple", frozenset({"gpu"}), frozenset())
-    await dispatch.queue.add([Waiting(TaskKey(1 << 30, 0, 0), 5, 77, lane)])
+    await dispatch.queue.add([ReadyTask(TaskKey(1 << 30, 0, 0), 5, 77, lane)])
     assert (await dispatch.hints(ANYTHING, 5)).hints == []
-    able = Asking(ANYTHING.pipelines, frozenset({"gpu"}))
+    able = ClaimFilter(ANYTHING.pipelines, frozenset({"gpu"}))
     assert (await dispatch.hints(able, 5)).keys == [TaskKey(1 << 30, 0, 0)]
 
 
@@ -299,7 +301,7 @@ async def test_a_mirror_full_of_what_an_idle_worker_can_not_run_is_not_read_agai
     await until(lambda: holds_ten(small), "what is too much is cut off")
     worker = await a_worker(small, "other", pipelines=["parts"])
     await small.claim(worker)
-    listener = small.dispatch.listen([Bell.WORK])
+    listener = small.dispatch.listen([Wakeup.WORK])
     while await listener.wait(0.2):
         pass
     asked = Statements(small, monkeypatch)

@@ -11,7 +11,7 @@ from redis.asyncio.client import PubSub
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.connections.redis import RedisTerms, redis_at
+from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import ClaimedTask, NewVideo, Progress
 from reelstate.pipelines.declaration import Pipeline
@@ -43,7 +43,7 @@ class Inbox:
 
 
 @pytest.fixture
-async def inbox(redis_terms: RedisTerms) -> AsyncIterator[Inbox]:
+async def inbox(redis_terms: RedisSettings) -> AsyncIterator[Inbox]:
     """Hears every channel of the test's own."""
     async with redis_at(redis_terms) as link, link.client.pubsub() as pubsub:
         await pubsub.psubscribe(f"{redis_terms.prefix}:*")
@@ -62,7 +62,7 @@ async def claimed(engine: Engine, worker: int) -> ClaimedTask:
 
 
 async def test_a_film_is_told_of_while_it_is_made_and_when_it_is_ready(
-    inbox: Inbox, database_url: str, redis_terms: RedisTerms
+    inbox: Inbox, database_url: str, redis_terms: RedisSettings
 ) -> None:
     async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         worker = await a_worker(engine)
@@ -80,7 +80,7 @@ async def test_a_film_is_told_of_while_it_is_made_and_when_it_is_ready(
 
 
 async def test_of_jobs_that_make_no_film_nothing_is_told(
-    inbox: Inbox, database_url: str, redis_terms: RedisTerms
+    inbox: Inbox, database_url: str, redis_terms: RedisSettings
 ) -> None:
     async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         worker = await a_worker(engine)
@@ -92,7 +92,9 @@ async def test_of_jobs_that_make_no_film_nothing_is_told(
         assert payload["job_id"] == film.job_id, "that of the film is the first that is told"
 
 
-async def test_workers_that_come_and_go_are_told_of(inbox: Inbox, database_url: str, redis_terms: RedisTerms) -> None:
+async def test_workers_that_come_and_go_are_told_of(
+    inbox: Inbox, database_url: str, redis_terms: RedisSettings
+) -> None:
     async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         worker = await a_worker(engine, "ada")
         assert await inbox.told("worker_status") == (
@@ -108,7 +110,7 @@ async def test_workers_that_come_and_go_are_told_of(inbox: Inbox, database_url: 
 
 
 async def test_a_worker_that_a_keeper_finds_dead_is_told_of(
-    inbox: Inbox, database_url: str, redis_terms: RedisTerms
+    inbox: Inbox, database_url: str, redis_terms: RedisSettings
 ) -> None:
     async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         silent, killed = await a_worker(engine, "silent"), await a_worker(engine, "killed")
@@ -121,7 +123,7 @@ async def test_a_worker_that_a_keeper_finds_dead_is_told_of(
 
 
 async def test_a_remote_worker_is_told_of_when_it_begins_and_ends_to_work(
-    inbox: Inbox, database_url: str, redis_terms: RedisTerms, tmp_path: Path
+    inbox: Inbox, database_url: str, redis_terms: RedisSettings, tmp_path: Path
 ) -> None:
     simple = Pipeline("simple")
     gate = asyncio.Event()
@@ -146,7 +148,7 @@ async def test_a_remote_worker_is_told_of_when_it_begins_and_ends_to_work(
 
 
 async def test_a_worker_tells_of_itself_and_of_the_film_it_makes(
-    inbox: Inbox, postgres_database: str, redis_terms: RedisTerms
+    inbox: Inbox, postgres_database: str, redis_terms: RedisSettings
 ) -> None:
     film = Pipeline("film")
     gate = asyncio.Event()

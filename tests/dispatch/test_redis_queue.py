@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Collection
 
 import pytest
 
-from reelstate.connections.redis import RedisLink, RedisTerms, redis_at
+from reelstate.connections.redis import RedisClient, RedisSettings, redis_at
 from reelstate.core.model import TaskKey
 from reelstate.dispatch import hint_queue
 from reelstate.dispatch.hint_queue import HintQueue, key_of, member, score
-from reelstate.dispatch.hints import Hint, Lane, Message, Source, Waiting
+from reelstate.dispatch.hints import ChannelMessage, Hint, Lane, MirrorSource, ReadyTask
 from reelstate.dispatch.mirror import Mirror
 from reelstate.dispatch.redis import QUEUES
 
@@ -20,18 +20,18 @@ JOB = 400_000_000 << 22
 """A number as jobs have."""
 
 
-def waiting(number: int, priority: int = 5, *, stage: int = 0, part: int = 0, lane: int = 1) -> Waiting:
-    return Waiting(TaskKey(JOB + number, stage, part), priority, lane, GPU if abs(lane) == 2 else OURS)
+def waiting(number: int, priority: int = 5, *, stage: int = 0, part: int = 0, lane: int = 1) -> ReadyTask:
+    return ReadyTask(TaskKey(JOB + number, stage, part), priority, lane, GPU if abs(lane) == 2 else OURS)
 
 
 @pytest.fixture
-async def link(redis_terms: RedisTerms) -> AsyncIterator[RedisLink]:
+async def link(redis_terms: RedisSettings) -> AsyncIterator[RedisClient]:
     async with redis_at(redis_terms) as link:
         yield link
 
 
 @pytest.fixture(params=QUEUES)
-async def queue(request: pytest.FixtureRequest, link: RedisLink) -> HintQueue:
+async def queue(request: pytest.FixtureRequest, link: RedisClient) -> HintQueue:
     """Each of them in turn, marked as filled."""
     made = QUEUES[request.param](link)
     await made.mark()
@@ -39,7 +39,7 @@ async def queue(request: pytest.FixtureRequest, link: RedisLink) -> HintQueue:
 
 
 @pytest.fixture
-async def sorted_queue(link: RedisLink) -> HintQueue:
+async def sorted_queue(link: RedisClient) -> HintQueue:
     made = QUEUES["sorted"](link)
     await made.mark()
     return made
@@ -69,7 +69,7 @@ async def test_what_was_claimed_is_gone_and_what_was_not_comes_back_at_once(queu
 
 
 async def test_hints_of_a_worker_that_died_before_its_claim_are_handed_out_again(
-    queue: HintQueue, link: RedisLink, monkeypatch: pytest.MonkeyPatch
+    queue: HintQueue, link: RedisClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hint_queue, "HANDED_MILLISECONDS", 100)
     await queue.add([waiting(1)])
@@ -126,7 +126,7 @@ async def test_what_is_removed_is_not_handed_out_wherever_it_was(queue: HintQueu
     assert await taken(queue) == [waiting(1).key, waiting(3).key]
 
 
-async def test_a_mirror_that_was_never_filled_or_was_flushed_says_so(queue: HintQueue, link: RedisLink) -> None:
+async def test_a_mirror_that_was_never_filled_or_was_flushed_says_so(queue: HintQueue, link: RedisClient) -> None:
     await queue.add([waiting(1)])
     assert (await queue.take([1], 1)).epoch
     await queue.clear()
@@ -146,7 +146,7 @@ async def test_beyond_its_horizon_nothing_is_kept(queue: HintQueue) -> None:
     assert not (await queue.take([1], 1)).cut
 
 
-async def test_amid_plenty_nothing_is_kept_and_everybody_is_told_to_look(queue: HintQueue, link: RedisLink) -> None:
+async def test_amid_plenty_nothing_is_kept_and_everybody_is_told_to_look(queue: HintQueue, link: RedisClient) -> None:
     other = type(queue)(link)
     await queue.add([waiting(1)])
     await queue.abound()
@@ -162,7 +162,7 @@ async def test_amid_plenty_nothing_is_kept_and_everybody_is_told_to_look(queue: 
     assert await queue.may_fill(0), "whatever is there is not worth much"
 
 
-async def test_a_spell_of_plenty_during_a_comparison_is_noticed(queue: HintQueue, link: RedisLink) -> None:
+async def test_a_spell_of_plenty_during_a_comparison_is_noticed(queue: HintQueue, link: RedisClient) -> None:
     spells = await queue.spells()
     assert spells is not None
     await queue.abound()
@@ -218,7 +218,7 @@ async def test_the_sorted_queue_keeps_the_order_of_claims_exactly(sorted_queue: 
     assert found == expected
 
 
-async def test_streams_give_high_before_normal_before_low(link: RedisLink) -> None:
+async def test_streams_give_high_before_normal_before_low(link: RedisClient) -> None:
     queue = QUEUES["streams"](link)
     await queue.mark()
     priorities = [3, 5, 10, 0, 6, 7, 4, 8]
@@ -227,7 +227,7 @@ async def test_streams_give_high_before_normal_before_low(link: RedisLink) -> No
     assert found == [10, 7, 8, 5, 6, 3, 0, 4], "7 to 10, then 5 and 6, then 0 to 4, each as they came"
 
 
-async def test_streams_are_emptied_and_not_only_read(link: RedisLink) -> None:
+async def test_streams_are_emptied_and_not_only_read(link: RedisClient) -> None:
     queue = QUEUES["streams"](link)
     await queue.mark()
     await queue.add([waiting(number) for number in range(100)])
@@ -248,7 +248,7 @@ async def test_noise_in_redis_does_no_harm(queue: HintQueue) -> None:
 def test_keys_survive_as_members_and_scores_fit_a_double() -> None:
     largest = TaskKey(2**53 - 1, 32_767, 2**31 - 1)
     assert key_of(member(largest)) == largest
-    last = int(score(Waiting(largest, 0, 1, OURS)))
+    last = int(score(ReadyTask(largest, 0, 1, OURS)))
     assert float(last) == last < 2**53
 
 
@@ -257,12 +257,12 @@ async def test_what_is_offered_again_while_the_mirror_is_compared_stays(queue: H
     await queue.add([task])
     assert await taken(queue) == [task.key]
 
-    async def ready(job_ids: Collection[int] | None, limit: int) -> list[Waiting]:
+    async def ready(job_ids: Collection[int] | None, limit: int) -> list[ReadyTask]:
         await queue.add([task])  # its worker gives it back when the store has just said that it is claimed
         return []
 
-    async def messages(job_ids: Collection[int]) -> list[Message]:
+    async def messages(job_ids: Collection[int]) -> list[ChannelMessage]:
         return []
 
-    await Mirror(queue, 10).reconcile(Source(ready, messages), ("nobody", ""))
+    await Mirror(queue, 10).reconcile(MirrorSource(ready, messages), ("nobody", ""))
     assert await taken(queue) == [task.key]

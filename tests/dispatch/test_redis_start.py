@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings, in_force
-from reelstate.connections.redis import RedisTerms, redis_at
+from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
 from tests.dispatch.redis_wire import certificate, proxied, tls_context
@@ -95,7 +95,7 @@ async def test_a_user_of_an_access_list_may_do_what_is_needed_and_one_who_may_no
     database: str, tmp_path: Path
 ) -> None:
     with RedisServer(tmp_path) as server:
-        async with redis_at(RedisTerms(url=server.url, timeout=5.0)) as admin:
+        async with redis_at(RedisSettings(url=server.url, timeout=5.0)) as admin:
             rights = [
                 "on",
                 ">word",

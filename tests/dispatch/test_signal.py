@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reelstate.app import dispatch_at
-from reelstate.dispatch.dispatch import EVERY_BELL, Bell
-from reelstate.dispatch.signal import LARGEST_FILE, LOOK_EVERY, BellFile, SignalDispatch
+from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
+from reelstate.dispatch.signal import LARGEST_FILE, LOOK_EVERY, SignalDispatch, WakeupFile
 from tests.dispatch.conftest import Ringer, heard
 
 
@@ -23,16 +23,16 @@ def database(tmp_path: Path) -> Path:
 async def test_a_ring_is_heard_in_its_own_process_at_once(database: Path) -> None:
     dispatch = SignalDispatch(database)
     listener = dispatch.listen()
-    dispatch.ring(Bell.WORK)
-    assert await listener.wait(0) == {Bell.WORK}
+    dispatch.ring(Wakeup.WORK)
+    assert await listener.wait(0) == {Wakeup.WORK}
     await dispatch.close()
 
 
 async def test_another_process_hears_which_bell_was_rung(database: Path, ringer: Ringer) -> None:
     other = await ringer(f"sqlite:///{database}")
     dispatch = SignalDispatch(database)
-    listener = dispatch.listen(EVERY_BELL)
-    for bell in Bell:
+    listener = dispatch.listen(EVERY_WAKEUP)
+    for bell in Wakeup:
         other.ring(bell)
         assert await heard(listener, bell) == {bell}
     await dispatch.close()
@@ -41,11 +41,11 @@ async def test_another_process_hears_which_bell_was_rung(database: Path, ringer:
 async def test_what_a_process_rings_itself_does_not_come_back_to_it(database: Path) -> None:
     dispatch, neighbour = SignalDispatch(database), SignalDispatch(database)
     own, theirs = dispatch.listen(), neighbour.listen()
-    dispatch.ring(Bell.WORK)
-    assert await own.wait(0) == {Bell.WORK}
-    await heard(theirs, Bell.WORK)
-    neighbour.ring(Bell.STOP)
-    assert await heard(own, Bell.STOP) == {Bell.STOP}, "and not the line it wrote itself"
+    dispatch.ring(Wakeup.WORK)
+    assert await own.wait(0) == {Wakeup.WORK}
+    await heard(theirs, Wakeup.WORK)
+    neighbour.ring(Wakeup.STOP)
+    assert await heard(own, Wakeup.STOP) == {Wakeup.STOP}, "and not the line it wrote itself"
     await dispatch.close()
     await neighbour.close()
 
@@ -54,49 +54,49 @@ async def test_a_process_that_ends_after_its_rings_was_heard(database: Path, rin
     dispatch = SignalDispatch(database)
     listener = dispatch.listen()
     other = await ringer(f"sqlite:///{database}")
-    other.ring(Bell.WORK, Bell.STOP)
+    other.ring(Wakeup.WORK, Wakeup.STOP)
     await other.end()
-    rung = await heard(listener, Bell.WORK)
-    assert rung | await listener.wait(LOOK_EVERY * 2) == {Bell.WORK, Bell.STOP}
+    rung = await heard(listener, Wakeup.WORK)
+    assert rung | await listener.wait(LOOK_EVERY * 2) == {Wakeup.WORK, Wakeup.STOP}
     await dispatch.close()
 
 
 async def test_what_was_rung_before_is_not_heard(database: Path) -> None:
-    BellFile(database).write([Bell.WORK])
+    WakeupFile(database).write([Wakeup.WORK])
     dispatch = SignalDispatch(database)
-    listener = dispatch.listen(EVERY_BELL)
-    BellFile(database).write([Bell.STOP])
-    assert await heard(listener, Bell.STOP) == {Bell.STOP}
+    listener = dispatch.listen(EVERY_WAKEUP)
+    WakeupFile(database).write([Wakeup.STOP])
+    assert await heard(listener, Wakeup.STOP) == {Wakeup.STOP}
     await dispatch.close()
 
 
 async def test_a_removed_file_is_made_again(database: Path) -> None:
-    dispatch, ringing = SignalDispatch(database), BellFile(database)
-    listener = dispatch.listen(EVERY_BELL)
-    ringing.write([Bell.WORK])
-    await heard(listener, Bell.WORK)
+    dispatch, ringing = SignalDispatch(database), WakeupFile(database)
+    listener = dispatch.listen(EVERY_WAKEUP)
+    ringing.write([Wakeup.WORK])
+    await heard(listener, Wakeup.WORK)
     ringing.path.unlink()
-    await heard(listener, Bell.WORK)  # something was there that is gone: ring all
-    ringing.write([Bell.STOP])
-    assert await heard(listener, Bell.STOP) == {Bell.STOP}
+    await heard(listener, Wakeup.WORK)  # something was there that is gone: ring all
+    ringing.write([Wakeup.STOP])
+    assert await heard(listener, Wakeup.STOP) == {Wakeup.STOP}
     await dispatch.close()
 
 
 def test_the_file_does_not_grow_for_ever_and_a_new_beginning_rings_all(database: Path) -> None:
-    ears, ringing = BellFile(database), BellFile(database)
+    ears, ringing = WakeupFile(database), WakeupFile(database)
     size = 0
     for _ in range(LARGEST_FILE // 10):
-        ringing.write([Bell.WORK])
+        ringing.write([Wakeup.WORK])
         before, size = size, ringing.path.stat().st_size
         if size < before:
-            assert ears.news() == set(Bell)
+            assert ears.news() == set(Wakeup)
             return
-        assert ears.news() == {Bell.WORK}
+        assert ears.news() == {Wakeup.WORK}
     pytest.fail("it grew and grew")
 
 
 def test_lines_that_nobody_can_read_ring_nothing(database: Path) -> None:
-    ears = BellFile(database)
+    ears = WakeupFile(database)
     ears.path.write_bytes(b"\xff\xfe\nnoise\nsomebody gong\n")
     assert ears.news() == set()
 
@@ -108,23 +108,23 @@ async def test_it_looks_only_while_somebody_listens(database: Path) -> None:
     assert looking is not None
     await asyncio.wait_for(looking, 300)
     listener = dispatch.listen()
-    BellFile(database).write([Bell.WORK])
-    await heard(listener, Bell.WORK)
+    WakeupFile(database).write([Wakeup.WORK])
+    await heard(listener, Wakeup.WORK)
     await dispatch.close()
 
 
 async def test_a_place_that_can_not_be_written_to_costs_one_warning(
     database: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    BellFile(database).path.mkdir()  # what a read-only folder does, also to root
+    WakeupFile(database).path.mkdir()  # what a read-only folder does, also to root
     dispatch = SignalDispatch(database)
     listener = dispatch.listen()
     assert dispatch._merged is not None
     flush = dispatch._merged.flush
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            dispatch.ring(Bell.WORK)
-            assert await listener.wait(0) == {Bell.WORK}
+            dispatch.ring(Wakeup.WORK)
+            assert await listener.wait(0) == {Wakeup.WORK}
             flush()
     await dispatch.close()
     assert [record.name for record in caplog.records] == ["reelstate.dispatch"]
@@ -136,11 +136,11 @@ async def test_a_read_only_folder_is_no_error(database: Path) -> None:
     database.parent.chmod(0o500)
     try:
         dispatch = SignalDispatch(database)
-        dispatch.ring(Bell.WORK)
+        dispatch.ring(Wakeup.WORK)
         await dispatch.close()
     finally:
         database.parent.chmod(0o700)
-    assert not BellFile(database).path.exists()
+    assert not WakeupFile(database).path.exists()
 
 
 async def test_a_database_in_memory_has_no_file() -> None:
@@ -148,6 +148,6 @@ async def test_a_database_in_memory_has_no_file() -> None:
     assert isinstance(dispatch, SignalDispatch)
     assert dispatch._file is None
     listener = dispatch.listen()
-    dispatch.ring(Bell.WORK)
-    assert await listener.wait(0) == {Bell.WORK}
+    dispatch.ring(Wakeup.WORK)
+    assert await listener.wait(0) == {Wakeup.WORK}
     await dispatch.close()

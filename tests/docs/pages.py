@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 300
+TIMEOUT = 300
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -29,7 +29,7 @@ def run(source: str, folder: Path) -> list[str]:
         env=_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ class Terminals:
             process_group=0,
         )
         assert self._up.stderr is not None
-        watchdog = Timer(PATIENCE, self._up.kill)
+        watchdog = Timer(TIMEOUT, self._up.kill)
         watchdog.start()
         said = []
         for line in self._up.stderr:
@@ -82,7 +82,7 @@ class Terminals:
         """Ctrl-C in the first terminal: everything in it gets the signal."""
         if self._up is not None:
             os.killpg(self._up.pid, signal.SIGINT)
-            _, last_words = self._up.communicate(timeout=PATIENCE)
+            _, last_words = self._up.communicate(timeout=TIMEOUT)
             assert self._up.returncode == 0, last_words
             self._up = None
 
@@ -94,7 +94,7 @@ class Terminals:
             env={**_environment(), **self._variables},
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             check=False,
         )
         assert done.returncode == expect, (command, done.stdout, done.stderr)

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 import reelstate as rs
-from reelstate.connections.timeouts import FIRST_PAUSE, LONGEST_PAUSE
+from reelstate.connections.timeouts import FIRST_DELAY, MAX_DELAY
 from reelstate.services.keys import Keys, Scope
 from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.stores.migrate import statements
@@ -70,4 +70,4 @@ async def test_the_page_grants_whatever_a_verb_deletes(url_of_the_role: str) -> 
 
 def test_the_pauses_between_two_tries_are_those_of_the_code() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
-    assert f"from {FIRST_PAUSE:g} s up to {LONGEST_PAUSE:g} s" in page
+    assert f"from {FIRST_DELAY:g} s up to {MAX_DELAY:g} s" in page

@@ -14,7 +14,7 @@ from reelstate.connections import postgres as postgres_link
 from reelstate.connections.postgres import Silent, WatchedConnection
 from reelstate.core.machine import JobStatus
 from reelstate.dispatch import notify
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.dispatch.notify import NotifyDispatch
 from reelstate.keeper import Keeper
 from reelstate.locks.postgres import PostgresLock
@@ -23,7 +23,7 @@ from reelstate.worker import loop
 from tests.faults.swallowing import swallowing
 from tests.worker.crew import QUICK, engine_for, rested, until, working
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 PROMISED = 15.0
 
 
@@ -39,7 +39,7 @@ def test_the_limits_add_up_to_less_than_what_is_promised() -> None:
     noticed = postgres_link.ANSWER_TIMEOUT + postgres_link.LAST_MOMENT
     pauses = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, notify.PING_EVERY)
     assert max(pauses) + noticed <= PROMISED
-    assert noticed < loop.FAREWELL, "a worker that stops notices it while it still tries to give its tasks back"
+    assert noticed < loop.SHUTDOWN_TIMEOUT, "a worker that stops notices it while it still tries to give its tasks back"
 
 
 @pytest.mark.usefixtures("impatient")
@@ -61,14 +61,14 @@ async def test_work_goes_on_after_the_network_swallowed_every_open_connection(po
         working(engine, url, [film], worker_concurrency=2),
     ):
         long = await direct.submit("film", "long")
-        await asyncio.wait_for(started.wait(), PATIENCE)
+        await asyncio.wait_for(started.wait(), TIMEOUT)
         proxy.swallow()
         before = await heartbeat(direct)
         other = await direct.submit("film", "short")
-        assert (await rested(direct, other.id, PATIENCE)).job.status is JobStatus.COMPLETED
-        await until(lambda: later(direct, before), PATIENCE)
+        assert (await rested(direct, other.id, TIMEOUT)).job.status is JobStatus.COMPLETED
+        await until(lambda: later(direct, before), TIMEOUT)
         go.set()
-        assert (await rested(direct, long.id, PATIENCE)).job.status is JobStatus.COMPLETED
+        assert (await rested(direct, long.id, TIMEOUT)).job.status is JobStatus.COMPLETED
         (task,) = (await direct.tasks(long.id)).items
         assert (task.lost, task.attempt) == (0, 1)
 
@@ -82,10 +82,10 @@ async def test_a_keeper_goes_on_too(postgres_database: str) -> None:
         open_engine(url) as engine,
     ):
         keeping = asyncio.create_task(Keeper(engine, settings).run())
-        await until(lambda: seen_after(direct, None), PATIENCE)
+        await until(lambda: seen_after(direct, None), TIMEOUT)
         proxy.swallow()
         seen = (await direct.keepers()).seen_at
-        await until(lambda: seen_after(direct, seen), PATIENCE)
+        await until(lambda: seen_after(direct, seen), TIMEOUT)
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
 
@@ -94,18 +94,18 @@ async def test_a_keeper_goes_on_too(postgres_database: str) -> None:
 async def test_wake_ups_are_sent_and_heard_again(postgres_database: str) -> None:
     async with swallowing(postgres_database) as (url, proxy):
         here, there = NotifyDispatch(url), NotifyDispatch(postgres_database)
-        heard_here, heard_there = here.listen([Bell.WORK]), there.listen([Bell.WORK])
+        heard_here, heard_there = here.listen([Wakeup.WORK]), there.listen([Wakeup.WORK])
         try:
             for each in (heard_here, heard_there):
-                await asyncio.wait_for(each.wait(PATIENCE), PATIENCE)  # a new listener is woken once
-            here.ring(Bell.WORK)
-            assert Bell.WORK in await heard_there.wait(PATIENCE)
-            await heard_here.wait(PATIENCE)
+                await asyncio.wait_for(each.wait(TIMEOUT), TIMEOUT)  # a new listener is woken once
+            here.ring(Wakeup.WORK)
+            assert Wakeup.WORK in await heard_there.wait(TIMEOUT)
+            await heard_here.wait(TIMEOUT)
             proxy.swallow()
-            here.ring(Bell.WORK)
-            await heard_here.wait(PATIENCE)
-            assert Bell.WORK in await heard_there.wait(PATIENCE)
-            assert Bell.WORK in await heard_here.wait(PATIENCE), "it listens again, and does not know what it missed"
+            here.ring(Wakeup.WORK)
+            await heard_here.wait(TIMEOUT)
+            assert Wakeup.WORK in await heard_there.wait(TIMEOUT)
+            assert Wakeup.WORK in await heard_here.wait(TIMEOUT), "it listens again, and does not know what it missed"
         finally:
             await here.close()
             await there.close()
@@ -117,7 +117,7 @@ async def test_a_lock_whose_connection_is_swallowed_is_lost(postgres_database: s
         lock = PostgresLock(url, "one", ttl=30.0)
         assert await lock.acquire()
         proxy.swallow()
-        assert not await asyncio.wait_for(lock._keep(), PATIENCE)
+        assert not await asyncio.wait_for(lock._keep(), TIMEOUT)
         await lock.release()
 
 
@@ -138,15 +138,15 @@ async def test_a_session_that_nobody_can_reach_does_not_keep_its_locks(postgres_
         await holder.execute("SELECT pg_advisory_xact_lock(1)")
         proxy.swallow()
         with pytest.raises(Silent):
-            await asyncio.wait_for(holder.execute("SELECT 1"), PATIENCE)
-        await asyncio.wait_for(other.execute("SELECT pg_advisory_xact_lock(1)"), PATIENCE)
+            await asyncio.wait_for(holder.execute("SELECT 1"), TIMEOUT)
+        await asyncio.wait_for(other.execute("SELECT pg_advisory_xact_lock(1)"), TIMEOUT)
 
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_worker_that_can_tell_nobody_says_what_stays_leased(
     postgres_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "FAREWELL", 3.0)
+    monkeypatch.setattr(loop, "SHUTDOWN_TIMEOUT", 3.0)
     film = rs.Pipeline("film")
     started = asyncio.Event()
 
@@ -161,7 +161,7 @@ async def test_a_worker_that_can_tell_nobody_says_what_stays_leased(
             working(engine, url, [film], worker_grace=0.1, poll=60.0) as worker,
         ):
             job = await direct.submit("film")
-            await asyncio.wait_for(started.wait(), PATIENCE)
+            await asyncio.wait_for(started.wait(), TIMEOUT)
             proxy.swallow(new=True)
         (task,) = (await direct.tasks(job.id)).items
         assert task.worker_id is not None
@@ -182,7 +182,7 @@ async def test_a_worker_that_is_told_to_stop_meanwhile_gives_its_task_back(postg
     async with swallowing(postgres_database) as (url, proxy), engine_for(postgres_database, film) as direct:
         async with engine_for(url, film) as engine, working(engine, url, [film], worker_grace=0.1) as worker:
             job = await direct.submit("film")
-            await asyncio.wait_for(started.wait(), PATIENCE)
+            await asyncio.wait_for(started.wait(), TIMEOUT)
             proxy.swallow()
         (task,) = (await direct.tasks(job.id)).items
         assert (task.worker_id, task.attempt) == (None, 0)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from reelstate.services.engine import Engine
-from reelstate.stores.store import Batch, Flow, Row, Store, Transaction
+from reelstate.stores.store import Batch, Flow, Row, Store, Transaction, statement_name
 
 Result = TypeVar("Result")
 Around = Callable[[str, Callable[[], Awaitable[list[Row]]]], Awaitable[list[Row]]]
@@ -17,8 +17,8 @@ class WrappedTransaction:
         self._inner = inner
         self._around = around
 
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
-        return await self._around(statement, lambda: self._inner.run(statement, batch, **parameters))
+    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
+        return await self._around(statement_name(statement), lambda: self._inner.run(statement, batch, **parameters))
 
 
 class WrappedStore:

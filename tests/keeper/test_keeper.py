@@ -21,12 +21,12 @@ from reelstate.core.errors import NotFound, StoreError, StoreFull, StoreUnavaila
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Progress, Task
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.keeper import JITTER, LEAVE_PATIENCE, PRUNE_EVERY, Keeper, jittered
+from reelstate.keeper import JITTER, LEAVE_TIMEOUT, PRUNE_EVERY, Keeper, jittered
 from reelstate.runtime.process_identity import own_machine, own_process
 from reelstate.services.engine import Engine
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.keeper.test_process_identity import TELL
-from tests.keeper.watched import PATIENCE, Watched
+from tests.keeper.watched import TIMEOUT, Watched
 from tests.postgres import PostgresServer
 
 FAST = Settings(orchestrate_every=0.01, sweep_every=0.01, check_every=0.02)
@@ -311,7 +311,7 @@ async def test_two_keepers_that_both_lead_do_no_harm(database_url: str, clock: F
             for _ in range(5):
                 await asyncio.gather(*(keeper.times("lead", 1) for keeper in keepers))
                 clock.advance(15)
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 while (await statuses(first, job_id)).keys() != {TaskStatus.READY}:
                     await asyncio.gather(*(keeper.times("reclaim", 1) for keeper in keepers))
         assert {(task.version, task.lost) for task in (await first.tasks(job_id, limit=500)).items} == {(3, 1)}
@@ -453,7 +453,7 @@ async def test_an_outage_is_logged_once_whatever_meets_it(watched: Watched, capl
 async def test_a_keeper_goes_on_when_a_crashed_server_is_back(caplog: pytest.LogCaptureFixture) -> None:
     with PostgresServer() as server:
         async with (
-            opened(server.new_database(), patience=0.3) as engine,
+            opened(server.new_database(), database_timeout=0.3) as engine,
             running(Keeper(engine, FAST)) as task,
         ):
             await engine.times("orchestrate", 3)
@@ -472,18 +472,18 @@ async def test_a_keeper_goes_on_when_a_crashed_server_is_back(caplog: pytest.Log
 
 
 @asynccontextmanager
-async def opened(url: str, *, patience: float) -> AsyncIterator[Watched]:
-    async with open_engine(url, patience=patience, migrate=True) as engine:
+async def opened(url: str, *, database_timeout: float) -> AsyncIterator[Watched]:
+    async with open_engine(url, timeout=database_timeout, migrate=True) as engine:
         yield Watched(engine)
 
 
 async def test_a_keeper_stops_soon_even_while_the_database_is_away() -> None:
     with PostgresServer() as server:
-        async with opened(server.new_database(), patience=3600) as engine:
+        async with opened(server.new_database(), database_timeout=3600) as engine:
             task = asyncio.create_task(Keeper(engine, FAST).run())
             await engine.times("orchestrate", 1)
             await asyncio.to_thread(server.stop, "immediate")
             task.cancel()
-            async with asyncio.timeout(LEAVE_PATIENCE + 300):
+            async with asyncio.timeout(LEAVE_TIMEOUT + 300):
                 await asyncio.wait({task})
             assert task.cancelled()

@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.app import keeper_for
 from reelstate.config import Settings
-from reelstate.connections.redis import RedisTerms
+from reelstate.connections.redis import RedisSettings
 from reelstate.keeper import Keeper
 from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, redis_engine, until
@@ -20,7 +20,7 @@ def keeper_on(engine: Engine, folder: Path) -> Keeper:
 
 
 async def test_the_lock_spares_the_store_the_question_of_all_but_one(
-    postgres_database: str, redis_terms: RedisTerms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_database: str, redis_terms: RedisSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with redis_engine(postgres_database, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         first, second = keeper_on(engine, tmp_path), keeper_on(engine, tmp_path)
@@ -58,7 +58,7 @@ async def test_without_redis_the_store_decides(
 
 
 async def test_a_keeper_that_is_cut_off_from_the_store_does_not_keep_the_lock_from_others(
-    postgres_database: str, redis_terms: RedisTerms, tmp_path: Path
+    postgres_database: str, redis_terms: RedisSettings, tmp_path: Path
 ) -> None:
     prefix = {"redis_prefix": redis_terms.prefix}
     async with (

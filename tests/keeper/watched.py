@@ -6,7 +6,7 @@ from typing import Any
 
 from reelstate.services.engine import Engine
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 class Watched(Engine):
@@ -22,7 +22,7 @@ class Watched(Engine):
     async def times(self, verb: str, more: int) -> None:
         """Until the verb has been done so many times more."""
         wanted = self.done[verb] + more
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while self.done[verb] < wanted:
                 self._changed.clear()
                 await self._changed.wait()

@@ -8,7 +8,7 @@ import asyncio
 import sqlite3
 import sys
 
-from reelstate.connections.redis import RedisTerms, redis_at
+from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.errors import LockLost
 from reelstate.locks.lock import Lock
 from reelstate.locks.postgres import PostgresLock
@@ -47,7 +47,7 @@ async def main(kind: str, url: str, prefix: str, ttl: str, file: str) -> None:
     if kind == "postgres":
         await hold(PostgresLock(url, prefix, ttl=float(ttl)), file)
         return
-    async with redis_at(RedisTerms(url=url, prefix=prefix, timeout=5.0)) as link:
+    async with redis_at(RedisSettings(url=url, prefix=prefix, timeout=5.0)) as link:
         await hold(RedisLock(link, "job", ttl=float(ttl)), file)
 
 

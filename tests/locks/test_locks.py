@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from reelstate.connections.redis import RedisLink, RedisTerms, redis_at
+from reelstate.connections.redis import RedisClient, RedisSettings, redis_at
 from reelstate.core.errors import LockLost, LockTaken, RedisUnavailable, StoreUnavailable
 from reelstate.locks.lock import Lock
 from reelstate.locks.postgres import PostgresLock, lock_number
@@ -25,7 +25,7 @@ Make = Callable[..., Lock]
 
 
 @pytest.fixture
-async def link(redis_terms: RedisTerms) -> AsyncIterator[RedisLink]:
+async def link(redis_terms: RedisSettings) -> AsyncIterator[RedisClient]:
     async with redis_at(redis_terms) as link:
         yield link
 
@@ -36,7 +36,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def make(kind: str, request: pytest.FixtureRequest, redis_terms: RedisTerms) -> AsyncIterator[Make]:
+async def make(kind: str, request: pytest.FixtureRequest, redis_terms: RedisSettings) -> AsyncIterator[Make]:
     """Makes locks, of each kind in turn."""
     if kind == "postgres":
         url = request.getfixturevalue("postgres_url")
@@ -74,7 +74,7 @@ async def test_of_many_one_holds_it_and_the_next_has_a_larger_number(make: Make)
 
 
 async def test_who_waits_gets_it_when_it_is_given_back(make: Make) -> None:
-    first, second = make(), make(patience=20.0)
+    first, second = make(), make(timeout=20.0)
     assert await first.acquire()
     waiting = asyncio.create_task(second.acquire())
     await asyncio.sleep(0.1)
@@ -102,7 +102,7 @@ async def test_it_is_kept_alive_far_beyond_its_time(make: Make) -> None:
         assert lock.held
 
 
-async def test_what_another_holds_by_now_is_not_released(link: RedisLink) -> None:
+async def test_what_another_holds_by_now_is_not_released(link: RedisClient) -> None:
     first, second = RedisLock(link, "job"), RedisLock(link, "job")
     assert await first.acquire()
     await link.client.delete(link.key("lock", "job"))
@@ -114,7 +114,7 @@ async def test_what_another_holds_by_now_is_not_released(link: RedisLink) -> Non
 
 
 async def test_numbers_go_on_growing_when_redis_has_lost_everything(frail_redis: RedisServer) -> None:
-    async with redis_at(RedisTerms(url=frail_redis.url, timeout=5.0)) as link:
+    async with redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)) as link:
         lock = RedisLock(link, "job")
         assert await lock.acquire()
         before = lock.fence
@@ -125,7 +125,7 @@ async def test_numbers_go_on_growing_when_redis_has_lost_everything(frail_redis:
         await lock.release()
 
 
-async def test_a_body_whose_lock_is_taken_away_is_stopped(link: RedisLink) -> None:
+async def test_a_body_whose_lock_is_taken_away_is_stopped(link: RedisClient) -> None:
     lock = RedisLock(link, "job", ttl=0.3)
     with pytest.raises(LockLost, match="'job' is not held any more"):
         await hold_until_lost(lock, lambda: link.client.delete(link.key("lock", "job")))
@@ -148,7 +148,7 @@ async def test_a_session_that_the_server_ends_is_a_lost_lock(postgres_url: str) 
         await hold_until_lost(PostgresLock(postgres_url, "job", ttl=0.3), end)
 
 
-async def test_a_cancel_from_outside_stays_a_cancel(link: RedisLink) -> None:
+async def test_a_cancel_from_outside_stays_a_cancel(link: RedisClient) -> None:
     inside = asyncio.Event()
 
     async def work() -> None:
@@ -165,7 +165,7 @@ async def test_a_cancel_from_outside_stays_a_cancel(link: RedisLink) -> None:
 
 
 async def test_while_redis_is_away_for_less_than_its_time_the_lock_is_held(frail_redis: RedisServer) -> None:
-    terms = RedisTerms(url=frail_redis.url, timeout=0.1)
+    terms = RedisSettings(url=frail_redis.url, timeout=0.1)
     async with redis_at(terms) as link, RedisLock(link, "job", ttl=6.0) as lock:
         frail_redis.freeze()
         await asyncio.sleep(2.0)
@@ -176,7 +176,7 @@ async def test_while_redis_is_away_for_less_than_its_time_the_lock_is_held(frail
 
 
 async def test_while_redis_is_away_for_longer_it_is_lost(frail_redis: RedisServer) -> None:
-    async with redis_at(RedisTerms(url=frail_redis.url, timeout=0.1)) as link:
+    async with redis_at(RedisSettings(url=frail_redis.url, timeout=0.1)) as link:
         with pytest.raises(LockLost):
             await hold_until_lost(RedisLock(link, "job", ttl=0.6), lambda: asyncio.to_thread(frail_redis.stop))
         with pytest.raises(RedisUnavailable):
@@ -195,7 +195,7 @@ async def test_it_is_lost_at_its_end_though_a_renewal_hangs(frail_redis: RedisSe
                 ends.append(time.monotonic())
                 frail_redis.thaw()
 
-    async with redis_at(RedisTerms(url=frail_redis.url, timeout=120.0)) as link:
+    async with redis_at(RedisSettings(url=frail_redis.url, timeout=120.0)) as link:
         began = time.monotonic()
         with pytest.raises(LockLost):
             await work(RedisLock(link, "job", ttl=3.0))
@@ -241,7 +241,7 @@ async def line(process: asyncio.subprocess.Process) -> list[str]:
 
 
 async def test_a_holder_that_was_paused_learns_of_it_and_its_write_is_refused(
-    kind: str, request: pytest.FixtureRequest, redis_terms: RedisTerms, make: Make, tmp_path: Path
+    kind: str, request: pytest.FixtureRequest, redis_terms: RedisSettings, make: Make, tmp_path: Path
 ) -> None:
     file = tmp_path / "target.db"
     with sqlite3.connect(file) as base:
@@ -254,7 +254,7 @@ async def test_a_holder_that_was_paused_learns_of_it_and_its_write_is_refused(
         said, number = await line(process)
         assert said == "held"
         process.send_signal(signal.SIGSTOP)
-        async with make(name if kind == "postgres" else "job", patience=20.0) as next_holder:
+        async with make(name if kind == "postgres" else "job", timeout=20.0) as next_holder:
             assert next_holder.fence > int(number)
             assert write(str(file), next_holder.fence, "new")
             process.send_signal(signal.SIGCONT)

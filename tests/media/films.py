@@ -22,7 +22,7 @@ from tests.media.streams import builds
 Json = Any
 BUILD = next(iter(builds()))
 RATE = 25
-PATIENCE = 300.0
+TIMEOUT = 300.0
 RUNGS = ("180p", "90p")
 SOUND = ("-f", "lavfi", "-i", "sine=sample_rate=48000")
 X264 = "-c:v libx264 -preset ultrafast -bf 2 -g 8 -pix_fmt yuv420p"
@@ -61,7 +61,7 @@ class House:
 
     async def made(self, source: Path | str, **spec: Json) -> JobDetail:
         """The job of a film when it rests."""
-        return await self.engine.wait(await self.submit(source, **spec), timeout=PATIENCE)
+        return await self.engine.wait(await self.submit(source, **spec), timeout=TIMEOUT)
 
     async def submit(self, source: Path | str, **spec: Json) -> int:
         return (await self.engine.submit("transcode", {"source": str(source), "profile": profile(), **spec})).job_id

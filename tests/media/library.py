@@ -19,7 +19,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, JobDetail, Submitted
 from reelstate.core.policy import Backoff
 from reelstate.keeper import Keeper
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.media.formats.hls import resolve_uri
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.engine import Engine
@@ -27,7 +27,7 @@ from reelstate.worker.run import Run
 from tests.media.films import profile
 
 Json = Any
-PATIENCE = 300.0
+TIMEOUT = 300.0
 _URI = re.compile(r'URI="([^"]*)"')
 
 
@@ -68,7 +68,7 @@ class Slow(Folder):
 class Library:
     engine: Engine
     storage: Storage
-    librarian: Librarian
+    librarian: Publisher
     later: timedelta = field(default_factory=timedelta)
     """How much later it is to the librarian than by the clock."""
 
@@ -86,7 +86,7 @@ class Library:
         return await self.rests((await self.engine.retranscode(video_id, spec=spec)).job_id)
 
     async def rests(self, job_id: int) -> JobDetail:
-        return await self.engine.wait(job_id, timeout=PATIENCE)
+        return await self.engine.wait(job_id, timeout=TIMEOUT)
 
     async def completed(self, job_id: int) -> Job:
         detail = await self.rests(job_id)
@@ -112,7 +112,7 @@ async def library(
     pipelines = [changed(each, gate, backoff) for each in built_in(chosen)]
     async with open_engine(chosen.database_url, pipelines=pipelines, settings=chosen) as engine:
         storage = open_storage(chosen.storage_url)
-        librarian = Librarian(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)
+        librarian = Publisher(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)
         made = Library(engine, storage, librarian)
         async with working(engine, pipelines, chosen):
             keeping = asyncio.create_task(Keeper(engine, Settings(orchestrate_every=0.1)).run())
@@ -168,7 +168,7 @@ async def read_whole(storage: Storage, key: str) -> int:
 
 async def encoded(engine: Engine, job_id: int, chunks: int) -> None:
     """Wait until so many chunks of a job are encoded, and its sound is."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async for _ in engine.watch(job_id):
             done = {stage.name: (stage.done, stage.total) for stage in (await engine.job(job_id)).stages}
             if done["fetch"][0] and done["encode"][0] == chunks and done["audio"][0] == done["audio"][1]:

@@ -11,12 +11,12 @@ import pytest
 from reelstate.artifacts.storage import open_storage
 from reelstate.core.machine import JobStatus
 from reelstate.core.outcome import Retry
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.media.packaging.adoption import RECORD
 from reelstate.services.operate.retry import From
 from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, PATIENCE, RATE, Handler, House, film, house, profile
+from tests.media.films import BUILD, RATE, TIMEOUT, Handler, House, film, house, profile
 
 Json = Any
 PICTURES = profile(thumbnails=True, sprites=True, chunk_seconds=2)
@@ -95,7 +95,7 @@ async def test_what_was_stored_before_its_report_was_lost_is_adopted(tmp_path: P
         size = sum((here.storage / f"versions/{job}/encode/0/2" / file).stat().st_size for file in MADE["encode"])
         said = f"adopted what token 1 of encode/0 stored: 4 files, {size:,} bytes"
         assert said in [line.message for line in await here.logs(job)]
-        librarian = Librarian(here.engine, open_storage(str(here.storage)), keep=0.0)
+        librarian = Publisher(here.engine, open_storage(str(here.storage)), keep=0.0)
         await librarian.sweep()
         assert not list(here.storage.glob(f"versions/{job}/*/0/1/{RECORD}"))
         assert {rung: len(frames) for rung, frames in stream.played().items()} == {"180p": 2 * RATE, "90p": 2 * RATE}
@@ -208,7 +208,7 @@ async def test_a_stage_that_an_operator_runs_again_adopts_nothing_from_before(tm
         failed = await here.made(source, profile=profile(chunk_seconds=2))
         assert failed.job.status is JobStatus.FAILED
         await here.engine.retry(failed.job.id, start=From("encode"), reason="a chunk can't be decoded")
-        detail = await here.engine.wait(failed.job.id, timeout=PATIENCE)
+        detail = await here.engine.wait(failed.job.id, timeout=TIMEOUT)
         assert detail.job.status is JobStatus.COMPLETED
         steps = (await made_by(here, failed.job.id))["encode"]
         assert steps == [(1, "ffmpeg"), (2, "adopt"), (3, "ffmpeg"), (4, "adopt")]

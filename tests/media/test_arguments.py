@@ -11,7 +11,7 @@ from reelstate.config import Settings
 from reelstate.media.ffmpeg.arguments import ArgumentRefused, require_allowed, require_graph
 from reelstate.media.planning.plan import make_plan
 from reelstate.media.planning.profile import load
-from reelstate.media.sandbox.limits import Limits
+from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.tools import studio_of
 from tests.media.test_commands import FACTS, every_command
 
@@ -103,5 +103,5 @@ async def test_a_command_that_is_not_allowed_is_not_started(tmp_path: Path) -> N
     canary = tmp_path / "canary"
     argv = ["/usr/bin/touch", str(canary)]
     with pytest.raises(ArgumentRefused):
-        await studio.run(task, argv, tmp_path, limits=Limits(timeout=10))
+        await studio.run(task, argv, tmp_path, limits=ProcessLimits(timeout=10))
     assert not canary.exists()

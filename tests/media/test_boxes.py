@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reelstate.media.formats.box import MalformedBoxes
-from reelstate.media.formats.fragmented_mp4 import MOST_BOXES, Fragmented, Walker, parse
+from reelstate.media.formats.fragmented_mp4 import MAX_BOXES, Fragmented, Walker, parse
 from tests.core.properties import quickly
 from tests.media.streams import CHUNK_FRAMES, FRAMES, GRID, RATE, X264, builds, chunk, has_encoder, picture, run, sound
 
@@ -259,7 +259,7 @@ ODD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "an end inside of media data": (lambda data: data[: data.rindex(b"mdat") + 100], "breaks off"),
     "a moof without media data": (lambda data: data[: data.rindex(b"mdat") - 4], "breaks off"),
     "a huge moov": (lambda data: struct.pack(">I4sQ", 1, b"moov", 1 << 62), "claims"),
-    "too many boxes": (lambda data: box(b"free", b"") * (MOST_BOXES + 1), "more than"),
+    "too many boxes": (lambda data: box(b"free", b"") * (MAX_BOXES + 1), "more than"),
     "a second moov": (lambda data: parse(data).init + data, "a second ftyp"),
     "media data alone": (lambda data: parse(data).init + box(b"mdat", bytes(9)), "without a moof"),
     "a moof before moov": (lambda data: data[parse(data).segments[0].offset :], "out of place"),

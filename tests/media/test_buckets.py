@@ -13,12 +13,12 @@ import pytest
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import JobDetail
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.services.engine import Engine
 from tests.chaos.fleet import a_fleet
 from tests.media import web_server
 from tests.media.films import BUILD, RATE, decoded, film, profile
-from tests.media.library import PATIENCE, Gate, encoded, front, library
+from tests.media.library import TIMEOUT, Gate, encoded, front, library
 from tests.media.web_server import WebServer
 from tests.s3 import s3_server
 
@@ -35,9 +35,9 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
             fleet.worker(name, scratch=tmp_path / name, **settings)
         await fleet.ready("one", "two")
         answer = await fleet.engine.submit_video(f"{bucket_url}/films/film.mp4", spec={"profile": profile()})
-        await fleet.rests(answer.job_id, seconds=PATIENCE)
+        await fleet.rests(answer.job_id, seconds=TIMEOUT)
         assert len({task.last_worker for task in await fleet.tasks(answer.job_id, stage="encode")}) == 2
-        await Librarian(fleet.engine, storage, keep=0).publish()
+        await Publisher(fleet.engine, storage, keep=0).publish()
         source = (await fleet.engine.job(answer.job_id)).plan["fetch"]["source"]
     for name in ("one", "two"):
         assert (tmp_path / name / "reelstate-sources" / source).exists()
@@ -82,7 +82,7 @@ async def test_a_bucket_that_goes_away_in_the_middle_costs_an_attempt_and_no_job
 
 async def first_error(engine: Engine, job_id: int) -> str:
     """What the first task of a job says that fails."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async for event in engine.watch(job_id):
             if event.target == TaskStatus.ERROR:
                 (error, *_) = [task.error for task in (await engine.tasks(job_id)).items if task.error]

@@ -73,7 +73,7 @@ def test_a_codec_has_a_set_of_its_own() -> None:
 
 
 def test_captions_and_tiles_have_sets_too() -> None:
-    captions = dash.Captions(name="captions-0", uri="captions%20&more.vtt", language="de")
+    captions = dash.CaptionsTrack(name="captions-0", uri="captions%20&more.vtt", language="de")
     tiles = dash.Tiles(
         pattern="sprites-$Number$.jpg", first=0, sheet_duration=Fraction(200), columns=10, rows=10, width=1600,
         height=900, bandwidth=9000,
@@ -134,7 +134,7 @@ def led_to(text: str, place: str) -> set[tuple[str, str]]:
 
 
 def test_a_manifest_leads_to_the_same_files_wherever_it_is_moved() -> None:
-    text = dash.Captions(name="t", uri="../../../captions/0/1/captions.vtt")
+    text = dash.CaptionsTrack(name="t", uri="../../../captions/0/1/captions.vtt")
     tiles = Tiles(
         pattern="../../../thumbnails/0/1/sprites-$Number$.jpg", first=1, sheet_duration=Fraction(100), columns=10,
         rows=10, width=1600, height=900, bandwidth=1000,
@@ -150,14 +150,14 @@ def test_a_manifest_leads_to_the_same_files_wherever_it_is_moved() -> None:
 
 def test_a_manifest_of_an_earlier_release_is_moved_as_well() -> None:
     """It has one base for all of it, which ffmpeg does not find captions by."""
-    text = dash.Captions(name="t", uri="../../../captions/0/1/captions.vtt")
+    text = dash.CaptionsTrack(name="t", uri="../../../captions/0/1/captions.vtt")
     written = dash.manifest(DURATION, [RUNG], captions=[text])
     earlier = written.replace("  <Period", "  <BaseURL>package/0/1/</BaseURL>\n  <Period")
     assert led_to(moved(earlier, *PLACES[1:]), PLACES[2]) == led_to(written, PLACES[0])
 
 
 def test_a_base_keeps_what_must_be_quoted() -> None:
-    text = dash.Captions(name="t", uri="x%20&%20y.vtt")
+    text = dash.CaptionsTrack(name="t", uri="x%20&%20y.vtt")
     once = moved(dash.manifest(DURATION, [RUNG], captions=[text]), "a b/1 & 2/manifest.mpd", "a b/manifest.mpd")
     twice = tree(moved(once, "a b/manifest.mpd", "c/manifest.mpd"))
     bases = [base.text for base in twice.iterfind(".//BaseURL", SPACE)]

@@ -14,7 +14,17 @@ from reelstate.core.errors import InvalidRequest, UnknownPipeline
 from reelstate.core.model import Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.library import ingest as module
-from reelstate.library.ingest import PATTERNS, Identity, Ingest, Settling, Taken, identity_of, ingest, key_of, wanted
+from reelstate.library.ingest import (
+    PATTERNS,
+    Identity,
+    Ingest,
+    IngestedFile,
+    Settling,
+    identity_of,
+    ingest,
+    key_of,
+    wanted,
+)
 from reelstate.library.inotify import Inotify
 from reelstate.services.engine import Engine
 from tests.engines import engine_at
@@ -23,7 +33,7 @@ TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="main")]
 A, B = Path("/in/a.mp4"), Path("/in/b.mp4")
 ONE, TWO = Identity(1, 1), Identity(2, 2)
 SETTLE = 0.05
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "A.MKV", "deep/er/b.mov", "c.part.webm", "d..ts", "-i.mp4"])
@@ -106,16 +116,16 @@ class Desk:
     """An ingest that runs, and what it told."""
 
     stop: asyncio.Event = field(default_factory=asyncio.Event)
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[IngestedFile] = field(default_factory=list)
     told: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell(self, one: Taken) -> None:
+    def tell(self, one: IngestedFile) -> None:
         self.taken.append(one)
         self.told.set()
 
     async def until(self, count: int) -> list[str]:
         """The names of the files, when there are so many."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while len(self.taken) < count:
                 self.told.clear()
                 await self.told.wait()
@@ -134,10 +144,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-async def taken(engine: Engine, folder: Path, **terms: Any) -> list[Taken]:
+async def taken(engine: Engine, folder: Path, **terms: Any) -> list[IngestedFile]:
     """What an ingest makes of a folder as it is."""
     desk = Desk()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await ingest(
             engine, Ingest(**{"folder": folder, "settle": SETTLE, "poll": SETTLE, **terms}), desk.tell, desk.stop
         )
@@ -153,7 +163,7 @@ async def watching(engine: Engine, folder: Path, **terms: Any) -> AsyncIterator[
         yield desk
     finally:
         desk.stop.set()
-        await asyncio.wait_for(running, PATIENCE)
+        await asyncio.wait_for(running, TIMEOUT)
 
 
 async def titles(engine: Engine) -> list[str]:
@@ -182,7 +192,7 @@ async def test_a_file_is_taken_once_over_restarts_though_the_options_changed(eng
     (other,) = await taken(engine, folder, spec={"profile": "other"})
     (spelled,) = await taken(engine, folder / ".." / "in")
     for one in (again, other, spelled):
-        assert one == Taken(first.path, Verdict.REPEATED, first.video_id, first.job_id)
+        assert one == IngestedFile(first.path, Verdict.REPEATED, first.video_id, first.job_id)
     assert len((await engine.jobs()).items) == 1
 
 

@@ -19,7 +19,7 @@ from reelstate.artifacts.folder import Folder
 from reelstate.core.machine import JobStatus
 from reelstate.library import publisher as librarian
 from reelstate.library.ladder import read_qualities
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.media.packaging import package
 from reelstate.media.packaging.package import MANIFEST
 from reelstate.media.planning.quality import QualityStatus
@@ -174,7 +174,7 @@ async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path)
 
         storage = Interrupted(tmp_path / "media", retried)
         later = datetime.now(UTC) + 2 * HOUR
-        await Librarian(made.engine, storage, keep=86_400, clock=lambda: later).sweep()
+        await Publisher(made.engine, storage, keep=86_400, clock=lambda: later).sweep()
         assert await read_whole(made.storage, front(video))
 
 
@@ -186,7 +186,7 @@ async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Pat
         gate.open()
         await encoded(made.engine, job, 1)
         slow = Slow(tmp_path / "media", front(video))
-        late = asyncio.create_task(Librarian(made.engine, slow, keep=0).grow())
+        late = asyncio.create_task(Publisher(made.engine, slow, keep=0).grow())
         await slow.asked.wait()
         gate.open()
         await made.completed(job)

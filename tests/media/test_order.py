@@ -4,7 +4,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json
-from reelstate.media.planning.request import Order
+from reelstate.media.planning.request import TranscodeRequest
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ from reelstate.media.planning.request import Order
 )
 def test_what_can_not_be_is_refused_by_its_name_with_what_was_meant(spec: Json, field: str, hint: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        Order.check(spec)
+        TranscodeRequest.check(spec)
     assert refused.value.field == field
     assert hint in refused.value.hint
 
 
 def test_what_a_version_of_a_video_says_is_known() -> None:
     spec = {"source": "/a.mp4", "profile": "h264", "qualities": ["720p"], "captions": "keep", "reuse_from": 7}
-    assert Order.of({**spec, "video_id": 8}).reuse_from == 7
-    Order.check({"source": "/a.mp4", "captions": None, "reuse_from": None})
+    assert TranscodeRequest.of({**spec, "video_id": 8}).reuse_from == 7
+    TranscodeRequest.check({"source": "/a.mp4", "captions": None, "reuse_from": None})

@@ -11,7 +11,7 @@ import pytest
 from reelstate.artifacts.folder import Folder
 from reelstate.media.formats import hls
 from reelstate.media.packaging.init_segments import read_headers
-from reelstate.media.packaging.package import Film, growing
+from reelstate.media.packaging.package import StreamContents, growing
 from reelstate.media.planning.plan import Plan
 from tests.media import mpd
 from tests.media.clips import ffmpeg
@@ -45,7 +45,7 @@ def source(folder: Path, segments: int = SEGMENTS) -> Path:
 @dataclass(frozen=True)
 class Made:
     stream: Stream
-    film: Film
+    film: StreamContents
     """What the tasks have made."""
 
 
@@ -54,7 +54,7 @@ async def packaged(folder: Path, segments: int = SEGMENTS) -> Made:
     async with house(folder) as here:
         stream = await here.stream(source(folder, segments), profile=wanted)
         job = stream.detail.job.id
-        film = Film(
+        film = StreamContents(
             plan=Plan.from_json(stream.detail.plan["fetch"]["plan"]),
             chunks=[task.result for task in await here.tasks(job, "encode")],
             audio=[task.result for task in await here.tasks(job, "audio")],

@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.planning.profile import SCHEMA, Profile, load, names, parse
-from reelstate.media.planning.request import Order
+from reelstate.media.planning.request import TranscodeRequest
 
 GOOD: dict[str, Any] = {
     "name": "mine",
@@ -183,9 +183,9 @@ def test_a_document_of_another_kind_is_refused() -> None:
 def test_a_spec_names_no_file_of_the_worker(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("[hunter2]")
     with pytest.raises(InvalidRequest, match="no profile is called") as refused:
-        Order.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
+        TranscodeRequest.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
     assert "hunter2" not in str(refused.value)
     (tmp_path / name).write_text(json.dumps(GOOD))
     with pytest.raises(InvalidRequest, match="no profile is called"):
-        Order.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
-    assert Order.of({"source": "/a.mp4", "profile": GOOD}).profile == parse(GOOD)
+        TranscodeRequest.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
+    assert TranscodeRequest.of({"source": "/a.mp4", "profile": GOOD}).profile == parse(GOOD)

@@ -18,7 +18,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Progress
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.keeper import Keeper
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.services.engine import Engine
 from tests.conformance.scenes import take_one
 from tests.engines import a_worker, done, engine_at
@@ -48,8 +48,8 @@ def storage(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture
-def librarian(engine: Engine, storage: Folder) -> Librarian:
-    return Librarian(engine, storage, keep=DAY)
+def librarian(engine: Engine, storage: Folder) -> Publisher:
+    return Publisher(engine, storage, keep=DAY)
 
 
 async def version(engine: Engine, storage: Folder, video: int | None = None) -> tuple[int, int]:
@@ -76,7 +76,7 @@ async def front(storage: Folder, video: int) -> str:
 
 
 async def test_one_version_that_can_not_be_shown_holds_up_no_other(
-    engine: Engine, storage: Folder, librarian: Librarian
+    engine: Engine, storage: Folder, librarian: Publisher
 ) -> None:
     broken, job = await version(engine, storage)
     good, other = await version(engine, storage)
@@ -94,7 +94,7 @@ async def test_one_version_that_can_not_be_shown_holds_up_no_other(
 
 
 async def test_however_many_films_are_made_at_once_each_of_them_grows(
-    engine: Engine, librarian: Librarian, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, librarian: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
     jobs = [(await engine.submit_video("/film.mp4")).job_id for _ in range(5)]
@@ -119,7 +119,7 @@ async def test_one_version_that_can_not_be_deleted_holds_up_no_other(engine: Eng
     await version(engine, storage, video)
     stubborn = Stubborn(storage.root)
     stubborn.stuck = keys.version(first)
-    librarian = Librarian(engine, stubborn, keep=0.0)
+    librarian = Publisher(engine, stubborn, keep=0.0)
     with pytest.raises(StorageDamaged, match=f"versions/{first} can't be deleted"):
         await librarian.sweep()
     assert await storage.folders(keys.version(second)) == ()
@@ -135,16 +135,16 @@ async def test_however_many_versions_are_superseded_one_sweep_removes_them(
     monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
     video, first = await version(engine, storage)
     jobs = [first, *[(await version(engine, storage, video))[1] for _ in range(4)]]
-    await Librarian(engine, storage, keep=0.0).sweep()
+    await Publisher(engine, storage, keep=0.0).sweep()
     assert await storage.folders(keys.VERSIONS) == (str(jobs[-1]),)
 
 
 async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(
-    engine: Engine, storage: Folder, librarian: Librarian
+    engine: Engine, storage: Folder, librarian: Publisher
 ) -> None:
     video, _ = await version(engine, storage)
     slow = Slow(storage.root, keys.video(video, "master.m3u8"))
-    late = asyncio.create_task(Librarian(engine, slow, keep=DAY).publish())
+    late = asyncio.create_task(Publisher(engine, slow, keep=DAY).publish())
     await slow.asked.wait()
     _, second = await version(engine, storage, video)
     assert await librarian.publish() == 1
@@ -171,7 +171,7 @@ class Ear(logging.Handler):
 
 
 async def test_a_storage_that_is_away_does_not_end_the_keeper(
-    engine: Engine, storage: Folder, librarian: Librarian
+    engine: Engine, storage: Folder, librarian: Publisher
 ) -> None:
     video, job = await version(engine, storage)
     away = storage.root.rename(storage.root.with_name("away"))
@@ -192,7 +192,7 @@ async def test_a_storage_that_is_away_does_not_end_the_keeper(
 
 
 async def test_only_sources_that_no_job_may_read_again_are_swept(
-    engine: Engine, storage: Folder, librarian: Librarian
+    engine: Engine, storage: Folder, librarian: Publisher
 ) -> None:
     fetched, fetching, completed, fresh = SOURCES
     for source in SOURCES:
@@ -211,7 +211,7 @@ async def test_only_sources_that_no_job_may_read_again_are_swept(
 
 
 async def test_no_source_is_swept_where_another_database_keeps_its_files_too(
-    storage: Folder, librarian: Librarian
+    storage: Folder, librarian: Publisher
 ) -> None:
     await storage.put_bytes(keys.source(SOURCES[0]), b"film")
     age(storage, SOURCES[0])
@@ -231,7 +231,7 @@ def age(storage: Folder, *sources: str) -> None:
 
 
 async def test_what_stopped_runs_leave_is_swept_after_every_retry(engine: Engine, storage: Folder) -> None:
-    librarian = Librarian(engine, storage, keep=0)
+    librarian = Publisher(engine, storage, keep=0)
     job = (await engine.submit_video("/film.mp4")).job_id
     for token in (1, 2, 3):
         assert (await take_one(engine, await a_worker(engine))).token == token

@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.spool import Spool
-from reelstate.library.receiver import Reception
+from reelstate.library.receiver import UploadReceiver
 from reelstate.services.uploads import UploadLimits, Uploads
 from tests.engines import engine_at
 
@@ -32,7 +32,7 @@ async def test_a_file_is_nobody_elses_before_its_last_bytes_are_written(
     spool = Spool(tmp_path / "spool")
     async with engine_at(f"sqlite:///{tmp_path / 'jobs.db'}") as engine:
         uploads = Uploads(engine.store, lifetime=60.0, limits=UploadLimits(open=2, unused=100, bytes=2**40))
-        reception = Reception(uploads, Folder(tmp_path / "media"), spool, limit=100, idle=20.0)
+        reception = UploadReceiver(uploads, Folder(tmp_path / "media"), spool, limit=100, idle=20.0)
         upload = await reception.create(user_id="ada", length=4)
         monkeypatch.setattr(os, "fdatasync", slow)
         receiving = asyncio.create_task(reception.receive(upload, once(b"film")))

@@ -8,11 +8,11 @@ from reelstate.artifacts.bucket import SMALL, Bucket
 from reelstate.config import Settings
 from reelstate.media.sources.address import BucketAddress, LocalAddress, Rules, WebAddress, parse_address, rules_of
 from reelstate.media.sources.errors import UnusableSource
-from reelstate.media.sources.fetched import Fetched
+from reelstate.media.sources.fetched import FetchedSource
 from reelstate.media.sources.source import fetch, reading
 
 DATA = os.urandom(1_000_000)
-FETCHED = Fetched(len(DATA), hashlib.sha256(DATA).hexdigest())
+FETCHED = FetchedSource(len(DATA), hashlib.sha256(DATA).hexdigest())
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ import pytest
 
 from reelstate.core.errors import NotFound, ReelstateError
 from reelstate.media.ffmpeg.command_run import OUTPUT, Watch, run_tool
-from reelstate.media.ffmpeg.exit_cause import BadInput, Finished, Kind, ToolFailed
+from reelstate.media.ffmpeg.exit_cause import BadInput, ExitKind, Finished, ToolFailed
 from reelstate.media.ffmpeg.progress import Advance
 from reelstate.media.sandbox import confine
 from reelstate.media.sandbox import limits as limits_module
 from reelstate.media.sandbox import sandbox as sandbox_module
-from reelstate.media.sandbox.limits import Limits, bounds
+from reelstate.media.sandbox.limits import ProcessLimits, bounds
 from reelstate.media.sandbox.sandbox import LANDLOCK, OFF, REQUIRE, Sandbox, standing_wall
 from tests.media.tools import BUILDS, Handles, encoding, names_in, running, shell
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-async def failing(argv: list[str], folder: Path, limits: Limits | None = None, mode: str = OFF) -> ToolFailed:
+async def failing(argv: list[str], folder: Path, limits: ProcessLimits | None = None, mode: str = OFF) -> ToolFailed:
     with pytest.raises(ToolFailed) as raised:
         await run_tool(argv, folder=folder, limits=limits, sandbox=Sandbox(mode))
     return raised.value
@@ -74,16 +74,16 @@ async def test_a_file_that_is_no_video_is_a_bad_input(ffmpeg: str, mode: str, fo
     command = [ffmpeg, "-nostdin", "-loglevel", "level+warning", "-i", str(folder / "in.mp4"), str(folder / "out.mp4")]
     failed = await failing(command, folder, mode=mode)
     assert isinstance(failed, BadInput)
-    assert (failed.kind, failed.finished.exit_code > 0) == (Kind.BAD_INPUT, True)
+    assert (failed.kind, failed.finished.exit_code > 0) == (ExitKind.BAD_INPUT, True)
     assert "Invalid data found when processing input" in failed.finished.output
 
 
 LIMITED = {
-    "file size": (Limits(file_size=20_000), {Kind.FILE_TOO_LARGE}),
-    "output": (Limits(output_size=20_000), {Kind.FILE_TOO_LARGE}),
-    "time": (Limits(timeout=0.4), {Kind.TIMEOUT}),
-    "cpu": (Limits(cpu_seconds=1), {Kind.CPU_LIMIT}),
-    "memory": (Limits(memory=300_000_000), {Kind.OUT_OF_MEMORY, Kind.FAILED}),
+    "file size": (ProcessLimits(file_size=20_000), {ExitKind.FILE_TOO_LARGE}),
+    "output": (ProcessLimits(output_size=20_000), {ExitKind.FILE_TOO_LARGE}),
+    "time": (ProcessLimits(timeout=0.4), {ExitKind.TIMEOUT}),
+    "cpu": (ProcessLimits(cpu_seconds=1), {ExitKind.CPU_LIMIT}),
+    "memory": (ProcessLimits(memory=300_000_000), {ExitKind.OUT_OF_MEMORY, ExitKind.FAILED}),
 }
 """Short of memory, the encoder of one build does not say why it can't be opened."""
 
@@ -101,28 +101,28 @@ async def test_a_limit_ends_a_command(ffmpeg: str, limit: str, mode: str, folder
 async def test_memory_is_what_the_kernel_refuses(folder: Path) -> None:
     script = "import sys; bytearray(2**29); sys.exit(3)"
     python = [sys.executable, "-I", "-S", "-c", script]
-    assert (await failing(python, folder, Limits(memory=2**31))).finished.exit_code == 3
-    assert "MemoryError" in (await failing(python, folder, Limits(memory=2**29))).finished.output
+    assert (await failing(python, folder, ProcessLimits(memory=2**31))).finished.exit_code == 3
+    assert "MemoryError" in (await failing(python, folder, ProcessLimits(memory=2**29))).finished.output
 
 
 async def test_a_command_that_does_not_advance_is_ended(folder: Path) -> None:
     script = "echo frame=1; echo progress=continue; exec sleep 3600"
-    failed = await failing(shell(script), folder, Limits(stall=0.5))
-    assert failed.kind is Kind.STALLED
+    failed = await failing(shell(script), folder, ProcessLimits(stall=0.5))
+    assert failed.kind is ExitKind.STALLED
     assert 0.5 < failed.finished.seconds < 3600
 
 
 def test_a_stall_is_counted_from_the_last_new_frame(tmp_path: Path) -> None:
-    watch = Watch(Limits(stall=10, timeout=None), tmp_path, 0.0)
+    watch = Watch(ProcessLimits(stall=10, timeout=None), tmp_path, 0.0)
     assert watch.look(None, 9.0) is None
     assert watch.look(Advance(frame=1), 10.0) is None
     assert watch.look(Advance(frame=1, speed=2.0), 20.0) is None
     assert watch.look(Advance(frame=1, total_size=5), 20.0) is None
-    assert watch.look(Advance(frame=1, total_size=5), 30.1) is Kind.STALLED
+    assert watch.look(Advance(frame=1, total_size=5), 30.1) is ExitKind.STALLED
 
 
 async def test_a_command_ends_by_a_signal_as_in_a_shell(folder: Path) -> None:
-    for number, kind in ((signal.SIGSEGV, Kind.CRASHED), (signal.SIGKILL, Kind.KILLED)):
+    for number, kind in ((signal.SIGSEGV, ExitKind.CRASHED), (signal.SIGKILL, ExitKind.KILLED)):
         failed = await failing(shell(f"kill -{int(number)} $$"), folder)
         assert (failed.kind, failed.finished.exit_code) == (kind, 128 + number)
 
@@ -226,21 +226,21 @@ async def test_without_util_linux_a_small_program_sets_the_limits(
 ) -> None:
     monkeypatch.setattr(limits_module, "_util_linux", lambda: (None, None))
     script = "ulimit -c >&2; ulimit -n >&2; ulimit -v >&2; exec head -c 5000 /dev/zero > big"
-    failed = await failing(shell(script), folder, Limits(file_size=4096, open_files=99, memory=2**30))
+    failed = await failing(shell(script), folder, ProcessLimits(file_size=4096, open_files=99, memory=2**30))
     assert (failed.finished.exit_code, failed.finished.output.split()) == (153, ["0", "99", str(2**20)])
     assert (folder / "big").stat().st_size == 4096
 
 
 async def test_limits_reach_the_command(folder: Path) -> None:
     script = "for o in c n v f; do ulimit -$o >&2; done; ulimit -St >&2; ulimit -Ht >&2; nice >&2"
-    limits = Limits(file_size=51_200, open_files=99, memory=2**30, cpu_seconds=7, niceness=3)
+    limits = ProcessLimits(file_size=51_200, open_files=99, memory=2**30, cpu_seconds=7, niceness=3)
     finished = await run_tool(shell(script), folder=folder, limits=limits, sandbox=Sandbox(OFF))
     assert finished.output.split()[:6] == ["0", "99", str(2**20), "100", "7", "12"]
 
 
 def test_no_limit_is_above_that_of_this_process() -> None:
-    assert bounds(Limits(open_files=2**62))["RLIMIT_NOFILE"][1] < 2**62
-    assert "RLIMIT_CPU" not in bounds(Limits())
+    assert bounds(ProcessLimits(open_files=2**62))["RLIMIT_NOFILE"][1] < 2**62
+    assert "RLIMIT_CPU" not in bounds(ProcessLimits())
 
 
 async def test_a_program_that_is_not_there_is_an_error_with_a_hint(folder: Path) -> None:

@@ -33,9 +33,9 @@ from reelstate.media.sandbox import sandbox
 from tests.media.clips import ffmpeg, frames_of, turned
 from tests.media.films import (
     BUILD,
-    PATIENCE,
     RATE,
     SOUND,
+    TIMEOUT,
     X264,
     House,
     Stream,
@@ -174,7 +174,7 @@ async def test_optional_rungs_without_an_encoder_are_left_out_and_the_rest_plays
 async def test_a_chunk_waits_for_a_worker_that_has_its_encoder(tmp_path: Path, good: Path) -> None:
     async with house(tmp_path, ffmpeg=WHEEL, wants_grace=0.1, sweep_every=0.1) as here:
         job_id = await here.submit(good, profile=with_av1(required=True))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             async for each in here.engine.watch(job_id):
                 if any(stage.waits_for for stage in (await here.engine.job(job_id)).stages):
                     break
@@ -210,7 +210,7 @@ async def test_a_required_rung_is_made_when_a_worker_comes_that_can(tmp_path: Pa
     lacking = str(without(tmp_path / "ffmpeg", "libx265"))
     async with house(tmp_path, ffmpeg=lacking, sandbox="off", wants_grace=0.1, sweep_every=0.1) as here:
         job_id = await here.submit(good, profile=with_hevc(required=True))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             async for _ in here.engine.watch(job_id):
                 if any(stage.waits_for for stage in (await here.engine.job(job_id)).stages):
                     break
@@ -219,7 +219,7 @@ async def test_a_required_rung_is_made_when_a_worker_comes_that_can(tmp_path: Pa
         assert "encoder:libx265" in waiting.waits_for
         capable = replace(here.settings, ffmpeg=builds()[BUILD])
         async with working(here.engine, built_in(capable), capable):
-            detail = await here.engine.wait(job_id, timeout=PATIENCE)
+            detail = await here.engine.wait(job_id, timeout=TIMEOUT)
         assert (detail.job.status, detail.job.degraded) == (JobStatus.COMPLETED, None), detail.job.error
         assert Stream(here.storage, detail).outputs["rungs"] == ["180p", "hevc-90p"]
         assert {task.attempt for task in await here.tasks(job_id, "encode")} == {1}
@@ -331,7 +331,7 @@ async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
 
 async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mark that takes a careless pattern for ever, and more text than anybody reads."""
-    monkeypatch.setattr(webvtt, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(webvtt, "MAX_BYTES", 100_000)
     mark = "<c" + 200 * ".a"
     (tmp_path / "mark.srt").write_text(f"1\n00:00:00,500 --> 00:00:01,000\n{mark}\n")
     cues = (f"{number}\n00:00:00,{number:03} --> 00:00:01,000\n{200 * 'long '}\n" for number in range(1, 200))

@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.media.sources.address import Rules, parse_address
 from reelstate.media.sources.errors import SourceUnavailable, SourceUnseekable, UnusableSource
-from reelstate.media.sources.fetched import Fetched
+from reelstate.media.sources.fetched import FetchedSource
 from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK
 from reelstate.media.sources.source import fetch, reading
@@ -38,8 +38,8 @@ async def server() -> AsyncIterator[WebServer]:
         yield server
 
 
-def fetched(data: bytes) -> Fetched:
-    return Fetched(len(data), hashlib.sha256(data).hexdigest())
+def fetched(data: bytes) -> FetchedSource:
+    return FetchedSource(len(data), hashlib.sha256(data).hexdigest())
 
 
 def resolving(*answers: str) -> Resolve:

@@ -113,7 +113,7 @@ def test_what_is_not_webvtt_is_refused(data: bytes) -> None:
 
 def test_captions_of_many_megabytes_are_refused() -> None:
     with pytest.raises(MalformedCaptions, match="bytes of captions"):
-        webvtt.clean(b"WEBVTT" + bytes(webvtt.MOST_BYTES))
+        webvtt.clean(b"WEBVTT" + bytes(webvtt.MAX_BYTES))
 
 
 def test_a_mark_that_never_ends_takes_no_longer_than_it_is_long() -> None:

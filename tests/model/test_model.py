@@ -66,7 +66,7 @@ GRAPHS = {
 }
 PLANS: list[Json] = [{"items": [1]}, {"items": 2}, {"items": ["a", "b", "c"]}, {"items": []}, {"items": "all"}, None]
 WORKERS = {"ada": 1, "bob": 4, "cyd": 4}
-MOST_JOBS = 6
+MAX_JOBS = 6
 SOME = st.integers(0, 200)
 RECENT = st.one_of(st.integers(0, 4), st.integers(0, 4), SOME)
 """Of those remembered, mostly the latest."""
@@ -120,7 +120,7 @@ class EngineMachine(RuleBasedStateMachine):
             if limit:
                 self.claim(number, limit, answer_lost=False)
 
-    @precondition(lambda self: len(self.reference.jobs) < MOST_JOBS)
+    @precondition(lambda self: len(self.reference.jobs) < MAX_JOBS)
     @rule(
         name=st.sampled_from(sorted(GRAPHS)),
         parts=st.integers(0, 3),

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 SIZE = 8
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 _barriers: dict[int, Barrier] = {}
 
@@ -24,7 +24,7 @@ class Part(Protocol[T_co]):
 
 def start(parties: int) -> None:
     """Wait until all are here. Blocks the whole process, so nothing of it runs ahead."""
-    _barriers[parties].wait(PATIENCE)
+    _barriers[parties].wait(TIMEOUT)
 
 
 class Crew:

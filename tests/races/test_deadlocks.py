@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from reelstate.core.errors import ReelstateError
-from reelstate.core.machine import ENDED_JOBS, JobStatus
+from reelstate.core.machine import FINISHED_JOBS, JobStatus
 from reelstate.core.model import Completion, Failure, Progress, Release, Submission
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
@@ -80,7 +80,7 @@ async def meddle(url: str, turns: int, number: int, parties: int) -> int:
         for _ in range(turns):
             await engine.orchestrate(stuck_after=0.0)
             await engine.reclaim(limit=20)
-            jobs = [job for job in (await engine.jobs(limit=200)).items if job.status not in ENDED_JOBS]
+            jobs = [job for job in (await engine.jobs(limit=200)).items if job.status not in FINISHED_JOBS]
             for job in dice.sample(jobs, min(3, len(jobs))):
                 done += await _operate(engine, dice, job.id)
     return done
@@ -142,7 +142,7 @@ async def every_job_can_end(url: str) -> None:
             clock.advance(3600)
             await engine.orchestrate()
             await engine.reclaim()
-            unfinished = [job for job in (await engine.jobs(limit=1000)).items if job.status not in ENDED_JOBS]
+            unfinished = [job for job in (await engine.jobs(limit=1000)).items if job.status not in FINISHED_JOBS]
             if not unfinished:
                 break
             for job in unfinished:

@@ -23,7 +23,7 @@ from tests.faults.wrapped import Pause, wrapped
 from tests.races.test_deadlocks import deadlocks
 
 Connection = psycopg.AsyncConnection[tuple[int]]
-PATIENCE = 0.06
+TIMEOUT = 0.06
 
 GRAPH = Graph.of(
     "ordered",
@@ -139,7 +139,7 @@ async def tolerant(verb: Awaitable[object]) -> None:
 async def done_or_waiting(task: asyncio.Future[None], onlooker: Connection) -> None:
     """Until the task has ended, waits for a lock, or has had a moment to begin anew."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + PATIENCE
+    end = loop.time() + TIMEOUT
     while loop.time() < end:
         await asyncio.wait({task}, timeout=0.002)
         if task.done():

@@ -9,7 +9,7 @@ from reelstate.stores.store import Row
 from tests.engines import a_worker, done, engine_at
 from tests.faults.wrapped import wrapped
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 def said(task: ClaimedTask, message: str) -> Progress:
@@ -53,7 +53,7 @@ class Looks:
 
 
 async def test_a_line_that_is_committed_late_is_not_passed_over(url: str) -> None:
-    async with engine_at(url) as engine, engine_at(url) as other, asyncio.timeout(PATIENCE):
+    async with engine_at(url) as engine, engine_at(url) as other, asyncio.timeout(TIMEOUT):
         job_id = (await engine.submit("parts", {"parts": 2})).job_id
         slow, quick = await a_worker(engine, "slow"), await a_worker(engine, "quick")
         ((first,), (second,)) = [(await engine.claim(worker)).tasks for worker in (slow, quick)]

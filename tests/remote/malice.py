@@ -30,7 +30,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from tests.api.server_process import ServerProcess
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, PATIENCE, film, house, profile
+from tests.media.films import BUILD, TIMEOUT, film, house, profile
 
 Json = Any
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -236,7 +236,7 @@ class Malice:
         settings = Settings(storage_url=str(self.storage), scratch=inner, sandbox="off", encode_threads=1)
         async with open_engine(self.url, pipelines=built_in(settings), workers=2, settings=settings) as engine:
             for job in jobs:
-                await engine.wait(job, timeout=PATIENCE)
+                await engine.wait(job, timeout=TIMEOUT)
 
     def require_untouched(self) -> None:
         assert not self.canary.exists(), "the canary was written"

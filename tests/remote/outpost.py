@@ -20,7 +20,7 @@ FILMS = "tests.chaos.films:every"
 """Films whose leases a test can wait for."""
 TASKS = "tests.chaos.pipelines:every"
 ENCODE = "encode"
-PATIENCE = 300.0
+TIMEOUT = 300.0
 FOREIGN = ("REEL_DATABASE_URL", "REEL_STORAGE_URL")
 
 
@@ -62,7 +62,7 @@ class Outpost:
             "serve_port": self.port,
         }
         member = self.fleet._start(name, HERE, ["serve"], {**given, **settings})
-        await self.fleet.until(self.answers, "the server answers", PATIENCE)
+        await self.fleet.until(self.answers, "the server answers", TIMEOUT)
         return member
 
     async def answers(self) -> bool:
@@ -105,7 +105,7 @@ class Outpost:
         return (await self.fleet.engine.submit("transcode", given)).job_id
 
     async def stream(self, job: int) -> Stream:
-        await self.fleet.rests(job, JobStatus.COMPLETED, PATIENCE)
+        await self.fleet.rests(job, JobStatus.COMPLETED, TIMEOUT)
         return Stream(self.storage, await self.fleet.engine.job(job))
 
     async def done(self, job: int, count: int) -> dict[int, Task]:
@@ -115,7 +115,7 @@ class Outpost:
             found = {task.part: task for task in await self.fleet.tasks(job, TaskStatus.DONE, stage=ENCODE)}
             return found if len(found) >= count else None
 
-        return await self.fleet.until(look, f"{count} chunks are done", PATIENCE)
+        return await self.fleet.until(look, f"{count} chunks are done", TIMEOUT)
 
     async def encodes(self, job: int) -> list[tuple[int, int]]:
         """The part and token of every encode that came to its end."""

@@ -14,7 +14,7 @@ import reelstate as rs
 from reelstate.app import remote_worker
 from reelstate.config import Settings
 from reelstate.services.keys import Scope
-from reelstate.worker.loop import Worker
+from reelstate.worker.loop import WorkerLoop
 from tests.api.served import Served
 from tests.remote.line import Line
 
@@ -38,7 +38,7 @@ async def line_to(api: Served) -> AsyncIterator[Line]:
 
 
 @asynccontextmanager
-async def working(pipelines: Sequence[rs.Pipeline], settings: Settings) -> AsyncIterator[Worker]:
+async def working(pipelines: Sequence[rs.Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
     """A remote worker that runs until the block is left."""
     async with remote_worker(pipelines, settings) as worker:
         running = asyncio.create_task(worker.run())

@@ -21,7 +21,7 @@ from tests.remote.line import Line
 from tests.remote.station import key_of, settings_for, working
 
 Json = Any
-PATIENCE = 300.0
+TIMEOUT = 300.0
 LIES = {
     "plan": "does not match",
     "fetch": "was not brought by this run",
@@ -108,7 +108,7 @@ async def test_no_lie_counts(api: Served, engine: Engine, line: Line, tmp_path: 
     (pipeline,) = built_in(settings)
     job = (await engine.submit("transcode", {"source": str(source), "profile": profile()})).job_id
     async with working([lying(pipeline, damage)], settings):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while (detail := await engine.job(job)).job.status not in AT_REST:
                 if not kept:  # nothing is tried again before it is mended
                     await engine.orchestrate()

@@ -13,7 +13,7 @@ from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.model import Completion, JobDetail, LogLine, Progress, Verdict
 from reelstate.remote.files import HttpFiles
 from reelstate.remote.link import Holdings, HttpLink
-from reelstate.remote.server import KeyNotAccepted, Server, checked_server
+from reelstate.remote.server import KeyNotAccepted, ServerClient, checked_server
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Scope
 from reelstate.stores.store import Flow, Store
@@ -130,7 +130,7 @@ async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_
 
 @pytest.fixture
 async def link(api: Served, line: Line) -> AsyncIterator[HttpLink]:
-    server = Server(line.url, await key_of(api, "far"))
+    server = ServerClient(line.url, await key_of(api, "far"))
     yield HttpLink(server, Holdings())
     await server.close()
 
@@ -160,7 +160,7 @@ async def test_what_another_server_has_given_is_not_taken_twice(
         engine_at(database_url, graphs=[cut.graph]) as second_engine,
         served(second_engine, database_url, storage_url=str(tmp_path / "media")) as second,
     ):
-        other = Server(second.url, link._server._key)
+        other = ServerClient(second.url, link._server._key)
         (elsewhere,) = (await HttpLink(other, link._holdings).claim(worker)).tasks
         await other.close()
     engine.store = Forgetful(engine.store)
@@ -208,7 +208,7 @@ async def test_large_checkpoints_go_in_several_requests(engine: Engine, link: Ht
 
 async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: Line, tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="server_key"):
-        Server(line.url, "two\nlines")
+        ServerClient(line.url, "two\nlines")
     for key in ("reel_nothing", (await key_of(api, "far"))[:-1] + "x"):
         with pytest.raises(KeyNotAccepted) as refused:
             async with working([cut], settings_for(key, line, tmp_path)):
@@ -262,7 +262,7 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 
 
 def test_the_key_is_not_part_of_what_a_server_says_of_itself() -> None:
-    server = Server("https://reel.example.org", "reel_secret")
+    server = ServerClient("https://reel.example.org", "reel_secret")
     assert "secret" not in repr(server) + repr(rs.Settings(server_key="reel_secret"))
 
 

@@ -11,7 +11,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.media.packaging.adoption import RECORD
 from tests.media.films import RATE, film
 from tests.remote.line import Line
-from tests.remote.outpost import ENCODE, FILMS, PATIENCE, Outpost
+from tests.remote.outpost import ENCODE, FILMS, TIMEOUT, Outpost
 
 SECONDS = 3
 
@@ -61,7 +61,7 @@ async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outp
     async with Line.to(outpost.port) as line:
         late = await outpost.worker("late", url=line.url)
         job = await outpost.submit(source)
-        await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="fetch"), "fetched", PATIENCE)
+        await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="fetch"), "fetched", TIMEOUT)
         line.hold = b"POST /api/worker/complete"
         await line.held.wait()
         late.send(signal.SIGSTOP)
@@ -92,7 +92,7 @@ async def test_a_chunk_that_was_sent_before_its_worker_was_killed_is_not_encoded
     async with Line.to(outpost.port) as line:
         killed = await outpost.worker("killed", url=line.url)
         job = await outpost.submit(source)
-        await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="audio"), "sound", PATIENCE)
+        await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="audio"), "sound", TIMEOUT)
         line.hold = b"POST /api/worker/complete"
         await line.held.wait()
         killed.kill()

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from reelstate.core.model import Claim, ClaimedTask, LogLine, Permit, Progress, Step, TaskKey, TaskState
-from reelstate.remote.wire import ClaimAnswer, ClaimRequest, ProgressItem, ReportAnswer
+from reelstate.remote.wire import ClaimAnswer, ProgressItem, ReportAnswer, WireClaimRequest
 
 KEY = TaskKey(2**62, 3, 4)
 TASK = ClaimedTask(KEY, 5, 1, 3, 0, 60.0, {"a": [1]}, None, "film", "encode", {"deep": {"é": None}}, strict_lease=True)
@@ -51,4 +51,4 @@ def test_a_worker_reads_over_what_a_newer_server_adds_and_a_server_refuses_what_
     answer = ReportAnswer.model_validate_json('{"verdicts": ["ok"], "drain": false, "permits": [null], "news": 1}')
     assert answer.permits == [None]
     with pytest.raises(ValidationError, match="news"):
-        ClaimRequest.model_validate_json('{"worker_id": 1, "news": 1}')
+        WireClaimRequest.model_validate_json('{"worker_id": 1, "news": 1}')

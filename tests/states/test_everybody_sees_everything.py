@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from reelstate.core.state import StateKey
-from reelstate.feed.subscriber import Kind
+from reelstate.feed.subscriber import MessageKind
 from reelstate.states.manager import StateManager
 from tests.states.conftest import sql_states
 
 TASKS, TAGS = 8, 5
-PATIENCE = 600.0
+TIMEOUT = 600.0
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Reader:
         async with contextlib.aclosing(manager.subscribe(task=self.task, tag=self.tag, after=cursor)) as messages:
             async for message in messages:
                 self._cursor = message.cursor
-                self.completes += message.kind is Kind.REPLAY_COMPLETE
+                self.completes += message.kind is MessageKind.REPLAY_COMPLETE
                 if message.item is not None:
                     self.seen.setdefault(message.item.key, []).append(message.item.version)
                     left -= 1
@@ -54,7 +54,7 @@ class Reader:
                         await asyncio.sleep(self.slow * random.random())
                     if done(self.seen):
                         return True
-                if left == 0 or message.kind is Kind.OVERFLOW:
+                if left == 0 or message.kind is MessageKind.OVERFLOW:
                     return False
         return False
 
@@ -80,7 +80,7 @@ def scope_keys(reader: Reader) -> int:
 
 
 async def everybody_reads(url: str, readers: list[Reader], count: int, late: list[Reader], processes: int) -> None:
-    async with sql_states(url) as store, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+    async with sql_states(url) as store, asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         manager = await StateManager.open("job", None, TASKS, store)
         for reader in readers:
             group.create_task(reader.read(manager, has_all(scope_keys(reader), count)))

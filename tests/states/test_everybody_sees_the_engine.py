@@ -14,16 +14,16 @@ import pytest
 from reelstate.core.model import Event, TaskProgress
 from reelstate.core.state import State
 from reelstate.feed import feed
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.engine import Engine
-from reelstate.services.feed import Told
+from reelstate.services.feed import FeedItem
 from reelstate.services.subscribe import EVENTS
 from tests.engines import engine_at
 
 TASKS = 8
 OWNERS = ("ann", "bob")
-PATIENCE = 600.0
+TIMEOUT = 600.0
 
 Row = tuple[object, ...]
 """What a row of the record is of, and at last its version."""
@@ -41,7 +41,7 @@ class Reader:
     from_start: bool = True
     seen: list[Row] = field(default_factory=list)
     frames: int = 0
-    kinds: Counter[Kind] = field(default_factory=Counter)
+    kinds: Counter[MessageKind] = field(default_factory=Counter)
     returns: int = 0
 
     async def read(self, engine: Engine, end: "asyncio.Future[str]") -> None:
@@ -60,11 +60,11 @@ class Reader:
                     await asyncio.sleep(self.slow * random.random())
                 if message.cursor and end.done() and order(message.cursor) >= order(end.result()):
                     return True
-                if left == 0 or message.kind is Kind.OVERFLOW:
+                if left == 0 or message.kind is MessageKind.OVERFLOW:
                     return False
         return False
 
-    def _note(self, message: Message[Told]) -> None:
+    def _note(self, message: FeedMessage[FeedItem]) -> None:
         self.after = message.cursor or self.after
         self.kinds[message.kind] += 1
         if isinstance(message.item, TaskProgress):
@@ -116,7 +116,7 @@ def assert_complete(reader: Reader, record: dict[Row, tuple[int | None, str | No
 
 
 async def everybody_listens(url: str, versions: int, copies: int, processes: int, jobs: int) -> int:
-    async with engine_at(url) as engine, asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+    async with engine_at(url) as engine, asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         made = [(await engine.submit("parts", {"parts": TASKS}, user_id=OWNERS[n % 2])).job_id for n in range(jobs)]
         readers = [
             *(Reader() for _ in range(copies)),
@@ -200,7 +200,7 @@ NAIVE = {
 async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> None:
     """What the other tests rest on: transactions do not commit in the order of their numbers."""
     reader = Reader({"only": EVENTS})
-    async with engine_at(state_database) as engine, asyncio.timeout(PATIENCE):
+    async with engine_at(state_database) as engine, asyncio.timeout(TIMEOUT):
         await engine.submit("parts", {"parts": 40})
         engine.store._statements.update(NAIVE)  # type: ignore[attr-defined]
         reading = asyncio.create_task(reader.read(engine, asyncio.get_running_loop().create_future()))

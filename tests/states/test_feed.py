@@ -11,7 +11,7 @@ import pytest
 from reelstate.core.errors import StoreUnavailable
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
-from reelstate.feed.subscriber import Kind, Message, Terms
+from reelstate.feed.subscriber import FeedMessage, MessageKind, SubscriptionOptions
 
 Wanted = Callable[[int], bool]
 
@@ -78,15 +78,17 @@ async def fed(buffer: int = 1000) -> AsyncIterator[tuple[Numbers, Feed[int]]]:
 
 async def collected(
     feed: Feed[int], log: Numbers, last: int, wanted: Wanted = lambda _: True, *, after: str = "0", slow: float = 0.0
-) -> tuple[list[int], list[Kind]]:
+) -> tuple[list[int], list[MessageKind]]:
     """What one subscriber sees up to the last number, coming back with its cursor whenever it was too slow."""
     seen: list[int] = []
-    kinds: list[Kind] = []
+    kinds: list[MessageKind] = []
     while True:
-        async with contextlib.aclosing(feed.follow(after, Terms(wanted=wanted), until=await log.head())) as messages:
+        async with contextlib.aclosing(
+            feed.follow(after, SubscriptionOptions(wanted=wanted), until=await log.head())
+        ) as messages:
             async for message in messages:
                 after = message.cursor
-                if message.kind is not Kind.ITEM:
+                if message.kind is not MessageKind.ITEM:
                     kinds.append(message.kind)
                     continue
                 assert message.item is not None
@@ -116,7 +118,7 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
                         await asyncio.sleep(0.001)
                     log.away = False
 
-        async def late(wanted: Wanted) -> tuple[list[int], list[Kind]]:
+        async def late(wanted: Wanted) -> tuple[list[int], list[MessageKind]]:
             await half_way.wait()
             return await collected(feed, log, last, wanted)
 
@@ -135,9 +137,9 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
     for number, (seen, kinds) in enumerate(answers):
         assert seen == (every if number not in {2, 4} else every[2::3]), f"subscriber {number}"
         # The last number may come before the last replay is over.
-        assert kinds.count(Kind.REPLAY_COMPLETE) - kinds.count(Kind.OVERFLOW) in {0, 1}
-    assert Kind.OVERFLOW in answers[1][1], "one was slow enough to be told"
-    assert any(Kind.STALE in kinds for _, kinds in answers)
+        assert kinds.count(MessageKind.REPLAY_COMPLETE) - kinds.count(MessageKind.OVERFLOW) in {0, 1}
+    assert MessageKind.OVERFLOW in answers[1][1], "one was slow enough to be told"
+    assert any(MessageKind.STALE in kinds for _, kinds in answers)
     assert feed.figures.overflows
     assert feed.figures.reconnects
 
@@ -149,17 +151,17 @@ async def test_stretches_in_which_nothing_is_found_lead_on() -> None:
         log.add(number)
     wanted = list(range(97, 1_001, 100))
     async with asyncio.timeout(300), contextlib.aclosing(feed.follow("990", until="990")) as ahead:
-        assert (await anext(ahead)).kind is Kind.REPLAY_COMPLETE
+        assert (await anext(ahead)).kind is MessageKind.REPLAY_COMPLETE
         assert (await anext(ahead)).item == 997, "the reader is at the end"
         early = await collected(feed, log, 997)  # by a replay
         async with contextlib.aclosing(feed.follow("0")) as messages:  # by catching up with the reader
             late = [message async for message in _up_to(messages, 997)]
-    assert early[0] == [message.item for message in late if message.kind is Kind.ITEM] == wanted
-    assert early[1].count(Kind.BOOKMARK) == [message.kind for message in late].count(Kind.BOOKMARK) == 90
+    assert early[0] == [message.item for message in late if message.kind is MessageKind.ITEM] == wanted
+    assert early[1].count(MessageKind.BOOKMARK) == [message.kind for message in late].count(MessageKind.BOOKMARK) == 90
     await feed.close()
 
 
-async def _up_to(messages: AsyncIterator[Message[int]], last: int) -> AsyncIterator[Message[int]]:
+async def _up_to(messages: AsyncIterator[FeedMessage[int]], last: int) -> AsyncIterator[FeedMessage[int]]:
     async for message in messages:
         yield message
         if message.item == last:
@@ -169,7 +171,7 @@ async def _up_to(messages: AsyncIterator[Message[int]], last: int) -> AsyncItera
 async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() -> None:
     async with fed(buffer=5) as (log, feed), asyncio.timeout(300):
         slow = feed.follow("0")
-        assert (await anext(slow)).kind is Kind.REPLAY_COMPLETE
+        assert (await anext(slow)).kind is MessageKind.REPLAY_COMPLETE
         first = asyncio.create_task(anext(slow))
         await asyncio.sleep(0)
         fast = asyncio.create_task(collected(feed, log, 50))
@@ -178,7 +180,7 @@ async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() ->
             await asyncio.sleep(0.001)
         assert (await fast)[0] == list(range(1, 51))
         rest = [await first, *[message async for message in slow]]
-        assert rest[-1].kind is Kind.OVERFLOW
+        assert rest[-1].kind is MessageKind.OVERFLOW
         got = [message.item for message in rest[:-1]]
         assert got == list(range(1, len(got) + 1))
         assert rest[-1].cursor == str(len(got))
@@ -201,14 +203,14 @@ async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
 async def test_while_the_store_is_away_subscribers_are_told_and_then_go_on() -> None:
     async with fed() as (log, feed), asyncio.timeout(300):
         messages = feed.follow("0")
-        assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+        assert (await anext(messages)).kind is MessageKind.REPLAY_COMPLETE
         log.add(1)
         assert (await anext(messages)).item == 1
         log.away = True
         log.add(2)
-        assert (await anext(messages)).kind is Kind.STALE
+        assert (await anext(messages)).kind is MessageKind.STALE
         log.away = False
-        assert [(await anext(messages)).kind, (await anext(messages)).item] == [Kind.FRESH, 2]
+        assert [(await anext(messages)).kind, (await anext(messages)).item] == [MessageKind.FRESH, 2]
         await messages.aclose()
 
 
@@ -226,11 +228,11 @@ async def test_who_comes_after_the_last_item_joins_a_reader_that_began_behind_it
     async with fed() as (log, feed), asyncio.timeout(300):
         log.add(1)
         first = feed.follow("100", until="100")
-        assert (await anext(first)).kind is Kind.REPLAY_COMPLETE
+        assert (await anext(first)).kind is MessageKind.REPLAY_COMPLETE
         waiting = asyncio.create_task(anext(first))
         await asyncio.sleep(0)
         second = feed.follow("0", until="1")
-        assert [(await anext(second)).item, (await anext(second)).kind] == [1, Kind.REPLAY_COMPLETE]
+        assert [(await anext(second)).item, (await anext(second)).kind] == [1, MessageKind.REPLAY_COMPLETE]
         coming = asyncio.create_task(anext(second))
         before = log.reads
         await asyncio.sleep(0.05)
@@ -260,8 +262,8 @@ async def test_who_comes_while_the_reader_reads_for_others_misses_nothing() -> N
     log = Gated()
     feed = Feed(log)
     async with asyncio.timeout(300):
-        even, odd = feed.follow("0", Terms(topic=0)), feed.follow("0", Terms(topic=1))
-        assert [(await anext(each)).kind for each in (even, odd)] == [Kind.REPLAY_COMPLETE] * 2
+        even, odd = feed.follow("0", SubscriptionOptions(topic=0)), feed.follow("0", SubscriptionOptions(topic=1))
+        assert [(await anext(each)).kind for each in (even, odd)] == [MessageKind.REPLAY_COMPLETE] * 2
         log.add(1)
         log.add(2)
         first = asyncio.create_task(anext(even))

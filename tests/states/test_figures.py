@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.core.errors import NotFound
 from reelstate.core.state import State
-from reelstate.feed.subscriber import Kind
+from reelstate.feed.subscriber import MessageKind
 from reelstate.states.manager import StateManager
 from reelstate.states.memory import MemoryStore, _Kept
 from reelstate.states.sql import SqlStateStore
@@ -60,7 +60,7 @@ async def test_replay_and_delivery_are_measured(store: Counting) -> None:
     await manager.set_state("a", 1)
     figures = (await store.feed(manager.job.job_id)).figures
     async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
-        assert [(await anext(messages)).kind for _ in range(2)] == [Kind.ITEM, Kind.REPLAY_COMPLETE]
+        assert [(await anext(messages)).kind for _ in range(2)] == [MessageKind.ITEM, MessageKind.REPLAY_COMPLETE]
         assert (figures.replays, figures.delivered) == (1, 0)
         await manager.set_state("a", 2)
         await anext(messages)

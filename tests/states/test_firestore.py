@@ -15,7 +15,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest, StoreUnavailable
 from reelstate.core.state import State, StateJob, StateKey
 from reelstate.feed import feed
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.states import firestore_log
 from reelstate.states.firestore import EMULATOR, MILLISECOND, FirestoreStore
 from reelstate.states.firestore_documents import Logged, holds, job_name, log_name, state_name
@@ -31,7 +31,7 @@ async def manager(store: FirestoreStore, task: int | None = 0, tasks: int = 3) -
     return await StateManager.open("job", task, tasks, store)
 
 
-async def versions(messages: AsyncGenerator[Message[State], None], count: int) -> list[tuple[int, str, int]]:
+async def versions(messages: AsyncGenerator[FeedMessage[State], None], count: int) -> list[tuple[int, str, int]]:
     """The next so many states, whatever else is said between them."""
     found: list[tuple[int, str, int]] = []
     async with asyncio.timeout(SECONDS):
@@ -77,9 +77,9 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
         monkeypatch.setenv(EMULATOR, firestore_server)
         writer = FirestoreStore(project)
         one = await manager(writer)
-        kinds: list[Kind] = []
+        kinds: list[MessageKind] = []
         seen: list[int] = []
-        told = {kind: asyncio.Event() for kind in Kind}
+        told = {kind: asyncio.Event() for kind in MessageKind}
 
         async def follow() -> None:
             async with contextlib.aclosing(monitor.subscribe(after="0")) as messages:
@@ -94,23 +94,23 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
         following = asyncio.create_task(follow())
         for number in range(30):
             if number in {10, 20}:
-                told[Kind.STALE].clear()
+                told[MessageKind.STALE].clear()
                 await line.cut()
-                await told[Kind.STALE].wait()
+                await told[MessageKind.STALE].wait()
             await one.set_state("a", number)
             if number in {15, 25}:
-                told[Kind.FRESH].clear()
+                told[MessageKind.FRESH].clear()
                 await line.mend()
-                await told[Kind.FRESH].wait()
+                await told[MessageKind.FRESH].wait()
                 while len(seen) <= number:  # what was missed comes by itself, not with the next write
-                    told[Kind.ITEM].clear()
-                    await told[Kind.ITEM].wait()
+                    told[MessageKind.ITEM].clear()
+                    await told[MessageKind.ITEM].wait()
         await following
         await reader.close()
         await writer.close()
     assert seen == list(range(1, 31))
-    assert kinds.count(Kind.STALE) == kinds.count(Kind.FRESH) == 2
-    assert kinds.count(Kind.REPLAY_COMPLETE) == 1
+    assert kinds.count(MessageKind.STALE) == kinds.count(MessageKind.FRESH) == 2
+    assert kinds.count(MessageKind.REPLAY_COMPLETE) == 1
 
 
 async def test_the_server_is_killed_and_started_again(firestore_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
         store, writer = FirestoreStore("restart", pause=0.05), FirestoreStore("restart", pause=0.05)
         monitor, one = await manager(store, None), await manager(writer)
         seen: list[int] = []
-        kinds: list[Kind] = []
+        kinds: list[MessageKind] = []
         told = asyncio.Event()
 
         async def follow() -> None:
@@ -135,7 +135,7 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
                             return
 
         async def until(*, stale: bool) -> None:
-            while (kinds.count(Kind.STALE) > kinds.count(Kind.FRESH)) is not stale:
+            while (kinds.count(MessageKind.STALE) > kinds.count(MessageKind.FRESH)) is not stale:
                 told.clear()
                 await told.wait()
 
@@ -158,8 +158,8 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
         await store.close()
         await writer.close()
     assert seen == list(range(1, 41))
-    assert kinds.count(Kind.STALE) == kinds.count(Kind.FRESH) == 2
-    assert kinds.count(Kind.REPLAY_COMPLETE) == 1
+    assert kinds.count(MessageKind.STALE) == kinds.count(MessageKind.FRESH) == 2
+    assert kinds.count(MessageKind.REPLAY_COMPLETE) == 1
 
 
 async def test_only_jobs_that_are_due_are_looked_at_to_be_forgotten(
@@ -253,7 +253,7 @@ async def test_what_is_older_than_the_tail_is_read_from_the_store(
     async with two_stores(firestore_project) as (one, other):
         writer = await manager(one)
         async with contextlib.aclosing(writer.subscribe()) as messages:
-            assert (await anext(messages)).kind is Kind.REPLAY_COMPLETE
+            assert (await anext(messages)).kind is MessageKind.REPLAY_COMPLETE
             for status in range(40):
                 await writer.set_state("a", status)
             assert await versions(messages, 40) == [(0, "a", version) for version in range(1, 41)]

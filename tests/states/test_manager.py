@@ -9,23 +9,23 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, NotFound, TooLarge
 from reelstate.core.state import FINISHED, LOWEST, Severity, State
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.states.manager import StateManager
 from reelstate.states.state_store import StateStore
 
-Messages = AsyncGenerator[Message[State], None]
+Messages = AsyncGenerator[FeedMessage[State], None]
 
 
 async def manager(store: StateStore, task: int | None = 0, tasks: int | None = 3, **options: Any) -> StateManager:
     return await StateManager.open("job", task, tasks, store, **options)
 
 
-async def taken(messages: Messages, count: int) -> list[Message[State]]:
+async def taken(messages: Messages, count: int) -> list[FeedMessage[State]]:
     async with asyncio.timeout(300):
         return [await anext(messages) for _ in range(count)]
 
 
-def told(messages: list[Message[State]]) -> list[Any]:
+def told(messages: list[FeedMessage[State]]) -> list[Any]:
     return [
         (message.item.task, message.item.tag, message.item.version, message.replay) if message.item else message.kind
         for message in messages
@@ -158,7 +158,7 @@ async def test_replay_then_live(store: StateStore) -> None:
     await other.set_state("a", 1)
     await one.set_state("a", 2)
     async with contextlib.aclosing(one.subscribe()) as messages:
-        assert told(await taken(messages, 3)) == [(1, "a", 1, True), (0, "a", 2, True), Kind.REPLAY_COMPLETE]
+        assert told(await taken(messages, 3)) == [(1, "a", 1, True), (0, "a", 2, True), MessageKind.REPLAY_COMPLETE]
         await other.set_state("b", 7)
         await one.set_state("a", 3)
         assert told(await taken(messages, 2)) == [(1, "b", 1, False), (0, "a", 3, False)]
@@ -192,7 +192,7 @@ async def test_a_write_between_the_snapshot_and_the_cursor_is_delivered_once(
 async def test_an_empty_replay_is_complete_too(store: StateStore) -> None:
     one = await manager(store)
     async with contextlib.aclosing(one.subscribe(tag="a")) as messages:
-        assert told(await taken(messages, 1)) == [Kind.REPLAY_COMPLETE]
+        assert told(await taken(messages, 1)) == [MessageKind.REPLAY_COMPLETE]
 
 
 @pytest.mark.parametrize(
@@ -229,10 +229,10 @@ async def test_a_cursor_goes_on_where_it_was_and_zero_replays_everything(store: 
         await one.set_state("a", status)
     async with contextlib.aclosing(one.subscribe(after="0")) as messages:
         found = await taken(messages, 4)
-    assert told(found) == [(0, "a", 1, True), (0, "a", 2, True), (0, "a", 3, True), Kind.REPLAY_COMPLETE]
+    assert told(found) == [(0, "a", 1, True), (0, "a", 2, True), (0, "a", 3, True), MessageKind.REPLAY_COMPLETE]
     await one.set_state("a", 4)
     async with contextlib.aclosing(one.subscribe(after=found[1].cursor)) as messages:
-        assert told(await taken(messages, 3)) == [(0, "a", 3, True), (0, "a", 4, True), Kind.REPLAY_COMPLETE]
+        assert told(await taken(messages, 3)) == [(0, "a", 3, True), (0, "a", 4, True), MessageKind.REPLAY_COMPLETE]
         await one.set_state("a", 5)
         assert told(await taken(messages, 1)) == [(0, "a", 5, False)]
 
@@ -270,10 +270,10 @@ async def test_finished_jobs_are_forgotten_after_a_while(store: StateStore) -> N
         await store.find_job("job")
 
 
-async def until_reset(messages: Messages) -> Message[State]:
+async def until_reset(messages: Messages) -> FeedMessage[State]:
     """The reset that a deletion is followed by; what was already on the way may come before it."""
     async with asyncio.timeout(300):
-        while (message := await anext(messages)).kind is not Kind.RESET:
+        while (message := await anext(messages)).kind is not MessageKind.RESET:
             pass
     return message
 
@@ -311,9 +311,9 @@ async def test_a_subscriber_that_was_away_during_a_deletion_gets_a_reset_and_the
     await again.set_state("a", 7)
     for reader in (one, again):
         async with contextlib.aclosing(reader.subscribe(after=cursor)) as messages:
-            assert told(await taken(messages, 3)) == [Kind.RESET, (0, "a", 1, True), Kind.REPLAY_COMPLETE]
+            assert told(await taken(messages, 3)) == [MessageKind.RESET, (0, "a", 1, True), MessageKind.REPLAY_COMPLETE]
     async with contextlib.aclosing(again.subscribe(after="0")) as messages:
-        assert told(await taken(messages, 2)) == [(0, "a", 1, True), Kind.REPLAY_COMPLETE]
+        assert told(await taken(messages, 2)) == [(0, "a", 1, True), MessageKind.REPLAY_COMPLETE]
 
 
 async def test_a_monitor_reads_a_job_that_was_created_again_as_it_is_now(store: StateStore) -> None:
@@ -371,7 +371,7 @@ async def test_old_versions_that_a_newer_one_follows_are_pruned_and_an_older_cur
     assert await one.set_state("a", 9, event_id="event 3") == last, "the newest version is still known by its event"
     async with contextlib.aclosing(one.subscribe(after=cursor)) as messages:
         found = told(await taken(messages, 4))
-    assert found == [Kind.RESET, (0, "a", 3, True), (0, "a", 4, True), Kind.REPLAY_COMPLETE]
+    assert found == [MessageKind.RESET, (0, "a", 3, True), (0, "a", 4, True), MessageKind.REPLAY_COMPLETE]
     async with contextlib.aclosing(one.subscribe(after="0")) as messages:
-        assert told(await taken(messages, 4))[-1] == Kind.REPLAY_COMPLETE
+        assert told(await taken(messages, 4))[-1] == MessageKind.REPLAY_COMPLETE
     assert (await other.get_state(task=1, tag="a")).status == 5, "however old, the newest version stays"

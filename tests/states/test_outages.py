@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.core.state import StateKey
 from reelstate.feed import feed
-from reelstate.feed.subscriber import Kind
+from reelstate.feed.subscriber import MessageKind
 from reelstate.states.manager import StateManager
 from tests.postgres import PostgresServer, StopMode
 from tests.states.conftest import sql_states
@@ -23,7 +23,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self.seen: dict[StateKey, list[int]] = {}
-        self.kinds: list[Kind] = []
+        self.kinds: list[MessageKind] = []
         self.changed = asyncio.Event()
 
     async def watch(self, manager: StateManager) -> None:
@@ -39,7 +39,7 @@ class Watcher:
                 if finished == KEYS:
                     return
 
-    async def until(self, kind: Kind) -> None:
+    async def until(self, kind: MessageKind) -> None:
         while kind not in self.kinds:
             self.changed.clear()
             await self.changed.wait()
@@ -84,9 +84,9 @@ async def watched(url: str) -> AsyncIterator[tuple[Writer, Watcher]]:
     for watcher in watchers:
         expected = {key: list(range(1, version + 1)) for key, version in writer.written.items()}
         assert watcher.seen == expected
-        assert watcher.kinds.count(Kind.REPLAY_COMPLETE) == 1
+        assert watcher.kinds.count(MessageKind.REPLAY_COMPLETE) == 1
     assert (figures.drift, figures.overflows) == (0, 0)
-    assert figures.reconnects == watchers[0].kinds.count(Kind.FRESH)
+    assert figures.reconnects == watchers[0].kinds.count(MessageKind.FRESH)
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
@@ -95,9 +95,9 @@ async def test_the_server_is_restarted(mode: StopMode, monkeypatch: pytest.Monke
     with PostgresServer() as server:
         async with watched(server.new_database()) as (_, watcher):
             await asyncio.to_thread(server.stop, mode)
-            await watcher.until(Kind.STALE)
+            await watcher.until(MessageKind.STALE)
             await asyncio.to_thread(server.start)
-            await watcher.until(Kind.FRESH)
+            await watcher.until(MessageKind.FRESH)
             await watcher.until_seen(sum(map(len, watcher.seen.values())) + 40)
 
 

@@ -32,7 +32,7 @@ from reelstate.core.model import (
 )
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.services.engine import Engine
-from reelstate.services.keys import Key, Keys, Kind, Scope
+from reelstate.services.keys import Key, KeyKind, Keys, Scope
 from reelstate.services.pipelines import DIGESTS
 from reelstate.services.uploads import Upload, UploadLimits, Uploads
 from tests.engines import FakeClock, a_worker
@@ -348,7 +348,7 @@ async def test_a_key_in_the_listing_and_when_it_is_used(engine: Engine, vandal: 
         "used_at": at(2),
     }
     overwrite(vandal, "keys", "true", **values)
-    expected = {"id": made.key.id, "kind": Kind.KEY, "revoked_at": None, **values}
+    expected = {"id": made.key.id, "kind": KeyKind.KEY, "revoked_at": None, **values}
     (listed,) = await keys.all()
     assert_shows(listed, Key, expected)
     assert_shows(await keys.authenticate(made.text), Key, expected)

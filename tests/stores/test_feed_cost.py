@@ -10,10 +10,10 @@ import pytest
 from reelstate.core.model import Event, TaskState
 from reelstate.core.state import State
 from reelstate.feed.feed import Feed
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.engine import Engine
-from reelstate.services.feed import Told, engine_feed
+from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.stores.store import Batch, Flow, Row, Store
 from tests.conformance.scenes import progress, submitted, take_one
@@ -67,7 +67,7 @@ class _Metered:
     inner: Any
     costs: dict[str, list[float]]
 
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
         measured = self._steps if hasattr(self.inner, "_shapes") else self._rows
         rows, cost = await measured(statement, parameters)
         assert batch is None
@@ -105,7 +105,7 @@ def _read(node: dict[str, Any]) -> float:
 class Scene:
     engine: Engine
     meter: Meter
-    feed: Feed[Told]
+    feed: Feed[FeedItem]
     jobs: list[int]
     """Of `ann`, before, within and after what is not hers."""
     crowd: int
@@ -148,13 +148,13 @@ def place(item: Event | State) -> tuple[object, ...]:
     return item.entity, item.job_id, item.stage, item.part, item.version
 
 
-async def replayed(scene: Scene, **wanted: Any) -> list[Message[Told]]:
+async def replayed(scene: Scene, **wanted: Any) -> list[FeedMessage[FeedItem]]:
     found = []
     messages = subscribe(scene.feed, scene.meter, Subscription(**wanted), "0")
     async with aclosing(messages):
         async for message in messages:
             found.append(message)
-            if message.kind is Kind.REPLAY_COMPLETE:
+            if message.kind is MessageKind.REPLAY_COMPLETE:
                 break
     return found
 
@@ -172,7 +172,7 @@ async def nothing_is_read_whole(url: str, rows: int) -> None:
         assert [place(item) for item in items if isinstance(item, State)] == [
             (f"{job_id}.main", 1) for job_id in scene.jobs
         ]
-        assert [message.kind for message in every].count(Kind.BOOKMARK) >= rows // log.WINDOW - CROWDS
+        assert [message.kind for message in every].count(MessageKind.BOOKMARK) >= rows // log.WINDOW - CROWDS
         order = scene.feed.log.order
         assert order(every[-1].cursor) >= order(head)
         for job_id in scene.jobs:

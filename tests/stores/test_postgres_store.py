@@ -155,7 +155,7 @@ async def test_all_connections_cut_at_commit_at_once_leave_one_effect_each(url: 
     connections = 3
     async with (
         proxied(url) as (address, proxy),
-        open_engine(address, pipelines=[SIMPLE], connections=connections, patience=10.0) as engine,
+        open_engine(address, pipelines=[SIMPLE], connections=connections, timeout=10.0) as engine,
     ):
         proxy.together, proxy.cut = connections, cut
         keys = map(str, range(connections))
@@ -263,7 +263,7 @@ async def test_a_serialization_failure_is_run_again(url: str, caplog: pytest.Log
 
 async def test_patience_ends_with_an_error_that_says_so(url: str) -> None:
     async with proxied(url) as (address, _):
-        store = PostgresStore(address, patience=0.3)
+        store = PostgresStore(address, timeout=0.3)
         await store.open()
     # The proxy is gone, and the server with it.
     with pytest.raises(StoreUnavailable, match="has been away for") as raised:

@@ -307,7 +307,7 @@ async def test_a_store_that_is_not_open_says_so(path: Path) -> None:
 
 
 async def test_a_lock_held_too_long_is_unavailable(store: SQLiteStore, shell: sqlite3.Connection, path: Path) -> None:
-    impatient = SQLiteStore(path, patience=0.05)
+    impatient = SQLiteStore(path, timeout=0.05)
     await impatient.open()
     shell.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="write lock"):
@@ -360,7 +360,7 @@ async def test_a_look_at_a_whole_library_is_not_in_the_way_of_others(store: SQLi
 async def test_looking_for_superseded_versions_needs_no_write(
     store: SQLiteStore, shell: sqlite3.Connection, path: Path
 ) -> None:
-    impatient = SQLiteStore(path, patience=0.05)
+    impatient = SQLiteStore(path, timeout=0.05)
     await impatient.open()
     shell.execute("BEGIN IMMEDIATE")
     assert await remove_versions(impatient, keep=1.0) == []

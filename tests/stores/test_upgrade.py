@@ -20,7 +20,7 @@ from reelstate.core.machine import WorkerStatus
 
 ROOT = Path(__file__).parents[2]
 MIGRATIONS = ROOT / "src/reelstate/stores/postgres/migrations"
-PATIENCE = 300.0
+TIMEOUT = 300.0
 APP = """
 import os
 
@@ -62,14 +62,14 @@ class Release:
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "reelstate", *arguments],
-            cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False, timeout=PATIENCE,
+            cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False, timeout=TIMEOUT,
         )  # fmt: skip
 
     def migrations(self) -> int:
         """How many migrations the code has that this release really runs."""
         script = "from reelstate.stores.migrate import migrations as m; print(len(m('reelstate.stores.postgres')))"
         command = [sys.executable, "-c", script]
-        return int(subprocess.check_output(command, cwd=self._folder, env=self._environment, timeout=PATIENCE))
+        return int(subprocess.check_output(command, cwd=self._folder, env=self._environment, timeout=TIMEOUT))
 
     def reel(self, *arguments: str) -> str:
         answer = self.command(*arguments)
@@ -126,7 +126,7 @@ async def test_two_releases_work_side_by_side_with_a_migration_in_between(
         assert await store_at(postgres_url).migrate()
         async with rs.open(postgres_url) as reel:
             job = await reel.submit("clips")
-            detail = await reel.wait(job.id, timeout=PATIENCE)
+            detail = await reel.wait(job.id, timeout=TIMEOUT)
             assert (detail.job.status, detail.outputs) == ("completed", {"cut": "earlier"})
         for command in ("jobs", "workers", "migrate"):
             old.reel(command)

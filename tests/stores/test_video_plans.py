@@ -12,7 +12,7 @@ from reelstate.stores.migrate import statements
 from reelstate.stores.postgres.address import session_address
 from reelstate.stores.sqlite.statement import bound
 from tests.postgres import PostgresServer
-from tests.stores.test_observe_plans import MOST_STEPS, counted
+from tests.stores.test_observe_plans import MAX_STEPS, counted
 
 VIDEOS = 20_000
 FEW = 5
@@ -56,7 +56,7 @@ def test_sqlite_looks_at_no_video_that_plays(file: sqlite3.Connection, user_id: 
     wanted = {**EVERYTHING, **UNREADY, "user_id": user_id}
     ids, steps = counted(file, "videos_list", {name: bound(value) for name, value in wanted.items()})
     assert ids == list(range(FEW, 0, -1))
-    assert steps < MOST_STEPS
+    assert steps < MAX_STEPS
 
 
 @pytest.mark.parametrize("wanted", [{}, {"statuses": ["failed"], "ready": True}, {"user_id": "ada"}])
@@ -64,7 +64,7 @@ def test_sqlite_reads_no_more_than_a_page(file: sqlite3.Connection, wanted: dict
     given = {name: bound(value) for name, value in {**EVERYTHING, **wanted}.items()}
     ids, steps = counted(file, "videos_list", given)
     assert ids == list(range(VIDEOS, VIDEOS - 50, -1))
-    assert steps < 3 * MOST_STEPS
+    assert steps < 3 * MAX_STEPS
 
 
 def test_postgres_looks_at_no_video_that_plays(postgres_server: PostgresServer, migrated_template: str) -> None:

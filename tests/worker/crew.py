@@ -11,10 +11,10 @@ from typing import Any
 
 import reelstate as rs
 from reelstate.app import open_engine, worker_for
-from reelstate.core.machine import RESTING_JOBS
+from reelstate.core.machine import STOPPED_JOBS
 from reelstate.core.model import JobDetail
 from reelstate.services.engine import Engine
-from reelstate.worker.loop import Worker
+from reelstate.worker.loop import WorkerLoop
 
 QUICK = rs.Settings(
     poll=0.05, heartbeat=0.2, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg", gpu_grace=0.2
@@ -28,7 +28,9 @@ async def engine_for(url: str, *pipelines: rs.Pipeline) -> AsyncIterator[Engine]
 
 
 @asynccontextmanager
-async def working(engine: Engine, url: str, pipelines: Sequence[rs.Pipeline], **options: Any) -> AsyncIterator[Worker]:
+async def working(
+    engine: Engine, url: str, pipelines: Sequence[rs.Pipeline], **options: Any
+) -> AsyncIterator[WorkerLoop]:
     """A worker that runs until the block is left; then it is told to stop, and awaited."""
     settings = replace(QUICK, database_url=url, **{"worker_name": "worker", "worker_concurrency": 4, **options})
     worker = worker_for(engine, pipelines, settings)
@@ -48,7 +50,7 @@ async def rested(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDeta
         while True:
             await engine.orchestrate()
             detail = await engine.job(job_id)
-            if detail.job.ended or detail.job.status in RESTING_JOBS:
+            if detail.job.ended or detail.job.status in STOPPED_JOBS:
                 return detail
             await asyncio.sleep(0.02)
 

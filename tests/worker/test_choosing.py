@@ -11,7 +11,7 @@ from tests.worker.crew import engine_for, holds, leased, rested, until, working
 async def test_a_suspect_gets_an_empty_worker_and_the_others_go_on_after_it(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reelstate.worker.loop.SUSPECT_PATIENCE", (0.0, 0.0))
+    monkeypatch.setattr("reelstate.worker.loop.ISOLATED_TASK_WAIT", (0.0, 0.0))
     film = rs.Pipeline("film")
     together: list[set[str]] = []
     running: set[str] = set()

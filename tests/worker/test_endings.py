@@ -16,8 +16,8 @@ from reelstate.core.errors import CorruptState, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.core.model import Claim, Completion, Progress, Report, Verdict
 from reelstate.services.engine import Engine
-from reelstate.worker.heartbeat import Answer
-from reelstate.worker.loop import Worker
+from reelstate.worker.heartbeat import HeartbeatAnswer
+from reelstate.worker.loop import WorkerLoop
 from tests.worker.crew import QUICK, engine_for, leased, rested, until, working
 
 
@@ -47,7 +47,7 @@ class Twin:
         setattr(self._link, name, value)
 
 
-def over(link: Any, engine: Engine, url: str, film: rs.Pipeline) -> Worker:
+def over(link: Any, engine: Engine, url: str, film: rs.Pipeline) -> WorkerLoop:
     """A worker that speaks over this link."""
 
     @asynccontextmanager
@@ -183,7 +183,7 @@ async def test_a_run_that_is_stopped_before_its_first_step_frees_its_slot_at_onc
         await engine.submit("film", "stopped")
         (task,) = (await engine.claim(other, 1)).tasks
         await worker._take([task])
-        worker._heed(Answer([((task.key, task.token), Verdict.LOST)], drain=True))
+        worker._heed(HeartbeatAnswer([((task.key, task.token), Verdict.LOST)], drain=True))
         await asyncio.sleep(0.1)
         assert (worker.running, ran) == (0, [])
 
@@ -204,7 +204,7 @@ async def test_a_worker_whose_name_was_disabled_when_it_must_register_again_ends
 async def test_what_a_claim_brings_while_the_worker_winds_down_is_given_back(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reelstate.worker.loop.FAREWELL", 2.0)
+    monkeypatch.setattr("reelstate.worker.loop.SHUTDOWN_TIMEOUT", 2.0)
     film = rs.Pipeline("film")
     started, go, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -245,7 +245,7 @@ async def test_what_a_claim_brings_while_the_worker_winds_down_is_given_back(
 async def test_a_worker_that_emptied_itself_for_a_suspect_goes_on_when_another_took_it(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reelstate.worker.loop.SUSPECT_PATIENCE", (0.0, 0.0))
+    monkeypatch.setattr("reelstate.worker.loop.ISOLATED_TASK_WAIT", (0.0, 0.0))
     film = rs.Pipeline("film")
     started, go = asyncio.Event(), asyncio.Event()
 

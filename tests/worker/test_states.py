@@ -10,10 +10,10 @@ import reelstate as rs
 from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskState
-from reelstate.dispatch.dispatch import Bell
-from reelstate.states import FINISHED, Kind, Severity
+from reelstate.dispatch.dispatch import Wakeup
+from reelstate.states import FINISHED, MessageKind, Severity
 from reelstate.worker import leases as held
-from reelstate.worker.leases import Held
+from reelstate.worker.leases import HeldTask
 from tests.worker.crew import engine_for, rested, until, working
 from tests.worker.processes import talkative
 
@@ -96,11 +96,11 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
             kinds: list[Any] = []
             async for message in messages:
                 kinds.append(message.kind if message.item is None else (message.item.status, message.replay))
-                if message.kind is Kind.REPLAY_COMPLETE:
+                if message.kind is MessageKind.REPLAY_COMPLETE:
                     go_on.set()
                 if message.item is not None and message.item.finished:
                     break
-        assert kinds == [(40, True), Kind.REPLAY_COMPLETE, (FINISHED, False)]
+        assert kinds == [(40, True), MessageKind.REPLAY_COMPLETE, (FINISHED, False)]
 
 
 async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> None:
@@ -111,10 +111,10 @@ async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> N
         task.state("ingest", 1)
 
     async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
-        ears = engine.dispatch.listen([Bell.STATE])
+        ears = engine.dispatch.listen([Wakeup.STATE])
         await ears.wait(0.3)  # a listener that has just connected may have missed something, and says so
         await rested(engine, (await engine.submit("film")).id)
-        assert await ears.wait(300) == {Bell.STATE}
+        assert await ears.wait(300) == {Wakeup.STATE}
 
 
 async def _spoken(engine: rs.Engine, job_id: int) -> bool:
@@ -145,12 +145,12 @@ async def test_a_mistake_fails_the_task_and_tells_why(
 
 
 def test_too_many_states_between_two_reports_lose_what_was_said_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MOST_STATES", 3)
+    monkeypatch.setattr(held, "MAX_STATES", 3)
     task = ClaimedTask(
         key=rs.TaskKey(1, 0, 0), token=1, attempt=1, max_attempts=1, lost=0, lease=60.0, input=None, checkpoint=None,
         pipeline="film", stage_name="cut", spec=None,
     )  # fmt: skip
-    kept = Held(task, 0.0)
+    kept = HeldTask(task, 0.0)
     for number, tag in enumerate("aabbbb", 1):
         kept.state(TaskState(number=number, tag=tag, status=number))
     assert [(state.tag, state.number) for state in kept.take().progress.states] == [("a", 2), ("b", 5), ("b", 6)]

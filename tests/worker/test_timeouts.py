@@ -15,7 +15,7 @@ from reelstate.services.engine import Engine
 from tests.worker.crew import engine_for, rested, until, working
 from tests.worker.processes import endless
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 
 def endless_in(style: str) -> rs.Pipeline:
@@ -48,7 +48,7 @@ async def test_a_worker_ends_a_run_at_its_timeout_without_a_keeper(
         working(engine, database_url, [film], worker_concurrency=1) as worker,
     ):
         job = await engine.submit("endless", {"pid": str(tmp_path / "pid")})
-        detail = await rested(engine, job.id, PATIENCE)
+        detail = await rested(engine, job.id, TIMEOUT)
         await until(lambda: worker.running == 0)
     assert detail.job.status is JobStatus.FAILED
     assert detail.job.error["cause"] == {"type": "Timeout", "message": f"timed out after {0.3:g} s"}
@@ -70,7 +70,7 @@ async def test_the_next_run_begins_after_the_timed_out_one_has_ended(database_ur
             order.append(f"end {task.attempt}")
 
     async with engine_for(database_url, film) as engine, sweeping(engine), working(engine, database_url, [film]):
-        detail = await rested(engine, (await engine.submit("film")).id, PATIENCE)
+        detail = await rested(engine, (await engine.submit("film")).id, TIMEOUT)
     assert detail.job.status is JobStatus.COMPLETED
     assert order == ["begin 1", "end 1", "begin 2", "end 2"]
 
@@ -84,15 +84,15 @@ async def test_a_handler_that_ignores_its_timeout_is_reported_and_other_slots_go
     @film.stage(timeout=2, attempts=1)
     def cut(task: rs.BlockingRun) -> str:
         if task.spec == "deaf":
-            release.wait(PATIENCE)
+            release.wait(TIMEOUT)
         return "done"
 
     async with (
         engine_for(database_url, film) as engine,
         working(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
     ):
-        deaf = await rested(engine, (await engine.submit("film", "deaf")).id, PATIENCE)
-        other = await rested(engine, (await engine.submit("film", "short")).id, PATIENCE)
+        deaf = await rested(engine, (await engine.submit("film", "deaf")).id, TIMEOUT)
+        other = await rested(engine, (await engine.submit("film", "short")).id, TIMEOUT)
         release.set()
     assert (deaf.job.status, other.job.status) == (JobStatus.FAILED, JobStatus.COMPLETED)
     assert deaf.job.error["cause"]["type"] == "Timeout"

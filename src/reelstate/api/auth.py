@@ -11,10 +11,10 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from starlette.requests import HTTPConnection
 
 from reelstate.api.context import Context, InContext, context_of
-from reelstate.connections.timeouts import patience_of
+from reelstate.connections.timeouts import timeout_of
 from reelstate.core.errors import KeyRefused, ScopeMissing, TooManyRequests
 from reelstate.core.machine import Actor
-from reelstate.services.keys import Key, Kind, Scope
+from reelstate.services.keys import Key, KeyKind, Scope
 
 COOKIE: Final = "reelstate_session"
 HOST_ONLY: Final = "__Host-"
@@ -155,7 +155,7 @@ async def _key(
     if session is None:
         raise KeyRefused("no key came with the request", hint="send it as `Authorization: Bearer reel_…`")
     require_own_page(request)
-    return await context.keys.authenticate(session, Kind.SESSION)
+    return await context.keys.authenticate(session, KeyKind.SESSION)
 
 
 def require_own_page(request: Request) -> None:
@@ -166,7 +166,7 @@ def require_own_page(request: Request) -> None:
 
 def reading(request: Request, context: Context) -> AbstractContextManager[None]:
     """What only reads does not wait long for a database that is away: whoever asks may ask again."""
-    return patience_of(context.settings.read_patience) if request.method in SAFE else nullcontext()
+    return timeout_of(context.settings.read_patience) if request.method in SAFE else nullcontext()
 
 
 def cookie_name(request: HTTPConnection) -> str:

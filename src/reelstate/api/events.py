@@ -12,13 +12,13 @@ from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
 from reelstate.api.jobs import JobId, paged, user_of
 from reelstate.api.schemas import LARGEST_ID, After, EventDocument, Limit, PageDocument, StateDocument
-from reelstate.api.stream import MEDIA_TYPE, Stream, Wish, job_of
+from reelstate.api.stream import MEDIA_TYPE, Stream, StreamRequest, job_of
 from reelstate.api.streams import InStreams, Streams
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import MACHINES
 from reelstate.documents import Document, event_document, told_document
 from reelstate.feed.log import CursorGone, Entry, Stretch
-from reelstate.services.feed import Told
+from reelstate.services.feed import FeedItem
 from reelstate.services.subscribe import BEGINNING, Subscription
 
 router = APIRouter(prefix="/api/v1", tags=["events"], route_class=JsonRoute)
@@ -45,11 +45,11 @@ OVER: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class ToldEvent(EventDocument):
+class EventMessage(EventDocument):
     kind: Literal["event"]
 
 
-class ToldState(StateDocument):
+class StateMessage(StateDocument):
     kind: Literal["state"]
     cursor: str
 
@@ -59,7 +59,7 @@ class EventsDocument(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"example": {"items": [], "after": "5f0c2a91d7e3.0.44", "more": False}})
 
-    items: list[Annotated[ToldEvent | ToldState, Field(discriminator="kind")]]
+    items: list[Annotated[EventMessage | StateMessage, Field(discriminator="kind")]]
     after: str = Field(description="Go on after this: always given, because more may come.")
     more: bool = Field(description="Whether there is more at once; a page may be empty though there is.")
 
@@ -80,8 +80,8 @@ async def wish_of(
     last_event_id: Annotated[
         str | None, Header(max_length=200, description="As `after`, and before it: what browsers send.")
     ] = None,
-) -> Wish:
-    return Wish(
+) -> StreamRequest:
+    return StreamRequest(
         job_id=job,
         user_id=user_of(principal, user_id),
         pipeline=pipeline,
@@ -93,7 +93,7 @@ async def wish_of(
     )
 
 
-Wished = Annotated[Wish, Depends(wish_of)]
+Wished = Annotated[StreamRequest, Depends(wish_of)]
 
 
 @router.get("/events", response_model=EventsDocument, responses=STREAMED)
@@ -135,7 +135,7 @@ async def job_events(
     answered 204, at which browsers stop.
     """
     if wants_stream(request):
-        wish = Wish(
+        wish = StreamRequest(
             job_id=job_id,
             user_id=principal.owner,
             only=only,
@@ -154,7 +154,7 @@ def wants_stream(request: Request) -> bool:
     return MEDIA_TYPE in request.headers.get("accept", "")
 
 
-async def _page(streams: Streams, wish: Wish, limit: int) -> Document:
+async def _page(streams: Streams, wish: StreamRequest, limit: int) -> Document:
     """The next of what is wanted. What is rare is looked for in so many stretches: then a page is empty, with more."""
     given = wish.after or BEGINNING
     after = streams.engine.feed.log.first() if given == BEGINNING else given
@@ -167,7 +167,7 @@ async def _page(streams: Streams, wish: Wish, limit: int) -> Document:
     return {"items": items, "after": after, "more": more}
 
 
-async def _stretch(streams: Streams, wish: Wish, after: str, limit: int) -> Stretch[Told]:
+async def _stretch(streams: Streams, wish: StreamRequest, after: str, limit: int) -> Stretch[FeedItem]:
     """A piece of the record, with what is wanted of it."""
     terms = Subscription(job_id=wish.job_id, user_id=wish.user_id, only=wish.only).terms()
     try:
@@ -180,7 +180,7 @@ async def _stretch(streams: Streams, wish: Wish, after: str, limit: int) -> Stre
     return read._replace(entries=wanted)
 
 
-async def _document(streams: Streams, wish: Wish, entry: Entry[Told]) -> Document | None:
+async def _document(streams: Streams, wish: StreamRequest, entry: Entry[FeedItem]) -> Document | None:
     graph = await streams.graph(job_of(entry.item))
     if not wish.wants(entry.item, graph):
         return None

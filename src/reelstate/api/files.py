@@ -44,7 +44,7 @@ router = APIRouter(
 SIGNED_FOR: Final = 3600
 PARTIAL, PAST_THE_END = 206, 416
 BYTES: Final[dict[str, Any]] = {"content": {"application/octet-stream": {}}}
-MOST_LISTED: Final = 10_000
+MAX_LISTED: Final = 10_000
 _RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
 _DIGEST: Final = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
 Read = Callable[[int, int], Awaitable[bytes]]
@@ -56,7 +56,7 @@ async def listed(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Quer
     await remotes.require_held(grant, fresh=False)
     if not f"{checked(prefix)}/".startswith(f"{VERSIONS}/{grant.key.job_id}/"):
         raise NotFound("file", prefix, hint="a task sees the files of its own job")
-    found = [each async for each in remotes.storage.list(prefix)][:MOST_LISTED]
+    found = [each async for each in remotes.storage.list(prefix)][:MAX_LISTED]
     return ListedFiles(files=[ListedFile(key=each.key, size=each.size, modified=each.modified) for each in found])
 
 
@@ -185,7 +185,7 @@ async def write(
     return StoredFile(key=kept.key, size=kept.size, sha256=kept.sha256)
 
 
-async def _keep(remotes: Remotes, grant: Grant, key: str, path: Path, got: Received) -> Stored:
+async def _keep(remotes: Remotes, grant: Grant, key: str, path: Path, got: ReceivedFile) -> Stored:
     if remotes.inspector.is_source(grant, key):
         if key != f"{SOURCES}/{got.sha256}":
             raise InvalidRequest("key", "a source is kept under its own sha256", hint=f"{SOURCES}/{got.sha256}")
@@ -223,7 +223,7 @@ def _sha256(header: str) -> str:
     return base64.b64decode(match[1]).hex()
 
 
-class Received(NamedTuple):
+class ReceivedFile(NamedTuple):
     size: int
     sha256: str
 
@@ -240,7 +240,7 @@ async def _scratch(remotes: Remotes) -> AsyncIterator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _received(request: Request, path: Path, limit: int) -> Received:
+async def _received(request: Request, path: Path, limit: int) -> ReceivedFile:
     """Write a body to a file as it comes, hashed; one that stops coming is not waited for."""
     told = request.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit:
@@ -264,7 +264,7 @@ async def _received(request: Request, path: Path, limit: int) -> Received:
                 data, waiting = bytes(waiting), bytearray()
                 await asyncio.to_thread(_take, file, digest.update, data)
             if chunk is None:
-                return Received(size, digest.hexdigest())
+                return ReceivedFile(size, digest.hexdigest())
 
 
 def _take(file: BinaryIO, update: Callable[[bytes], None], data: bytes) -> None:

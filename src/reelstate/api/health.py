@@ -18,14 +18,14 @@ from reelstate.api.context import Check, Context, InContext
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import open_storage
 from reelstate.connections.breaker import Circuit
-from reelstate.connections.timeouts import patience_of
+from reelstate.connections.timeouts import timeout_of
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import PHASES, JobStatus
 from reelstate.dispatch.dispatch import DispatchHealth
 
 logger = logging.getLogger("reelstate.health")
 router = APIRouter(tags=["health"])
-PATIENCE: Final = 2.5
+TIMEOUT: Final = 2.5
 """Seconds that one check may take."""
 REDIS: Final[dict[Circuit, Literal["ok", "unavailable", "reconnecting"]]] = {
     Circuit.CLOSED: "ok",
@@ -62,7 +62,7 @@ class Capacity(BaseModel):
     free: int
 
 
-class Dispatch(BaseModel):
+class DispatchDocument(BaseModel):
     """How workers learn where work is."""
 
     kind: str = Field(description="`database`, `poll`, `redis` or `hybrid`.")
@@ -74,7 +74,7 @@ class Dispatch(BaseModel):
     reconciled_ago: float | None = Field(description="Seconds since Redis was last compared with the database.")
 
 
-class House(BaseModel):
+class DeploymentHealth(BaseModel):
     """What people who keep the house ask first."""
 
     workers: Workers = Field(description="How many instances there are of each kind.")
@@ -83,7 +83,7 @@ class House(BaseModel):
     running_tasks: int
     ready_tasks: int
     storage: Capacity | None = Field(description="Null for a bucket.")
-    dispatch: Dispatch
+    dispatch: DispatchDocument
     keeper: str | None = Field(description="The keeper that leads, if there is one.")
     keeper_seen_at: datetime | None
 
@@ -91,7 +91,7 @@ class House(BaseModel):
 class Health(BaseModel):
     status: Literal["ok", "unavailable"]
     checks: dict[str, str]
-    house: House | None = Field(description="For admins.")
+    house: DeploymentHealth | None = Field(description="For admins.")
 
 
 @router.get("/livez")
@@ -115,16 +115,16 @@ async def health(context: InContext, principal: MaybePrincipal) -> Health:
     """Whether everything is there; and to admins, how the house is."""
     found = await checked(context.checks)
     fine = all(word == "ok" for word in found.values())
-    with patience_of(context.settings.read_patience):
+    with timeout_of(context.settings.read_patience):
         house = await _house(context) if principal is not None and principal.admin and fine else None
     return Health(status="ok" if fine else "unavailable", checks=found, house=house)
 
 
-async def _house(context: Context) -> House:
+async def _house(context: Context) -> DeploymentHealth:
     engine = context.engine
     queue, keepers = await engine.queue(), await engine.keepers()
     kinds = Counter(worker.shown for worker in await engine.workers())
-    return House(
+    return DeploymentHealth(
         workers=Workers(**kinds),
         pending_jobs=queue.jobs.get(JobStatus.PENDING, 0),
         processing_jobs=sum(queue.jobs.get(phase, 0) for phase in PHASES),
@@ -137,9 +137,9 @@ async def _house(context: Context) -> House:
     )
 
 
-def _dispatch(health: DispatchHealth) -> Dispatch:
+def _dispatch(health: DispatchHealth) -> DispatchDocument:
     circuit = health.circuit
-    return Dispatch(
+    return DispatchDocument(
         kind=health.kind,
         redis=REDIS[circuit.state] if circuit else None,
         redis_seconds=circuit.seconds if circuit else None,
@@ -166,9 +166,9 @@ async def checked(checks: Mapping[str, Check]) -> dict[str, str]:
 async def _word(name: str, check: Check) -> str:
     """The caller may be anybody, so they are told that it is away; the log is told why."""
     try:
-        await asyncio.wait_for(check(), PATIENCE)
+        await asyncio.wait_for(check(), TIMEOUT)
     except TimeoutError:
-        logger.warning("%s is not ready: it does not answer within %g s", name, PATIENCE)
+        logger.warning("%s is not ready: it does not answer within %g s", name, TIMEOUT)
     except (ReelstateError, OSError) as error:
         logger.warning("%s is not ready: %s", name, error)
     else:

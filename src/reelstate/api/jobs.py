@@ -45,7 +45,7 @@ from reelstate.documents import (
 T = TypeVar("T")
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 LARGEST_BATCH: Final = 1000
-MOST_CURRENT: Final = 100
+MAX_CURRENT: Final = 100
 Lines = Callable[..., Awaitable[Document]]
 JobId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The job's id.")]
 StageName = Annotated[str | None, Query(max_length=255, description="Only this stage, by name.")]
@@ -153,7 +153,7 @@ async def job(engine: OnEngine, principal: Reader, job_id: JobId, response: Resp
     current: list[Task] = []
     if detail.job.status in ACTIVE_JOBS:
         wanted = [TaskStatus.RUNNING, TaskStatus.ERROR]
-        found = await engine.tasks(job_id, statuses=wanted, limit=MOST_CURRENT, owner=principal.owner)
+        found = await engine.tasks(job_id, statuses=wanted, limit=MAX_CURRENT, owner=principal.owner)
         current = found.items
     response.headers["ETag"] = f'"{detail.job.version}"'
     return detail_document(detail, current)

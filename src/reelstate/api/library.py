@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection
 
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.config import Settings
-from reelstate.library.receiver import Reception, reception_of
+from reelstate.library.receiver import UploadReceiver, reception_of
 from reelstate.media.sources.address import Rules, rules_of
 from reelstate.services.engine import Engine
 from reelstate.services.playback import Playback
@@ -20,7 +20,7 @@ class Library:
         self.settings = settings
         self.storage: Storage = open_storage(settings.storage_url)
         self.rules: Rules = rules_of(settings)
-        self.reception: Reception = reception_of(engine.store, settings)
+        self.reception: UploadReceiver = reception_of(engine.store, settings)
         self.playback = Playback(engine.store)
 
 

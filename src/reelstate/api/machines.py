@@ -17,7 +17,7 @@ from reelstate.documents import Document, machine_document
 router = APIRouter(prefix="/api/v1/machines", tags=["machines"], route_class=JsonRoute)
 
 
-class Entity(StrEnum):
+class MachineName(StrEnum):
     JOB = "job"
     TASK = "task"
     WORKER = "worker"
@@ -34,18 +34,18 @@ async def machines(_: Reader) -> list[Document]:
 
 
 @router.get("/{entity}", response_model=MachineDocument)
-async def machine(_: Reader, entity: Entity) -> Document:
+async def machine(_: Reader, entity: MachineName) -> Document:
     """One machine."""
     return machine_document(MACHINES[entity])
 
 
 @router.get("/{entity}/mermaid", response_class=PlainTextResponse)
-async def as_mermaid(_: Reader, entity: Entity) -> str:
+async def as_mermaid(_: Reader, entity: MachineName) -> str:
     """A machine as Mermaid source."""
     return mermaid(MACHINES[entity])
 
 
 @router.get("/{entity}/svg", response_class=SvgResponse, responses={200: {"content": {"image/svg+xml": {}}}})
-async def as_svg(_: Reader, entity: Entity) -> SvgResponse:
+async def as_svg(_: Reader, entity: MachineName) -> SvgResponse:
     """A machine as a picture."""
     return SvgResponse(svg(MACHINES[entity]))

@@ -20,7 +20,7 @@ from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.machine import JobStatus, job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
-from reelstate.services.operate.operation import MOST_SELECTED, Operated, Operation, Selection
+from reelstate.services.operate.operation import MAX_SELECTED, Operated, Operation, Selection
 from reelstate.services.operate.retry import From
 
 router = APIRouter(
@@ -38,17 +38,17 @@ Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high",
 PartNumber = Annotated[int, Field(ge=0, le=LARGEST_PART)]
 
 
-class Why(Input):
+class OperationRequest(Input):
     reason: str | None = Field(default=None, description="Why; it is kept in the history.")
 
 
-class RequiredWhy(Input):
+class ForceRequestBase(Input):
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "writes broken files"}})
 
     reason: str = Field(description="Why; it is kept in the history.")
 
 
-class Again(Why):
+class RetryRequest(OperationRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"stage": "encode", "parts": [[3, 9], [12, 12]]}})
 
     stage: str | None = Field(default=None, description="From this stage on; what is unfinished, if left out.")
@@ -57,19 +57,19 @@ class Again(Why):
     )
 
 
-class Forced(RequiredWhy):
+class ForceRequest(ForceRequestBase):
     model_config = ConfigDict(json_schema_extra={"example": {"status": "completed", "reason": "finished by hand"}})
 
     status: Literal["pending", "failed", "completed"] = Field(description="What it is from now on.")
 
 
-class Urgency(Why):
+class PriorityRequest(OperationRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"priority": "high", "reason": "live tonight"}})
 
     priority: Priority = Field(description="0 to 10, which is most urgent; or low, normal, high, critical.")
 
 
-class Bulk(Why):
+class BulkRequest(OperationRequest):
     """All jobs of these statuses; first without `expected`, which tells how many there are, then with it."""
 
     model_config = ConfigDict(
@@ -85,7 +85,7 @@ class Bulk(Why):
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
         default=None, description="Only this user's; for admins."
     )
-    expected: Annotated[int, Field(ge=0, le=MOST_SELECTED)] | None = Field(
+    expected: Annotated[int, Field(ge=0, le=MAX_SELECTED)] | None = Field(
         default=None, description="How many jobs the caller means to change; with any other number nothing is changed."
     )
 
@@ -97,7 +97,7 @@ class BulkDocument(BaseModel):
 
 
 @router.post("/bulk", response_model=BulkDocument)
-async def bulk(engine: OnEngine, principal: Writer, body: Bulk) -> Document:
+async def bulk(engine: OnEngine, principal: Writer, body: BulkRequest) -> Document:
     """Cancel, retry, quarantine or reprioritise many jobs in one transaction.
 
     Without `expected` they are only counted.
@@ -127,7 +127,7 @@ async def bulk(engine: OnEngine, principal: Writer, body: Bulk) -> Document:
 
 @router.post("/{job_id}/cancel", response_model=VerdictDocument)
 async def cancel(
-    engine: OnEngine, principal: Writer, job_id: JobId, body: Why | None = None, if_match: IfMatch = None
+    engine: OnEngine, principal: Writer, job_id: JobId, body: OperationRequest | None = None, if_match: IfMatch = None
 ) -> Document:
     """End a job for good; its tasks are stopped, what is done stays on record."""
     return _told(job_id, await engine.cancel(job_id, **_options(principal, body, if_match)))
@@ -135,7 +135,7 @@ async def cancel(
 
 @router.post("/{job_id}/retry", response_model=VerdictDocument)
 async def retry(
-    engine: OnEngine, principal: Writer, job_id: JobId, body: Again | None = None, if_match: IfMatch = None
+    engine: OnEngine, principal: Writer, job_id: JobId, body: RetryRequest | None = None, if_match: IfMatch = None
 ) -> Document:
     """Run a job again that failed: what is unfinished of it, or everything from a stage on."""
     start = _start(body) if body else None
@@ -144,7 +144,7 @@ async def retry(
 
 @router.post("/{job_id}/reprioritise", response_model=VerdictDocument)
 async def reprioritise(
-    engine: OnEngine, principal: Writer, job_id: JobId, body: Urgency, if_match: IfMatch = None
+    engine: OnEngine, principal: Writer, job_id: JobId, body: PriorityRequest, if_match: IfMatch = None
 ) -> Document:
     """Set the priority of a job and of its tasks, those that it opens later too."""
     return _told(job_id, await engine.reprioritise(job_id, body.priority, **_options(principal, body, if_match)))
@@ -152,20 +152,24 @@ async def reprioritise(
 
 @router.post("/{job_id}/quarantine", response_model=VerdictDocument)
 async def quarantine(
-    engine: OnEngine, principal: Admin, job_id: JobId, body: RequiredWhy, if_match: IfMatch = None
+    engine: OnEngine, principal: Admin, job_id: JobId, body: ForceRequestBase, if_match: IfMatch = None
 ) -> Document:
     """Put a job aside until somebody retries or cancels it."""
     return _told(job_id, await engine.quarantine(job_id, **_options(principal, body, if_match)))
 
 
 @router.post("/{job_id}/force", response_model=VerdictDocument)
-async def force(engine: OnEngine, principal: Admin, job_id: JobId, body: Forced, if_match: IfMatch = None) -> Document:
+async def force(
+    engine: OnEngine, principal: Admin, job_id: JobId, body: ForceRequest, if_match: IfMatch = None
+) -> Document:
     """Say what a job is, whatever it was; tasks that run are stopped."""
     options = _options(principal, body, if_match)
     return _told(job_id, await engine.force(job_id, JobStatus(body.status), **options))
 
 
-def _options(principal: Principal, body: Why | RequiredWhy | None, if_match: str | None) -> dict[str, Any]:
+def _options(
+    principal: Principal, body: OperationRequest | ForceRequestBase | None, if_match: str | None
+) -> dict[str, Any]:
     return {
         "actor": principal.actor,
         "owner": principal.owner,
@@ -183,7 +187,7 @@ def version_in(if_match: str | None) -> int | None:
     return int(match[1])
 
 
-def _start(body: Again) -> From | None:
+def _start(body: RetryRequest) -> From | None:
     if body.stage is None:
         if body.parts is not None:
             raise InvalidRequest("parts", "of which stage?", hint="name the stage as well")

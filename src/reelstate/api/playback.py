@@ -23,7 +23,7 @@ from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
 from reelstate.api.errors import problems
 from reelstate.api.library import InLibrary, Library
-from reelstate.api.ranges import PARTIAL, PAST_THE_END, UNCHANGED, Entity, answer
+from reelstate.api.ranges import PARTIAL, PAST_THE_END, UNCHANGED, ServedFile, answer
 from reelstate.api.schemas import LARGEST_ID, Input
 from reelstate.api.videos import PREFIX, VideoId
 from reelstate.artifacts import keys
@@ -65,7 +65,7 @@ Key = Annotated[str, Path(max_length=keys.LONGEST_KEY, description="Below the st
 TicketText = Annotated[str, Path(max_length=100, description="From `POST /api/v1/videos/{id}/playback`.")]
 
 
-class Wanted(Input):
+class PlaybackRequest(Input):
     model_config = ConfigDict(json_schema_extra={"example": {"lifetime": 3600}})
 
     lifetime: Annotated[float, Field(ge=1, le=LONGEST_LIFETIME)] = Field(
@@ -99,10 +99,10 @@ async def open_playback(
     library: InLibrary,
     principal: Reader,
     video_id: VideoId,
-    body: Wanted | None = None,
+    body: PlaybackRequest | None = None,
 ) -> Document:
     """An address that any player can play for a while, without a key."""
-    wanted = body or Wanted()
+    wanted = body or PlaybackRequest()
     root = f"{keys.VIDEOS}/{video_id}/" if wanted.version is None else f"{keys.version(wanted.version)}/"
     if wanted.version is not None:
         detail = await engine.video(video_id, owner=principal.owner)
@@ -149,10 +149,10 @@ async def _file(request: Request, library: Library, video_id: int, key: str) -> 
         raise _no_such(key)
     etag = f'"{hashlib.sha256(key.encode()).hexdigest()[:32]}"'
     read = partial(library.storage.get_bytes, key)
-    return answer(request, Entity(size, etag, {**kind, "Cache-Control": FOR_EVER}, read))
+    return answer(request, ServedFile(size, etag, {**kind, "Cache-Control": FOR_EVER}, read))
 
 
-async def _changing(library: Library, key: str, headers: dict[str, str]) -> Entity:
+async def _changing(library: Library, key: str, headers: dict[str, str]) -> ServedFile:
     """A file of a public place: a small text, which another may replace while it is read, so it is read at once."""
     try:
         data = await library.storage.get_bytes(key)
@@ -162,7 +162,7 @@ async def _changing(library: Library, key: str, headers: dict[str, str]) -> Enti
     async def read(start: int, length: int) -> bytes:
         return data[start : start + length]
 
-    return Entity(len(data), f'"{hashlib.sha256(data).hexdigest()[:32]}"', headers, read)
+    return ServedFile(len(data), f'"{hashlib.sha256(data).hexdigest()[:32]}"', headers, read)
 
 
 async def _belongs(playback: Playback, video_id: int, key: str) -> bool:

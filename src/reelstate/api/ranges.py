@@ -17,7 +17,7 @@ _SPAN: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASC
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class ServedFile:
     """A file that can be read in parts."""
 
     size: int
@@ -27,7 +27,7 @@ class Entity:
     """The bytes at an offset, as many as asked for."""
 
 
-def answer(request: Request, entity: Entity) -> Response:
+def answer(request: Request, entity: ServedFile) -> Response:
     """What was asked for of a file."""
     headers = {**entity.headers, "ETag": entity.etag, "Accept-Ranges": "bytes"}
     if _names(request.headers.get("if-none-match"), entity.etag):
@@ -45,7 +45,7 @@ def answer(request: Request, entity: Entity) -> Response:
     return StreamingResponse(_blocks(entity, start, end), status, headers)
 
 
-def _wanted(request: Request, entity: Entity) -> tuple[int, int] | None:
+def _wanted(request: Request, entity: ServedFile) -> tuple[int, int] | None:
     """The part that was asked for, empty if there is none such; None for the whole.
 
     What we don't understand, several parts at once among it, is answered with the whole, as one may.
@@ -70,7 +70,7 @@ def _names(header: str | None, etag: str) -> bool:
     return "*" in tags or etag in tags
 
 
-async def _blocks(entity: Entity, start: int, end: int) -> AsyncIterator[bytes]:
+async def _blocks(entity: ServedFile, start: int, end: int) -> AsyncIterator[bytes]:
     while start < end:
         block = await entity.read(start, min(BLOCK, end - start))
         if not block:

@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from typing import Final
 
-MOST_BUCKETS: Final = 10_000
+MAX_BUCKETS: Final = 10_000
 """Those that were not asked for the longest time are forgotten first, which leaves them full."""
 BURST: Final = 2.0
 """Seconds' worth of requests that may come at once."""
@@ -27,7 +27,7 @@ class Buckets:
         level = min(self._size, level + (now - at) * self._rate)
         wait = max(0.0, (tokens - level) / self._rate)
         self._levels[name] = (level if wait else level - tokens, now)
-        if len(self._levels) > MOST_BUCKETS:
+        if len(self._levels) > MAX_BUCKETS:
             self._levels.popitem(last=False)
         return wait
 

@@ -18,7 +18,7 @@ from reelstate.artifacts.storage import Storage
 from reelstate.config import Settings
 from reelstate.core.errors import LeaseLost, StorageError, WorkerUnknown
 from reelstate.core.model import Completion, Failure, Json, Verdict
-from reelstate.dispatch.dispatch import WORKER_BELLS, Listener
+from reelstate.dispatch.dispatch import WORKER_WAKEUPS, Listener
 from reelstate.media.inspection import Inspector
 from reelstate.media.tools import studio_of
 from reelstate.services.engine import Engine
@@ -31,7 +31,7 @@ INSPECTION: Final = "inspection"
 FORGET_AFTER: Final = 600.0
 LARGE_BODIES: Final = 2
 """Large bodies that are handled for one key at a time."""
-MOST_SOURCES: Final = 1000
+MAX_SOURCES: Final = 1000
 BELIEVED: Final = 1.0
 """Seconds for which a lease that was seen to hold is not looked up again for a file that is read."""
 
@@ -97,7 +97,7 @@ class Remotes:
         """Its ears, which hear also between two questions; and whether they are new, so that nobody knows what rang."""
         if known.ears is not None:
             return known.ears, False
-        known.ears = self.engine.dispatch.listen(WORKER_BELLS)
+        known.ears = self.engine.dispatch.listen(WORKER_WAKEUPS)
         return known.ears, True
 
     def large_bodies(self, key: str) -> asyncio.Semaphore:
@@ -111,7 +111,7 @@ class Remotes:
         """What a job says that its source is; the spec of a job never changes."""
         if job_id not in self._sources:
             spec = (await self.engine.job(job_id)).job.spec
-            if len(self._sources) >= MOST_SOURCES:
+            if len(self._sources) >= MAX_SOURCES:
                 del self._sources[next(iter(self._sources))]
             self._sources[job_id] = spec.get("source") if isinstance(spec, dict) else None
         return self._sources[job_id]

@@ -40,7 +40,7 @@ ABORT: Final = "abort"
 """In the state of a request: cuts its connection, whatever is still to be sent."""
 
 
-class PatientProtocol(H11Protocol):
+class TimedProtocol(H11Protocol):
     """Closes connections whose request does not arrive or whose answer is not taken: uvicorn itself waits for ever."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -86,7 +86,7 @@ def _is_quiet(cycle: RequestResponseCycle | None) -> bool:
     return cycle is None or cycle.response_complete
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """Leaves the signals to the process that it is part of."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
@@ -99,7 +99,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=PatientProtocol,
+                http=TimedProtocol,
                 ws="none",
                 h11_max_incomplete_event_size=MAX_HEAD,
                 lifespan="off",

@@ -16,7 +16,7 @@ from reelstate.api.context import Context, InContext
 from reelstate.api.errors import problems
 from reelstate.config import Settings
 from reelstate.core.errors import KeyRefused
-from reelstate.services.keys import SESSION_LIFETIME, Kind, MadeKey
+from reelstate.services.keys import SESSION_LIFETIME, KeyKind, MadeKey
 
 HOME: Final = "/docs"
 """Where somebody who has signed in is sent."""
@@ -40,7 +40,7 @@ class SignIn(BaseModel):
     key: str
 
 
-class SignedIn(BaseModel):
+class SessionDocument(BaseModel):
     """Who is signed in."""
 
     name: str
@@ -62,7 +62,7 @@ async def trade(request: Request, context: InContext, code: Annotated[str, Query
 
 
 @router.post("/signin")
-async def sign_in(request: Request, context: InContext, body: SignIn, response: Response) -> SignedIn:
+async def sign_in(request: Request, context: InContext, body: SignIn, response: Response) -> SessionDocument:
     """Trade a key for a session."""
     try:
         key = await context.keys.authenticate(body.key)
@@ -70,7 +70,7 @@ async def sign_in(request: Request, context: InContext, body: SignIn, response: 
         context.per_address.spill(address_of(request), FINE)
         raise
     _set_cookie(response, request, await context.keys.open_session(key))
-    return SignedIn(name=key.name, user_id=key.user_id, scopes=sorted(key.scopes))
+    return SessionDocument(name=key.name, user_id=key.user_id, scopes=sorted(key.scopes))
 
 
 @router.post("/signout", status_code=204)
@@ -83,7 +83,7 @@ async def sign_out(
     """End the session, if there still is one. A key that is sent along stays in force."""
     if session is not None:
         with contextlib.suppress(KeyRefused):
-            key = await context.keys.authenticate(session, Kind.SESSION)
+            key = await context.keys.authenticate(session, KeyKind.SESSION)
             if sent is None:
                 require_own_page(request)
             await context.keys.close_session(key.id)

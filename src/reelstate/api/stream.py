@@ -31,8 +31,8 @@ from reelstate.core.model import Entity, Event, TaskProgress
 from reelstate.core.pipeline import Graph
 from reelstate.core.state import State
 from reelstate.documents import Document, told_document
-from reelstate.feed.subscriber import Kind, Message
-from reelstate.services.feed import Told
+from reelstate.feed.subscriber import FeedMessage, MessageKind
+from reelstate.services.feed import FeedItem
 from reelstate.services.watch import AT_REST, NOTHING, Change, change_of, last_change
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ AT_ONCE: Final = 4
 COMMENT: Final = b":\n\n"
 CAN_FAIL: Final = (dict, list, str)
 """Values of a row that may be what JSON has no word for."""
-ALL_TOLD: Final = frozenset({Kind.REPLAY_COMPLETE, Kind.BOOKMARK})
+ALL_TOLD: Final = frozenset({MessageKind.REPLAY_COMPLETE, MessageKind.BOOKMARK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class StreamRequest:
     """What somebody wants to be told."""
 
     job_id: int | None = None
@@ -70,7 +70,7 @@ class Wish:
     follow: bool = False
     """Whether to go on when the job has come to rest."""
 
-    def wants(self, item: Told, graph: Graph | None) -> bool:
+    def wants(self, item: FeedItem, graph: Graph | None) -> bool:
         if self.statuses is not None and not (isinstance(item, Event) and item.target in self.statuses):
             return False
         return self.pipeline is None or (graph is not None and graph.name == self.pipeline)
@@ -79,7 +79,7 @@ class Wish:
 class Stream(Response):
     """An answer that tells what happens."""
 
-    def __init__(self, streams: Streams, principal: Principal, wish: Wish) -> None:
+    def __init__(self, streams: Streams, principal: Principal, wish: StreamRequest) -> None:
         super().__init__(headers=HEADERS, media_type=MEDIA_TYPE)
         del self.headers["content-length"]
         self.key_id, self.account = principal.key_id, principal.account
@@ -126,7 +126,7 @@ class Stream(Response):
     def beat(self, now: float) -> None:
         """Say something if nothing was said for long, and give up a client that takes nothing."""
         if self._sending_since is not None:
-            if now - self._sending_since > self._streams.patience:
+            if now - self._sending_since > self._streams.timeout:
                 self._cut()
         elif self._started and now - self._spoke_at >= self._streams.heartbeat:
             self._beating = asyncio.create_task(self._say(self._bookmark() or COMMENT), name=NAME)
@@ -145,7 +145,7 @@ class Stream(Response):
             self._last = await last_change(self._streams.engine.store, self._streams.engine.catalogue, wish.job_id)
         async with contextlib.aclosing(self._messages()) as messages:
             message = await anext(messages)
-            if resumed and message.kind is Kind.REPLAY_COMPLETE and self._over(message):
+            if resumed and message.kind is MessageKind.REPLAY_COMPLETE and self._over(message):
                 self._left = True
                 await Response(status_code=204)(scope, receive, self._send)
                 return
@@ -154,10 +154,10 @@ class Stream(Response):
             while not self._over(message):
                 message = await anext(messages)
                 await self._tell(message)
-            if message.kind is not Kind.OVERFLOW:
+            if message.kind is not MessageKind.OVERFLOW:
                 await self._say(self._bookmark())
 
-    def _messages(self) -> AsyncGenerator[Message[Told], None]:
+    def _messages(self) -> AsyncGenerator[FeedMessage[FeedItem], None]:
         wish = self._wish
         return self._streams.engine.subscribe(
             wish.job_id,
@@ -168,10 +168,10 @@ class Stream(Response):
             settle=wish.job_id is not None,
         )
 
-    def _over(self, message: Message[Told]) -> bool:
+    def _over(self, message: FeedMessage[FeedItem]) -> bool:
         """Whether nothing follows: the reader was too slow, or the job rests and everything was told."""
         if self._wish.job_id is None or self._wish.follow or message.kind not in ALL_TOLD:
-            return message.kind is Kind.OVERFLOW
+            return message.kind is MessageKind.OVERFLOW
         return self._last[1] in AT_REST
 
     async def _start(self) -> None:
@@ -179,17 +179,17 @@ class Stream(Response):
         self._started = True
         await self._say(f"retry: {round(self._streams.retry * 1000)}\n\n".encode())
 
-    async def _tell(self, message: Message[Told]) -> None:
+    async def _tell(self, message: FeedMessage[FeedItem]) -> None:
         if isinstance(message.item, Event):
             self._last = max(self._last, change_of(message.item))
         if message.item is not None:
             await self._tell_of(message.item, message.cursor)
-        elif message.kind is not Kind.BOOKMARK:
+        elif message.kind is not MessageKind.BOOKMARK:
             await self._say(frame(message.kind, {"cursor": message.cursor}, message.cursor))
             self._told = message.cursor
         self._reached = message.cursor or self._reached
 
-    async def _tell_of(self, item: Told, cursor: str) -> None:
+    async def _tell_of(self, item: FeedItem, cursor: str) -> None:
         is_needed = self._wish.pipeline or isinstance(item, TaskProgress)
         graph = await self._streams.graph(job_of(item)) if is_needed else None
         if self._wish.wants(item, graph):
@@ -202,7 +202,7 @@ class Stream(Response):
         if self._reached == self._told:
             return b""
         self._told = self._reached
-        return frame(Kind.BOOKMARK, {"cursor": self._reached}, self._reached)
+        return frame(MessageKind.BOOKMARK, {"cursor": self._reached}, self._reached)
 
     async def _say(self, text: bytes) -> None:
         if not text:
@@ -251,7 +251,7 @@ def frame(kind: str, document: Document, cursor: str) -> bytes:
     return b"%bevent: %b\ndata: %b\n\n" % (place.encode(), kind.encode(), data)
 
 
-def job_of(item: Told) -> int | None:
+def job_of(item: FeedItem) -> int | None:
     """The engine's job that something is about."""
     if isinstance(item, TaskProgress):
         return item.key.job_id

@@ -35,7 +35,7 @@ class Streams:
         self.engine: Engine = context.engine
         self.heartbeat = settings.stream_heartbeat
         self.retry = settings.stream_retry
-        self.patience = settings.stream_patience
+        self.timeout = settings.stream_timeout
         self._context = context
         self._open: set[Stream] = set()
         self._per_account: Counter[str] = Counter()

@@ -36,7 +36,7 @@ Qualities = Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_len
 Profile = str | dict[str, Json]
 
 
-class NewVideo(Input):
+class NewVideoRequest(Input):
     """A video to be made: from an address, or from an upload."""
 
     model_config = ConfigDict(
@@ -64,7 +64,7 @@ class NewVideo(Input):
     )
 
 
-class Remake(Input):
+class RetranscodeRequest(Input):
     """A further version. What is left out is as in the version before."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"qualities": ["1080p"], "captions": "keep"}})
@@ -75,17 +75,17 @@ class Remake(Input):
     priority: Priority = 5
 
 
-class Reason(Input):
+class ReasonRequest(Input):
     reason: str | None = Field(default=None, description="Why; it is kept with the video.")
 
 
-class Pin(Reason):
+class PinRequest(ReasonRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"job": 244813922305, "reason": "green faces"}})
 
     job: Annotated[int, Field(ge=0, le=LARGEST_ID)] = Field(description="The version to play: a completed job.")
 
 
-class Rollback(Reason):
+class RollbackRequest(ReasonRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "green faces"}})
 
     to: Annotated[int, Field(ge=0, le=LARGEST_ID)] | None = Field(

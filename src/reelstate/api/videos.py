@@ -20,12 +20,12 @@ from reelstate.api.sources import require_source
 from reelstate.api.video_documents import (
     ChangedDocument,
     MadeDocument,
-    NewVideo,
-    Pin,
+    NewVideoRequest,
+    PinRequest,
     Priority,
-    Reason,
-    Remake,
-    Rollback,
+    ReasonRequest,
+    RetranscodeRequest,
+    RollbackRequest,
     VideoDetailDocument,
     VideoDocument,
 )
@@ -35,7 +35,7 @@ from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoSt
 from reelstate.documents import Document, quality_document, version_document, video_document
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
 from reelstate.media.packaging.package import MASTER
-from reelstate.media.planning.request import Order
+from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import STORED
 from reelstate.media.sources.errors import UnusableSource
 from reelstate.services.engine import Engine
@@ -53,7 +53,7 @@ async def create(
     engine: OnEngine,
     library: InLibrary,
     principal: Writer,
-    body: NewVideo,
+    body: NewVideoRequest,
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Document:
@@ -165,11 +165,11 @@ async def retranscode(
     principal: Writer,
     video_id: VideoId,
     response: Response,
-    body: Remake | None = None,
+    body: RetranscodeRequest | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Document:
     """Make a further version. The old one plays until the new one is complete, and stays for a rollback."""
-    body = body or Remake()
+    body = body or RetranscodeRequest()
     detail = await engine.video(video_id, owner=principal.owner)
     wanted = {"qualities": body.qualities, "captions": body.captions, "profile": body.profile}
     spec = {name: value for name, value in wanted.items() if value is not None}
@@ -185,7 +185,9 @@ async def retranscode(
 
 
 @router.post("/{video_id}/pin", response_model=ChangedDocument, responses=problems(409, 412))
-async def pin(engine: OnEngine, principal: Writer, video_id: VideoId, body: Pin, if_match: IfMatch = None) -> Document:
+async def pin(
+    engine: OnEngine, principal: Writer, video_id: VideoId, body: PinRequest, if_match: IfMatch = None
+) -> Document:
     """Have a video play one completed version, whatever comes after it."""
     verdict = await engine.pin(video_id, body.job, **_options(principal, body, if_match))
     return {"id": video_id, "job": body.job, "verdict": verdict}
@@ -193,7 +195,7 @@ async def pin(engine: OnEngine, principal: Writer, video_id: VideoId, body: Pin,
 
 @router.post("/{video_id}/unpin", response_model=ChangedDocument, responses=problems(409, 412))
 async def unpin(
-    engine: OnEngine, principal: Writer, video_id: VideoId, body: Reason | None = None, if_match: IfMatch = None
+    engine: OnEngine, principal: Writer, video_id: VideoId, body: ReasonRequest | None = None, if_match: IfMatch = None
 ) -> Document:
     """Have a video play its newest completed version again."""
     verdict = await engine.unpin(video_id, **_options(principal, body, if_match))
@@ -203,7 +205,11 @@ async def unpin(
 
 @router.post("/{video_id}/rollback", response_model=ChangedDocument, responses=problems(409, 412))
 async def rollback(
-    engine: OnEngine, principal: Writer, video_id: VideoId, body: Rollback | None = None, if_match: IfMatch = None
+    engine: OnEngine,
+    principal: Writer,
+    video_id: VideoId,
+    body: RollbackRequest | None = None,
+    if_match: IfMatch = None,
 ) -> Document:
     """Have a video play an earlier version, and keep to it until it is unpinned."""
     options = _options(principal, body, if_match)
@@ -221,7 +227,7 @@ async def delete(
     if_match: IfMatch = None,
 ) -> Response:
     """Take a video out of the library and end its jobs. Its files are kept as long as superseded versions are."""
-    await engine.delete_video(video_id, **_options(principal, Reason(reason=reason), if_match))
+    await engine.delete_video(video_id, **_options(principal, ReasonRequest(reason=reason), if_match))
     return Response(status_code=204)
 
 
@@ -231,7 +237,7 @@ def _owner_of(principal: Principal, wanted: str | None) -> str:
     return principal.user_id if wanted is None else wanted
 
 
-def _options(principal: Principal, body: Reason | None, if_match: str | None) -> dict[str, Any]:
+def _options(principal: Principal, body: ReasonRequest | None, if_match: str | None) -> dict[str, Any]:
     return {
         "actor": principal.actor,
         "owner": principal.owner,
@@ -244,7 +250,7 @@ def _spec(source: str, **given: Any) -> dict[str, Any]:
     """What the pipeline is told, if it can be: a worker would refuse the rest later."""
     spec = {name: value for name, value in given.items() if value is not None}
     try:
-        Order.of({"source": source, **spec})
+        TranscodeRequest.of({"source": source, **spec})
     except UnusableSource as error:
         raise InvalidRequest("source", error.message, hint=error.hint) from error
     return spec

@@ -24,15 +24,13 @@ from reelstate.core.document import MAX_DEPTH
 from reelstate.core.errors import KeyRefused, WorkerRefused
 from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import Claim, Release, TaskKey, Verdict
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.remote.wire import (
     LONGEST_WAIT,
     OLDEST_PROTOCOL,
     PREFIX,
     PROTOCOL,
-    BellsAnswer,
     ClaimAnswer,
-    ClaimRequest,
     CompleteRequest,
     FailRequest,
     Hello,
@@ -43,7 +41,9 @@ from reelstate.remote.wire import (
     ReportRequest,
     ResultsAnswer,
     VerdictAnswer,
+    WakeupsAnswer,
     Welcome,
+    WireClaimRequest,
 )
 
 LOOK_EVERY: Final = 1.0
@@ -107,7 +107,7 @@ async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body
 
 @router.post("/claim")
 async def claim(
-    request: Request, context: InContext, remotes: InRemotes, principal: Remote, body: ClaimRequest
+    request: Request, context: InContext, remotes: InRemotes, principal: Remote, body: WireClaimRequest
 ) -> Response:
     """Lease tasks. With `wait` the answer comes when there are some, or after so many seconds."""
 
@@ -121,7 +121,7 @@ async def claim(
     async with known.claiming:
         found = await claimed()
         end = time.monotonic() + body.wait
-        listener = remotes.engine.dispatch.listen((Bell.WORK,))
+        listener = remotes.engine.dispatch.listen((Wakeup.WORK,))
         try:
             while not found.tasks and time.monotonic() < end and not await request.is_disconnected():
                 await listener.wait(min(LOOK_EVERY, end - time.monotonic()))
@@ -137,7 +137,7 @@ async def claim(
     return Response(ClaimAnswer.of(found, permits).model_dump_json(), media_type="application/json")
 
 
-async def _claimed(remotes: InRemotes, body: ClaimRequest) -> Claim:
+async def _claimed(remotes: InRemotes, body: WireClaimRequest) -> Claim:
     engine = remotes.engine
     if body.known is not None:
         found = await engine.claimed(body.worker_id, {(TaskKey(*lease[:3]), lease[3]) for lease in body.known})
@@ -251,20 +251,20 @@ async def bells(
     principal: Remote,
     worker_id: Annotated[int, Query(ge=0, lt=2**63)],
     wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT)] = 0.0,
-) -> BellsAnswer:
+) -> WakeupsAnswer:
     """Answered as soon as there may be work, or something to stop. What nobody can know counts as rung."""
     known = await remotes.known(worker_id, principal.name)
     listener, is_new = remotes.listener(known)
     if is_new:
-        return BellsAnswer(bells=[Bell.WORK, Bell.STOP])
+        return WakeupsAnswer(bells=[Wakeup.WORK, Wakeup.STOP])
     end = time.monotonic() + wait
     while not context.stopping.is_set() and not await request.is_disconnected():
         rung = await listener.wait(min(LOOK_EVERY, max(0.0, end - time.monotonic())))
         if rung or time.monotonic() >= end:
-            return BellsAnswer(bells=sorted(rung))
+            return WakeupsAnswer(bells=sorted(rung))
         if not await context.keys.in_force(principal.key_id):
             raise _ended()
-    return BellsAnswer(bells=[])
+    return WakeupsAnswer(bells=[])
 
 
 def _ended() -> KeyRefused:

@@ -11,7 +11,7 @@ from reelstate.api.auth import Admin
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
 from reelstate.api.errors import problems
-from reelstate.api.operations import Why
+from reelstate.api.operations import OperationRequest
 from reelstate.api.schemas import WorkerDocument
 from reelstate.core.errors import NotFound
 from reelstate.documents import Document, worker_document
@@ -28,17 +28,17 @@ Name = Annotated[
 ]
 
 
-class Changed(BaseModel):
+class ChangedWorker(BaseModel):
     name: str
     changed: list[int] = Field(description="The instances that changed.")
 
 
-class Disabled(BaseModel):
+class DisabledWorker(BaseModel):
     name: str
     released: int = Field(description="Tasks that were given back, uncharged.")
 
 
-class Revoked(Disabled):
+class RevokedWorker(DisabledWorker):
     revoked: int = Field(description="Keys that ended.")
 
 
@@ -48,22 +48,22 @@ async def workers(engine: OnEngine, _: Admin) -> list[Document]:
     return [worker_document(worker) for worker in await engine.workers()]
 
 
-@router.post("/{name}/drain", response_model=Changed)
-async def drain(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
+@router.post("/{name}/drain", response_model=ChangedWorker)
+async def drain(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Let the workers of a name finish what they run and take nothing new."""
     await _require(engine, name)
     return {"name": name, "changed": await engine.drain(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/enable", response_model=Changed)
-async def enable(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
+@router.post("/{name}/enable", response_model=ChangedWorker)
+async def enable(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Let the workers of a name take work again, after a drain or a disable."""
     await _require(engine, name)
     return {"name": name, "changed": await engine.enable(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/disable", response_model=Disabled)
-async def disable(engine: OnEngine, principal: Admin, name: Name, body: Why | None = None) -> Document:
+@router.post("/{name}/disable", response_model=DisabledWorker)
+async def disable(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Refuse work to a name, now and after a restart, until it is enabled; what its workers run is given to others.
 
     Its keys stay in force; `revoke` ends them.
@@ -72,7 +72,7 @@ async def disable(engine: OnEngine, principal: Admin, name: Name, body: Why | No
     return {"name": name, "released": await engine.disable(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/revoke", response_model=Revoked)
+@router.post("/{name}/revoke", response_model=RevokedWorker)
 async def revoke(engine: OnEngine, principal: Admin, name: Name) -> Document:
     """End the keys of remote workers of a name, who are refused within five seconds; what they run is given back."""
     revoked, released = await engine.revoke(name, actor=principal.actor)
@@ -85,5 +85,5 @@ async def _require(engine: Engine, name: str) -> None:
         raise NotFound("worker", repr(name), hint="GET /api/v1/workers lists those that there are")
 
 
-def _reason(body: Why | None) -> str | None:
+def _reason(body: OperationRequest | None) -> str | None:
     return body.reason if body else None

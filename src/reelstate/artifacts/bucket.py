@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SMALL: Final = 8 * 1024 * 1024
 """Up to here a file is sent in one piece, and the size of a piece of larger ones."""
-MOST_PIECES: Final = 9_000
+MAX_PIECES: Final = 9_000
 """S3 takes 10,000."""
 AT_ONCE: Final = 4
 BATCH: Final = 1_000
@@ -176,7 +176,7 @@ class Bucket:
                 key,
                 _pieces(file, digest),
                 attributes=_attributes(key),
-                chunk_size=max(SMALL, -(-size // MOST_PIECES)),
+                chunk_size=max(SMALL, -(-size // MAX_PIECES)),
                 max_concurrency=AT_ONCE,
             )
         return Stored(key, size, digest.hexdigest())

@@ -37,7 +37,7 @@ from reelstate.config import Settings, variable
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import ACTIVE_JOBS, Actor, JobStatus, TaskStatus
 from reelstate.core.model import Event, JobDetail, Json, Task
-from reelstate.library.publisher import Librarian
+from reelstate.library.publisher import Publisher
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.packaging.package import MANIFEST, MASTER
 from reelstate.media.planning.quality import ENCODE
@@ -124,7 +124,7 @@ async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
         detail = await _followed(scene, engine, submitted.job_id, doomed)
         await _check(scene, detail)
         await _look_back(scene, engine, detail)
-        await Librarian(engine, open_storage(settings.storage_url), keep=settings.keep_versions).publish()
+        await Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions).publish()
     shutil.rmtree(settings.scratch)  # a worker that was killed could not tidy up
     _tell(scene, submitted.job_id, submitted.video_id or 0)
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from reelstate.cli.environment import Check, Status, check_machine, check_services
+from reelstate.cli.environment import EnvironmentCheck, Status, check_machine, check_services
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.plain import echo
 from reelstate.cli.session import opened, run, settings_for
@@ -22,11 +22,11 @@ STATUS_STYLES: Final = {Status.OK: "green", Status.WARNING: "yellow", Status.ERR
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class DoctorReport:
     """What was found: in the store, and around it."""
 
     diagnosis: Diagnosis
-    environment: list[Check]
+    environment: list[EnvironmentCheck]
 
     @property
     def healthy(self) -> bool:
@@ -53,20 +53,20 @@ def doctor(
     raise typer.Exit(0 if examined.healthy else 1)
 
 
-async def _examine(database: str | None, *, repair: bool, as_json: bool) -> Examined:
+async def _examine(database: str | None, *, repair: bool, as_json: bool) -> DoctorReport:
     settings = settings_for(database)
     machine = await check_machine(settings)
     try:
         async with opened(database, patient=True) as engine:
             environment = [*machine, *await check_services(settings, engine)]
-            return Examined(await engine.doctor(repair=repair), environment)
+            return DoctorReport(await engine.doctor(repair=repair), environment)
     except ReelstateError:
         if not as_json:  # what is known without a database may be the reason why there is none
             console(stderr=True).print(_environment_table(machine))
         raise
 
 
-def _errors(environment: Sequence[Check]) -> list[Check]:
+def _errors(environment: Sequence[EnvironmentCheck]) -> list[EnvironmentCheck]:
     return [check for check in environment if check.status is Status.ERROR]
 
 
@@ -74,7 +74,7 @@ def _parts(diagnosis: Diagnosis) -> list[tuple[str, Sequence[Finding]]]:
     return [("repaired", diagnosis.repaired), ("findings", diagnosis.findings)]
 
 
-def _show(examined: Examined) -> None:
+def _show(examined: DoctorReport) -> None:
     screen = console()
     screen.print(_environment_table(examined.environment))
     for part, found in _parts(examined.diagnosis):
@@ -88,7 +88,7 @@ def _show(examined: Examined) -> None:
         screen.print(f"the environment is not: {', '.join(check.name for check in errors)}")
 
 
-def _environment_table(environment: Sequence[Check]) -> Table:
+def _environment_table(environment: Sequence[EnvironmentCheck]) -> Table:
     made = table("environment", "", "what", "hint", flexible=["what", "hint"])
     for check in environment:
         made.add_row(check.name, Text(check.status, style=STATUS_STYLES[check.status]), check.detail, check.hint)

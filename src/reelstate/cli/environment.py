@@ -48,7 +48,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class EnvironmentCheck:
     """One thing that was looked at."""
 
     name: str
@@ -57,7 +57,7 @@ class Check:
     hint: str = ""
 
 
-async def check_machine(settings: Settings) -> list[Check]:
+async def check_machine(settings: Settings) -> list[EnvironmentCheck]:
     """What can be found without a database: disks, ffmpeg, its sandbox, the storage."""
     build = await _found(settings)
     return [
@@ -68,7 +68,7 @@ async def check_machine(settings: Settings) -> list[Check]:
     ]
 
 
-async def check_services(settings: Settings, engine: Engine) -> list[Check]:
+async def check_services(settings: Settings, engine: Engine) -> list[EnvironmentCheck]:
     """What only a database that answers can tell: its schema, the clocks, flagged jobs; and Redis."""
     return [
         await _guarded("schema", lambda: _check_schema(engine)),
@@ -78,7 +78,7 @@ async def check_services(settings: Settings, engine: Engine) -> list[Check]:
     ]
 
 
-def check_disks(places: Iterable[tuple[str, Path]]) -> list[Check]:
+def check_disks(places: Iterable[tuple[str, Path]]) -> list[EnvironmentCheck]:
     """The room of every disk that we write to, once each."""
     disks: dict[int, tuple[list[str], int]] = {}
     for name, place in places:
@@ -88,24 +88,28 @@ def check_disks(places: Iterable[tuple[str, Path]]) -> list[Check]:
     return [check_room(", ".join(names), free) for names, free in disks.values()]
 
 
-def check_room(names: str, free: int) -> Check:
+def check_room(names: str, free: int) -> EnvironmentCheck:
     room = f"{free / GIBIBYTE:.1f} GiB free for {names}"
     if free < FULL:
-        return Check("disk", Status.ERROR, f"full: {room}", "free space: results wait until there is some")
+        return EnvironmentCheck("disk", Status.ERROR, f"full: {room}", "free space: results wait until there is some")
     if free < NEARLY_FULL:
-        return Check("disk", Status.WARNING, f"nearly full: {room}", "free space, or lower REEL_KEEP_VERSIONS")
-    return Check("disk", Status.OK, room)
+        return EnvironmentCheck(
+            "disk", Status.WARNING, f"nearly full: {room}", "free space, or lower REEL_KEEP_VERSIONS"
+        )
+    return EnvironmentCheck("disk", Status.OK, room)
 
 
-def check_redis(health: DispatchHealth, *, required: bool) -> Check:
+def check_redis(health: DispatchHealth, *, required: bool) -> EnvironmentCheck:
     """Whether Redis answers, where it is used."""
     circuit = health.circuit
     if circuit is None:
-        return Check("redis", Status.OK, "not used")
+        return EnvironmentCheck("redis", Status.OK, "not used")
     if circuit.state is Circuit.CLOSED:
-        return Check("redis", Status.OK, f"in use ({health.queue})")
+        return EnvironmentCheck("redis", Status.OK, f"in use ({health.queue})")
     status = Status.ERROR if required else Status.WARNING
-    return Check("redis", status, f"unreachable: {circuit.last_error}", "check REEL_REDIS_URL and that Redis runs")
+    return EnvironmentCheck(
+        "redis", status, f"unreachable: {circuit.last_error}", "check REEL_REDIS_URL and that Redis runs"
+    )
 
 
 def _places(settings: Settings) -> list[tuple[str, Path]]:
@@ -126,37 +130,39 @@ async def _found(settings: Settings) -> Build | ReelstateError:
         return error
 
 
-def _check_ffmpeg(build: Build | ReelstateError) -> Check:
+def _check_ffmpeg(build: Build | ReelstateError) -> EnvironmentCheck:
     if isinstance(build, ReelstateError):
-        return Check("ffmpeg", Status.WARNING, build.message, build.hint)
+        return EnvironmentCheck("ffmpeg", Status.WARNING, build.message, build.hint)
     known = f"{build.version} from {build.path}"
     if build.weaknesses:
         worst = build.weaknesses[0]
-        return Check("ffmpeg", Status.WARNING, f"{known}: {worst.name}, {worst.detail}", worst.hint)
-    return Check("ffmpeg", Status.OK, known)
+        return EnvironmentCheck("ffmpeg", Status.WARNING, f"{known}: {worst.name}, {worst.detail}", worst.hint)
+    return EnvironmentCheck("ffmpeg", Status.OK, known)
 
 
-async def _check_sandbox(settings: Settings, build: Build | ReelstateError) -> Check:
+async def _check_sandbox(settings: Settings, build: Build | ReelstateError) -> EnvironmentCheck:
     if settings.sandbox == OFF:
         hint = "sources are opened by ffmpeg without a wall: set REEL_SANDBOX=auto"
-        return Check("sandbox", Status.WARNING, "switched off", hint)
+        return EnvironmentCheck("sandbox", Status.WARNING, "switched off", hint)
     if isinstance(build, ReelstateError):
-        return Check("sandbox", Status.WARNING, "not tried: there is no ffmpeg", "install ffmpeg")
+        return EnvironmentCheck("sandbox", Status.WARNING, "not tried: there is no ffmpeg", "install ffmpeg")
     wall = await standing_wall(Path(build.path))
     if wall.kind != LIMITS:
-        return Check("sandbox", Status.OK, str(wall))
+        return EnvironmentCheck("sandbox", Status.OK, str(wall))
     status = Status.ERROR if settings.sandbox == REQUIRE else Status.WARNING
-    return Check("sandbox", status, str(wall), "install bubblewrap, or use a kernel with Landlock (5.13 or newer)")
+    return EnvironmentCheck(
+        "sandbox", status, str(wall), "install bubblewrap, or use a kernel with Landlock (5.13 or newer)"
+    )
 
 
-async def _check_storage(settings: Settings) -> Check:
+async def _check_storage(settings: Settings) -> EnvironmentCheck:
     """Write, read and delete a small file. A folder that does not exist yet is not created for this."""
     storage, place = open_storage(settings.storage_url), without_passwords(settings.storage_url)
     if isinstance(storage, Folder) and not storage.root.exists():
         above = next(folder for folder in storage.root.absolute().parents if folder.exists())
         if above.is_dir() and os.access(above, os.W_OK):
-            return Check("storage", Status.OK, f"{place} does not exist yet")
-        return Check("storage", Status.ERROR, f"{place} can't be created in {above}", "set REEL_STORAGE_URL")
+            return EnvironmentCheck("storage", Status.OK, f"{place} does not exist yet")
+        return EnvironmentCheck("storage", Status.ERROR, f"{place} can't be created in {above}", "set REEL_STORAGE_URL")
     key = f"doctor/{uuid.uuid4().hex}"
     try:
         await storage.put_bytes(key, b"doctor")
@@ -164,42 +170,48 @@ async def _check_storage(settings: Settings) -> Check:
     finally:
         await storage.delete(key)
     if not whole:
-        return Check("storage", Status.ERROR, f"{place} returns other bytes than were written", "check the storage")
-    return Check("storage", Status.OK, f"{place} can be written and read")
+        return EnvironmentCheck(
+            "storage", Status.ERROR, f"{place} returns other bytes than were written", "check the storage"
+        )
+    return EnvironmentCheck("storage", Status.OK, f"{place} can be written and read")
 
 
-async def _check_schema(engine: Engine) -> Check:
+async def _check_schema(engine: Engine) -> EnvironmentCheck:
     await engine.ready()
-    return Check("schema", Status.OK, "as this release needs it")
+    return EnvironmentCheck("schema", Status.OK, "as this release needs it")
 
 
-async def _check_clock(engine: Engine) -> Check:
+async def _check_clock(engine: Engine) -> EnvironmentCheck:
     before = datetime.now(UTC)
     theirs = await read_clock(engine.store)
     after = datetime.now(UTC)
     skew = max((before - theirs).total_seconds(), (theirs - after).total_seconds(), 0.0)
     if skew > MAX_SKEW:
         hint = "synchronise both machines (NTP): leases go by the clock of the database"
-        return Check("clock", Status.WARNING, f"{skew:.0f} s off the clock of the database", hint)
-    return Check("clock", Status.OK, "agrees with the database")
+        return EnvironmentCheck("clock", Status.WARNING, f"{skew:.0f} s off the clock of the database", hint)
+    return EnvironmentCheck("clock", Status.OK, "agrees with the database")
 
 
-async def _check_flagged(engine: Engine) -> Check:
+async def _check_flagged(engine: Engine) -> EnvironmentCheck:
     """Whether an operator must decide about jobs whose runs make no progress."""
     page = await engine.jobs(flagged=True, limit=MAX_FLAGGED)
     if not page.items:
-        return Check("flagged jobs", Status.OK, "none")
+        return EnvironmentCheck("flagged jobs", Status.OK, "none")
     listed = ", ".join(str(job.id) for job in page.items) + (", …" if page.after else "")
-    return Check("flagged jobs", Status.WARNING, listed, "`reel jobs --flagged` says why; then cancel or force them")
+    return EnvironmentCheck(
+        "flagged jobs", Status.WARNING, listed, "`reel jobs --flagged` says why; then cancel or force them"
+    )
 
 
-async def _guarded(name: str, check: Callable[[], Awaitable[Check]]) -> Check:
+async def _guarded(name: str, check: Callable[[], Awaitable[EnvironmentCheck]]) -> EnvironmentCheck:
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
             return await check()
     except TimeoutError:
-        return Check(name, Status.ERROR, f"no answer within {PROBE_TIMEOUT:g} s", "check that it can be reached")
+        return EnvironmentCheck(
+            name, Status.ERROR, f"no answer within {PROBE_TIMEOUT:g} s", "check that it can be reached"
+        )
     except ReelstateError as error:
-        return Check(name, Status.ERROR, error.message, error.hint)
+        return EnvironmentCheck(name, Status.ERROR, error.message, error.hint)
     except OSError as error:
-        return Check(name, Status.ERROR, str(error), "check the path and its rights")
+        return EnvironmentCheck(name, Status.ERROR, str(error), "check the path and its rights")

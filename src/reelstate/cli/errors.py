@@ -10,7 +10,7 @@ from rich.text import Text
 
 from reelstate.cli.terminal import console
 from reelstate.core.errors import InvalidTransition, NotFound, ReelstateError
-from reelstate.core.machine import ENDED_JOBS
+from reelstate.core.machine import FINISHED_JOBS
 
 FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 HINTS: Final = {
@@ -42,6 +42,6 @@ def hint_for(error: ReelstateError) -> str:
         return "`reel jobs` lists those that there are"
     if isinstance(error, NotFound) and error.entity == "video":
         return "`reel videos` lists those that there are"
-    if isinstance(error, InvalidTransition) and error.entity == "job" and error.origin in ENDED_JOBS:
+    if isinstance(error, InvalidTransition) and error.entity == "job" and error.origin in FINISHED_JOBS:
         return f"a {error.origin} job never changes again; submit a new one"
     return error.hint

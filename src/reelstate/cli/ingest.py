@@ -16,7 +16,7 @@ from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
-from reelstate.library.ingest import PATTERNS, Ingest, Taken, require_folder
+from reelstate.library.ingest import PATTERNS, Ingest, IngestedFile, require_folder
 from reelstate.library.ingest import ingest as take_all
 
 
@@ -58,7 +58,7 @@ def ingest(
 async def _ingest(database: str | None, terms: Ingest, *, as_json: bool) -> None:
     counted = dict.fromkeys((Verdict.OK, Verdict.REPEATED, None), 0)
 
-    def tell(taken: Taken) -> None:
+    def tell(taken: IngestedFile) -> None:
         counted[taken.verdict] += 1
         print_line(_document(taken)) if as_json else _show(taken)
 
@@ -73,7 +73,7 @@ async def _ingest(database: str | None, terms: Ingest, *, as_json: bool) -> None
     say(f"{new} submitted, {before} were submitted before, {left} left alone")
 
 
-def _show(taken: Taken) -> None:
+def _show(taken: IngestedFile) -> None:
     match taken.verdict:
         case Verdict.OK:
             line = Text(f"{taken.path}: video {taken.video_id}, job {taken.job_id}")
@@ -84,7 +84,7 @@ def _show(taken: Taken) -> None:
     console().print(line, soft_wrap=True)
 
 
-def _document(taken: Taken) -> Document:
+def _document(taken: IngestedFile) -> Document:
     return {
         "path": str(taken.path),
         "verdict": taken.verdict or "refused",

@@ -40,7 +40,7 @@ from reelstate.services.engine import Engine
 INTERVAL = 0.5
 SHORTEST = 0.25
 """Seconds between two pictures, however much happens."""
-MOST_JOBS = 20
+MAX_JOBS = 20
 STEP = 10
 """Percent by which a plain line must differ from the one before."""
 
@@ -207,12 +207,12 @@ def event_line(event: Event) -> Text:
 
 async def overview(engine: Engine) -> RenderableType:
     """All jobs at work and the workers, as they are now."""
-    page = await engine.jobs(statuses=ACTIVE_JOBS, limit=MOST_JOBS)
+    page = await engine.jobs(statuses=ACTIVE_JOBS, limit=MAX_JOBS)
     details = [await engine.job(job.id) for job in page.items]
     workers = [worker for worker in await engine.workers() if worker.status is not WorkerStatus.OFFLINE]
     parts: list[RenderableType] = [_active_table(details) if details else Text("no job is active", style="dim")]
     if page.after is not None:
-        parts.append(Text(f"the newest {MOST_JOBS}; `reel jobs` lists more", style="dim"))
+        parts.append(Text(f"the newest {MAX_JOBS}; `reel jobs` lists more", style="dim"))
     parts.append(Text())
     parts.append(workers_table(workers) if workers else Text("no worker is running", style="dim"))
     return Group(*parts)

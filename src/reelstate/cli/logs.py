@@ -24,7 +24,7 @@ LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": 
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogFilter:
     """Which lines or steps: those of a job, of a stage, or of one task."""
 
     job_id: int
@@ -74,14 +74,14 @@ async def _show(
                 screen.print(_line(entry, wanted.stages), soft_wrap=True)
 
 
-async def wanted_of(engine: Engine, job_id: int, stage: str | None, part: int | None) -> Wanted:
+async def wanted_of(engine: Engine, job_id: int, stage: str | None, part: int | None) -> LogFilter:
     stages = [found.name for found in (await engine.job(job_id)).stages]
     if stage is not None and stage not in stages:
         raise InvalidRequest("stage", f"there is no stage {stage!r}", hint=f"stages: {', '.join(stages)}")
-    return Wanted(job_id, stages, None if stage is None else stages.index(stage), part)
+    return LogFilter(job_id, stages, None if stage is None else stages.index(stage), part)
 
 
-async def _entries(engine: Engine, wanted: Wanted, *, follow: bool) -> AsyncIterator[LogEntry]:
+async def _entries(engine: Engine, wanted: LogFilter, *, follow: bool) -> AsyncIterator[LogEntry]:
     after: str | None = None
     while True:
         ending = not follow or at_rest((await engine.job(wanted.job_id)).job)

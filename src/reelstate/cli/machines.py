@@ -15,14 +15,14 @@ from reelstate.core.machine import MACHINES, Machine
 from reelstate.documents import machine_document
 
 
-class Entity(StrEnum):
+class MachineName(StrEnum):
     JOB = "job"
     TASK = "task"
     WORKER = "worker"
 
 
 def machines(
-    entity: Annotated[Entity | None, typer.Argument(help="Which machine; all of them when left out.")] = None,
+    entity: Annotated[MachineName | None, typer.Argument(help="Which machine; all of them when left out.")] = None,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print Mermaid source.")] = False,
     as_svg: Annotated[bool, typer.Option("--svg", help="Print an SVG picture (name one machine).")] = False,
     as_json: AsJson = False,

@@ -14,7 +14,7 @@ from rich.text import Text
 from reelstate.cli.ladder import qualities_table
 from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
 from reelstate.core.aggregate import remaining
-from reelstate.core.machine import ACTIVE_JOBS, RESTING_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
 from reelstate.core.outcome import without_passwords
 from reelstate.media.planning.quality import Quality, QualityStatus
@@ -22,12 +22,12 @@ from reelstate.media.sources.address import name_in
 from reelstate.services.catalogue import SHOWN_DIGEST
 from reelstate.services.videos import TRANSCODE
 
-MOST_RUNNING = 10
+MAX_RUNNING = 10
 LONGEST_VALUE = 2000
 LONGEST_ABOUT = 60
-MOST_RESTING = 10
+MAX_STOPPED = 10
 OVER = (TaskStatus.DONE, TaskStatus.SKIPPED)
-UNHAPPY = (*RESTING_JOBS, JobStatus.CANCELLED)
+UNHAPPY = (*STOPPED_JOBS, JobStatus.CANCELLED)
 
 
 def job_page(
@@ -162,20 +162,20 @@ def stage_percent(stage: Stage) -> float:
 
 def _running_table(running: Sequence[Task]) -> Table:
     made = table("running", "worker", "claim", "attempt", "", "message", flexible=["running", "worker", "message"])
-    for task in running[:MOST_RUNNING]:
+    for task in running[:MAX_RUNNING]:
         words = ": ".join(word for word in (task.step, task.message) if word)
         where = task.worker or str(task.worker_id)
         attempt = f"{task.attempt}/{task.max_attempts}" + (" alone" if task.isolated else "")
         place = f"{task.stage_name}/{task.part}"
         made.add_row(cut(place), cut(where), task.claim_state, attempt, share(task.percent), cut(words))
-    if len(running) > MOST_RUNNING:
+    if len(running) > MAX_RUNNING:
         made.add_row("…", "", "", "", "", "only the first are shown")
     return made
 
 
 def _resting_table(tasks: Sequence[Task]) -> Table:
     made = table("failed", "attempt", "again in", "error", flexible=["error"])
-    for task in tasks[:MOST_RESTING]:
+    for task in tasks[:MAX_STOPPED]:
         wait = (task.run_after - now()).total_seconds() if task.run_after else 0.0
         attempt = f"{task.attempt} of {task.max_attempts}"
         made.add_row(f"{task.stage_name}/{task.part}", attempt, span(max(0.0, wait)), cut(cause_line(task.error)))

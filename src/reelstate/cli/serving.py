@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from reelstate.api.app import create_app
 from reelstate.api.connections import raise_open_files
-from reelstate.api.server import Server, is_loopback, listening, url_of
+from reelstate.api.server import HttpServer, is_loopback, listening, url_of
 from reelstate.api.signin import sign_in_url
 from reelstate.app import keeper_for, open_engine
 from reelstate.cli.application import pipelines_of
@@ -26,7 +26,7 @@ from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope
 
 logger = logging.getLogger("reelstate.server")
-PATIENCE: Final = 3.0
+TIMEOUT: Final = 3.0
 """Seconds for a server of this machine to take a connection."""
 
 
@@ -75,7 +75,7 @@ async def serving_beside(engine: Engine, settings: Settings, made: socket.socket
 
 
 @asynccontextmanager
-async def serving(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[Server]:
+async def serving(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[HttpServer]:
     """A server that is about to start, and a word on how to reach it."""
     app = create_app(engine, settings)
     base = url_of(settings, made)
@@ -84,7 +84,7 @@ async def serving(engine: Engine, settings: Settings, made: socket.socket) -> As
     with telling_where(settings, base):
         address = await sign_in_url(base, app.state.context, key) if key is not None else None
         with _offering_sign_in(settings, address) if address is not None else nullcontext():
-            yield Server(app, settings)
+            yield HttpServer(app, settings)
 
 
 async def _admin_key(engine: Engine, settings: Settings) -> str | None:
@@ -157,7 +157,7 @@ async def served_at(settings: Settings) -> str:
 async def _answers(url: str) -> bool:
     place = urlsplit(url)
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             _, writer = await asyncio.open_connection(place.hostname, place.port)
     except (OSError, TimeoutError):
         return False

@@ -25,7 +25,7 @@ T = TypeVar("T")
 WAITING = logging.getLogger("reelstate.store")
 """Who tells, again and again, that a database is away: of interest only where the wait is long."""
 INTERRUPTED = 130
-SHORT_PATIENCE = 3.0
+SHORT_TIMEOUT = 3.0
 """How long a command that only looks waits for a database that is away: somebody sits before it."""
 
 
@@ -52,11 +52,11 @@ async def opened(database: str | None, *, app: str | None = None, patient: bool 
     require_database(settings.database_url)
     if settings.dispatch == "redis":  # a command may look, and submit, while Redis is away
         settings = replace(settings, dispatch="hybrid")
-    patience = settings.database_patience if patient else min(SHORT_PATIENCE, settings.database_patience)
+    timeout = settings.database_timeout if patient else min(SHORT_TIMEOUT, settings.database_timeout)
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
     WAITING.setLevel(logging.WARNING if patient else logging.ERROR)
     async with open_engine(
-        settings.database_url, pipelines=pipelines, settings=settings, migrate=False, patience=patience
+        settings.database_url, pipelines=pipelines, settings=settings, migrate=False, timeout=timeout
     ) as engine:
         yield engine
 

@@ -21,9 +21,9 @@ from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateKe
 from reelstate.documents import state_document, states_document
 from reelstate.feed.subscriber import SETTLED
 from reelstate.services.engine import Engine
-from reelstate.services.states import Grid, States
+from reelstate.services.states import States, StatesGrid
 
-MOST_TASKS: Final = 50
+MAX_TASKS: Final = 50
 """Rows of a grid that are shown to people; `--json` has all of them."""
 JOB_AND_STATES: Final = ("job", "state")
 SIGNS: Final = {Severity.ERROR: "🔴", Severity.WARNING: "🟡"}
@@ -76,7 +76,9 @@ def _narrowed(states: States, tag: str | None) -> States:
         return states
     return States(
         tuple(
-            Grid(grid.name, replace(grid.job, tags=(tag,)), tuple(each for each in grid.states if each.tag == tag))
+            StatesGrid(
+                grid.name, replace(grid.job, tags=(tag,)), tuple(each for each in grid.states if each.tag == tag)
+            )
             for grid in states.stages
         )
     )
@@ -124,18 +126,18 @@ async def _of_job(engine: Engine, job_id: int, stage: str | None) -> AsyncIterat
                     return
 
 
-def _print(screen: Console, grid: Grid) -> None:
+def _print(screen: Console, grid: StatesGrid) -> None:
     lowest = grid.lowest
     place = f"task {lowest.task}" + (f", {lowest.tag}" if lowest.tag else "")
     screen.print(Text.assemble((grid.name, "bold"), "  ", _told(lowest), (f"  ({place})", "dim")), soft_wrap=True)
     shown = table("task", *grid.tags, flexible=grid.tags)
     by_key = {state.key: state for state in grid.states}
-    for task in range(min(grid.job.tasks, MOST_TASKS)):
+    for task in range(min(grid.job.tasks, MAX_TASKS)):
         cells = [by_key.get(StateKey(task, tag)) for tag in grid.tags]
         shown.add_row(str(task), *(Text(NOTHING, style="dim") if cell is None else _told(cell) for cell in cells))
     screen.print(shown)
-    if grid.job.tasks > MOST_TASKS:
-        screen.print(Text(f"… and {grid.job.tasks - MOST_TASKS} more tasks; --json has all of them", style="dim"))
+    if grid.job.tasks > MAX_TASKS:
+        screen.print(Text(f"… and {grid.job.tasks - MAX_TASKS} more tasks; --json has all of them", style="dim"))
 
 
 def _told(state: State) -> Text:

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.logs import Wanted, wanted_of
+from reelstate.cli.logs import LogFilter, wanted_of
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, span
@@ -53,7 +53,7 @@ async def _show(
         screen.print(_told(entry, wanted.stages), soft_wrap=True)
 
 
-async def _entries(engine: Engine, wanted: Wanted) -> AsyncIterator[StepEntry]:
+async def _entries(engine: Engine, wanted: LogFilter) -> AsyncIterator[StepEntry]:
     after: str | None = None
     while True:
         page = await engine.steps(wanted.job_id, key=wanted.key, after=after)

@@ -24,12 +24,12 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
 from reelstate.documents import Document, detail_document
 from reelstate.media.packaging.package import MASTER
-from reelstate.media.planning.request import Order
+from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import name_in, parse_address
 from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 
-PUBLIC_PATIENCE = 15.0
+PUBLIC_TIMEOUT = 15.0
 LOOK_EVERY = 0.1
 QUOTED = """write it as --spec '{"file": "a.mp4"}', --spec @file.json, or --spec - for standard input"""
 
@@ -112,7 +112,7 @@ def of_film(submission: Submission, film: str, title: str | None, wanted: dict[s
     place = source_address(film)
     video = NewVideo(source=place, title=title or name_in(film))
     spec = {**submission.spec, **wanted}
-    Order.of({"source": place, **spec})
+    TranscodeRequest.of({"source": place, **spec})
     return replace(submission, spec=spec, video=video)
 
 
@@ -165,7 +165,7 @@ async def finish(
 async def _tell_place(engine: Engine, video_id: int, storage_url: str) -> None:
     """Where a video plays, as soon as it does: its public place follows the store, by the hand of a keeper."""
     place = plays_at(storage_url, video_id)
-    end = time.monotonic() + PUBLIC_PATIENCE
+    end = time.monotonic() + PUBLIC_TIMEOUT
     while (video := (await engine.video(video_id)).video).published != video.current:
         if time.monotonic() > end:
             console().print(Text(f"will play, once a keeper runs (`reel up`): {place}"), soft_wrap=True)

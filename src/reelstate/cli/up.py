@@ -28,7 +28,7 @@ from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import how_it_ended
 from reelstate.worker.settings import host_name
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+FIRST_DELAY, MAX_DELAY = 0.2, 30.0
 Beside = Callable[[Engine], AbstractAsyncContextManager[None]]
 """What runs beside the workers of a house, as long as they do."""
 STEADY = 60.0
@@ -134,13 +134,13 @@ class _Supervisor:
 
     async def _keep_alive(self, number: int) -> None:
         """Start a worker, and again when it dies, after a pause that grows while it keeps dying."""
-        pause = FIRST_PAUSE
+        pause = FIRST_DELAY
         while not self._stopping.is_set():
             started = time.monotonic()
             how = await self._life(number)
             if self._stopping.is_set():
                 return
-            pause = FIRST_PAUSE if time.monotonic() - started > STEADY else min(LONGEST_PAUSE, pause * 2)
+            pause = FIRST_DELAY if time.monotonic() - started > STEADY else min(MAX_DELAY, pause * 2)
             say(f"worker {number} {how}; it starts again in {pause:.1f} s")
             await self._pause(pause)
 

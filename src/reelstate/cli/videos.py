@@ -34,7 +34,7 @@ from reelstate.documents import Document, quality_document, version_document, vi
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.quality import Quality
-from reelstate.media.planning.request import Order
+from reelstate.media.planning.request import TranscodeRequest
 from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 from reelstate.services.paging import LARGEST_PAGE
@@ -270,7 +270,7 @@ async def _retranscode(
 ) -> int:
     async with opened(database, patient=True) as engine:
         video = await engine.video(video_id)
-        Order.check({"source": video.video.source, "profile": profile_before(video), **spec})
+        TranscodeRequest.check({"source": video.video.source, "profile": profile_before(video), **spec})
         answer = await engine.retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
         told, place = document if as_json else None, settings_for(database).storage_url

@@ -23,7 +23,7 @@ from reelstate.cli.process import SUPERVISED, say, set_up_logging, settle_in, st
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.errors import InvalidRequest
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.worker.loop import Worker
+from reelstate.worker.loop import WorkerLoop
 
 STOP, HURRY = b"s", b"h"
 """What it says there: finish within the grace; give back at once. Its end means the latter."""
@@ -135,7 +135,7 @@ async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> N
     say(f"the remote worker has stopped; {left_behind(found)}")
 
 
-def left_behind(stopped: Worker) -> str:
+def left_behind(stopped: WorkerLoop) -> str:
     """What the store still counts as a stopped worker's, as a clause of a message."""
     kept = [str(key) for key in stopped.still_leased]
     if kept:
@@ -158,13 +158,13 @@ def _require_server(settings: Settings, *, insecure: bool) -> None:
         )
 
 
-async def _nothing_left(patience: float) -> bool:
+async def _nothing_left(seconds: float) -> bool:
     """Whether every task and thread that would keep this process alive came to its end in time."""
     left: set[asyncio.Task[Any]] = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
     left.add(asyncio.create_task(asyncio.get_running_loop().shutdown_default_executor()))
-    _, unfinished = await asyncio.wait(left, timeout=patience)
+    _, unfinished = await asyncio.wait(left, timeout=seconds)
     threads = [thread for thread in threading.enumerate() if not thread.daemon]
     return not unfinished and threads == [threading.main_thread()]
 
@@ -193,7 +193,7 @@ def _heed_supervisor_early() -> None:
         loop.add_reader(sys.stdin.fileno(), stop)
 
 
-def _heed_signals(found: Worker) -> None:
+def _heed_signals(found: WorkerLoop) -> None:
     loop = asyncio.get_running_loop()
     if SUPERVISED in os.environ:
         _heed_supervisor(found)
@@ -202,7 +202,7 @@ def _heed_signals(found: Worker) -> None:
             loop.add_signal_handler(number, found.stop)
 
 
-def _heed_supervisor(found: Worker) -> None:
+def _heed_supervisor(found: WorkerLoop) -> None:
     """Under `reel up` a signal may reach all its processes at once. It counts once: only `up` says it a second time."""
     loop = asyncio.get_running_loop()
     told = iter([found.stop])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from time import monotonic
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
+FIRST_DELAY, MAX_DELAY = 0.25, 5.0
 
 
 class Circuit(StrEnum):
@@ -100,5 +100,5 @@ def pauses() -> Iterator[float]:
 
 
 def _pause(number: int) -> float:
-    longest = FIRST_PAUSE * 2.0 ** min(number, 10)
-    return min(LONGEST_PAUSE, longest) * random.uniform(0.5, 1.0)
+    longest = FIRST_DELAY * 2.0 ** min(number, 10)
+    return min(MAX_DELAY, longest) * random.uniform(0.5, 1.0)

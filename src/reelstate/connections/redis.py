@@ -38,7 +38,7 @@ PROBE = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RedisTerms:
+class RedisSettings:
     """Where Redis is and how to speak to it."""
 
     url: str
@@ -89,10 +89,10 @@ class RedisTerms:
         return {"ssl_min_version": ssl.TLSVersion.TLSv1_2, **{name: file for name, file in files.items() if file}}
 
 
-class RedisLink:
+class RedisClient:
     """Belongs to the event loop that opened it."""
 
-    def __init__(self, terms: RedisTerms) -> None:
+    def __init__(self, terms: RedisSettings) -> None:
         self.terms = terms
         self.client = terms.client()
         self.breaker = Breaker(on_change=self._changed)
@@ -170,9 +170,9 @@ class RedisLink:
 
 
 @asynccontextmanager
-async def redis_at(terms: RedisTerms) -> AsyncIterator[RedisLink]:
+async def redis_at(terms: RedisSettings) -> AsyncIterator[RedisClient]:
     """A link that is closed on leaving; whether Redis is there is not asked."""
-    link = RedisLink(terms)
+    link = RedisClient(terms)
     try:
         yield link
     finally:
@@ -197,7 +197,7 @@ def _require_version(place: str, version: str) -> None:
         )
 
 
-def _refusal(terms: RedisTerms, error: BaseException) -> RedisUnavailable:
+def _refusal(terms: RedisSettings, error: BaseException) -> RedisUnavailable:
     """What is wrong and what to do about it; a script tells of a refusal only in words."""
     said = str(error)
     if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in said:
@@ -214,7 +214,7 @@ def _refusal(terms: RedisTerms, error: BaseException) -> RedisUnavailable:
     return RedisUnavailable(f"{terms.place} can't be used: {words_of(error)}", hint=_advice(terms, said.lower()))
 
 
-def _advice(terms: RedisTerms, said: str) -> str:
+def _advice(terms: RedisSettings, said: str) -> str:
     if "ssl" in said or "certificate" in said:
         return "check REEL_REDIS_CA, the host's name in the certificate, and that the port speaks TLS"
     if terms.url.startswith("redis://") and ("closed" in said or "reset" in said):

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 logger = logging.getLogger("reelstate.store")
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
-SAY_AGAIN = 10.0
+FIRST_DELAY, MAX_DELAY = 0.05, 2.0
+REPEAT_INTERVAL = 10.0
 """Seconds between two lines of the log that say the same."""
 
 
-class News:
+class LogThrottle:
     """What has not been said for a while: a log that repeats itself every second hides the rest."""
 
-    def __init__(self, seconds: float = SAY_AGAIN) -> None:
+    def __init__(self, seconds: float = REPEAT_INTERVAL) -> None:
         self._seconds = seconds
         self._told_at: dict[str, float] = {}
 
@@ -45,7 +45,7 @@ _limit: ContextVar[_Limit | None] = ContextVar("patience", default=None)
 
 
 @contextmanager
-def patience_of(seconds: float) -> Iterator[None]:
+def timeout_of(seconds: float) -> Iterator[None]:
     """Calls in this block wait no longer than this for a database that is away.
 
     A task that is started in the block and outlives it has its usual patience again.
@@ -59,19 +59,19 @@ def patience_of(seconds: float) -> Iterator[None]:
         _limit.reset(before)
 
 
-def patience_left(seconds: float) -> float:
+def timeout_left(seconds: float) -> float:
     """The usual patience of a store, or less where the caller has less."""
     limit = _limit.get()
     return seconds if limit is None or not limit.active else min(seconds, limit.seconds)
 
 
-class Patience:
+class RetryTimer:
     """Counts the pauses of one call: they double up to a limit, with jitter, until the patience is used up."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._pause = FIRST_PAUSE
-        self._is_news = News()
+        self._pause = FIRST_DELAY
+        self._is_news = LogThrottle()
 
     async def wait(self, cause: BaseException, doing: str) -> bool:
         """Log, pause and give True; give False at once when there is no patience left."""
@@ -84,5 +84,5 @@ class Patience:
             end = "as long as it takes" if math.isinf(left) else f"for {left:.0f} s more"
             logger.warning("%s: %s; trying again %s", doing, words, end)
         await asyncio.sleep(pause)
-        self._pause = min(LONGEST_PAUSE, self._pause * 2)
+        self._pause = min(MAX_DELAY, self._pause * 2)
         return True

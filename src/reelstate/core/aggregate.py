@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reelstate.core.machine import ENDED_JOBS, PHASES, RESTING_JOBS, JobStatus, TaskStatus
+from reelstate.core.machine import FINISHED_JOBS, PHASES, STOPPED_JOBS, JobStatus, TaskStatus
 from reelstate.core.model import VideoStatus
 
 URGENCY = (
@@ -51,11 +51,11 @@ def stage_status(
             return TaskStatus.SKIPPED
         case Counters(closed=True):
             return TaskStatus.DONE
-        case _ if job in ENDED_JOBS:
+        case _ if job in FINISHED_JOBS:
             return TaskStatus.CANCELLED
         case Counters() if running:
             return TaskStatus.RUNNING
-        case Counters() if job not in RESTING_JOBS:
+        case Counters() if job not in STOPPED_JOBS:
             return TaskStatus.READY
         case _:
             return TaskStatus.NEW
@@ -65,7 +65,7 @@ VIDEO_STATUSES = {
     VideoStatus.PENDING: (JobStatus.PENDING,),
     VideoStatus.PROCESSING: PHASES,
     VideoStatus.READY: (),
-    VideoStatus.FAILED: (*RESTING_JOBS, JobStatus.CANCELLED, JobStatus.COMPLETED),
+    VideoStatus.FAILED: (*STOPPED_JOBS, JobStatus.CANCELLED, JobStatus.COMPLETED),
 }
 """What the latest job of a video means for it while no version plays: one that is completed then was forced to be."""
 

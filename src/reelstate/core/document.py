@@ -20,7 +20,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """The largest sizes that are accepted, in bytes (the key: in characters)."""
 
     spec: int = 256 * 1024
@@ -34,7 +34,7 @@ class Limits:
     idempotency_key: int = 255
 
 
-LIMITS = Limits()
+LIMITS = DocumentLimits()
 
 
 def encode(field: str, value: Json, limit: int) -> str:

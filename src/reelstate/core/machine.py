@@ -94,8 +94,8 @@ PHASES = (
 ACTIVE_JOBS = (JobStatus.PENDING, *PHASES)
 ANY_PHASE: Final = "running"
 """A filter's name for all phases."""
-RESTING_JOBS = (JobStatus.FAILED, JobStatus.QUARANTINED)
-ENDED_JOBS = (JobStatus.COMPLETED, JobStatus.CANCELLED)
+STOPPED_JOBS = (JobStatus.FAILED, JobStatus.QUARANTINED)
+FINISHED_JOBS = (JobStatus.COMPLETED, JobStatus.CANCELLED)
 
 
 def job_statuses(names: Iterable[str] | None) -> list[JobStatus] | None:
@@ -176,7 +176,7 @@ _Rule = tuple[Iterable[str], Iterable[str], Iterable[Actor]]
 
 def _job_machine() -> Machine:
     at_work = [JobStatus.PENDING, *PHASES]
-    forceable = [*at_work, *RESTING_JOBS]
+    forceable = [*at_work, *STOPPED_JOBS]
     rules: list[_Rule] = [
         ([JobStatus.PENDING], PHASES, [Actor.WORKER]),
         # A job whose fan-outs are all empty has nothing to claim, so it never shows a phase.

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.machine import ENDED_JOBS, JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.machine import FINISHED_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.policy import PriorityName
 
 T = TypeVar("T")
@@ -317,7 +317,7 @@ class Job:
     @property
     def ended(self) -> bool:
         """Whether nothing will ever change it again."""
-        return self.status in ENDED_JOBS
+        return self.status in FINISHED_JOBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ SPEC_SOURCE = -1
 BUILT_IN = frozenset({"transcode"})
 """Names of the pipelines that Reelstate brings; nobody else may declare one of these names."""
 REMEMBERED = 1000
-MOST_ATTEMPTS = 1000
+MAX_ATTEMPTS = 1000
 LONGEST_LEASE = 86_400
 LONGEST_LIMIT = 365 * 86_400
 StallAction: TypeAlias = Literal["recover", "flag"]
@@ -318,8 +318,8 @@ def _check_options(place: str, stage: StageSpec) -> None:
         require(option, path is None or isinstance(path, str), 'a path such as "plan.frames"')
     for option in ("attempts", "max_lost", "isolate_after"):
         count = getattr(stage, option)
-        counts = isinstance(count, int) and 1 <= count <= MOST_ATTEMPTS
-        require(option, counts, f"a whole number from 1 to {MOST_ATTEMPTS}")
+        counts = isinstance(count, int) and 1 <= count <= MAX_ATTEMPTS
+        require(option, counts, f"a whole number from 1 to {MAX_ATTEMPTS}")
     require("lease", _between(1, stage.lease, LONGEST_LEASE), f"seconds, from 1 to {LONGEST_LEASE}")
     require("weight", _between(0, stage.weight, sys.float_info.max) and stage.weight > 0, "a number above 0")
     base, cap = stage.backoff.base, stage.backoff.cap

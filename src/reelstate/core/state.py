@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from reelstate.core.document import LIMITS, Limits, encode, plain_text, shorten, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text, shorten, whole
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Json, TaskState
 
@@ -26,8 +26,8 @@ LOWEST: Final = -(2**31)
 LONGEST_JOB_ID: Final = 200
 LONGEST_TAG: Final = 200
 LONGEST_EVENT_ID: Final = 200
-MOST_TASKS: Final = 1_000_000
-MOST_TAGS: Final = 1_000
+MAX_TASKS: Final = 1_000_000
+MAX_TAGS: Final = 1_000
 _OF_A_STAGE: Final = re.compile(r"\d+\.[a-z][a-z0-9_-]*", re.ASCII)
 ALIKE: Final = "every process says the same of a job"
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
@@ -113,7 +113,7 @@ class JobStates(NamedTuple):
     states: Sequence[State]
 
 
-def checked_write(write: StateWrite, job: StateJob, limits: Limits = LIMITS) -> StateWrite:
+def checked_write(write: StateWrite, job: StateJob, limits: DocumentLimits = LIMITS) -> StateWrite:
     """The write, if it can be stored: each mistake is named, and nothing is stored for it."""
     if write.job_id != job.job_id:
         raise InvalidRequest("job_id", f"{write.job_id!r} is not {job.job_id!r}", hint="a manager serves one job")
@@ -132,7 +132,7 @@ def checked_write(write: StateWrite, job: StateJob, limits: Limits = LIMITS) -> 
     return replace(write, severity=checked_severity(write.severity))
 
 
-def kept(said: TaskState, limits: Limits) -> TaskState:
+def kept(said: TaskState, limits: DocumentLimits) -> TaskState:
     """What a run says of itself as it is stored: checked, and its message cut to what may be."""
     whole("state.number", said.number, FINISHED)
     checked_tag(said.tag)
@@ -200,10 +200,10 @@ def checked_job(job: StateJob) -> StateJob:
     if not job.job_id:
         raise InvalidRequest("job_id", "is empty", hint="any text that names the job")
     _slashless("job_id", plain_text("job_id", job.job_id, LONGEST_JOB_ID))
-    if type(job.tasks) is not int or not 1 <= job.tasks <= MOST_TASKS:
-        raise InvalidRequest("num_tasks", f"{job.tasks!r} is no number of tasks", hint=f"from 1 to {MOST_TASKS:,}")
-    if len(job.tags) > MOST_TAGS:
-        raise InvalidRequest("tags", f"there are {len(job.tags)}", hint=f"at most {MOST_TAGS}")
+    if type(job.tasks) is not int or not 1 <= job.tasks <= MAX_TASKS:
+        raise InvalidRequest("num_tasks", f"{job.tasks!r} is no number of tasks", hint=f"from 1 to {MAX_TASKS:,}")
+    if len(job.tags) > MAX_TAGS:
+        raise InvalidRequest("tags", f"there are {len(job.tags)}", hint=f"at most {MAX_TAGS}")
     return replace(job, tags=tuple(sorted({checked_tag(tag) for tag in job.tags})))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from reelstate.core.document import Limits, shorten, shorten_words, whole
+from reelstate.core.document import DocumentLimits, shorten, shorten_words, whole
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Step
 from reelstate.core.outcome import without_passwords
@@ -16,7 +16,7 @@ LATEST_START = 4_102_444_800.0
 """The year 2100 in seconds since 1970: a clock beyond it is not believed."""
 
 
-def kept(step: Step, limits: Limits) -> Step:
+def kept(step: Step, limits: DocumentLimits) -> Step:
     """The step as it is stored; an error names the field that can't be."""
     return replace(
         step,

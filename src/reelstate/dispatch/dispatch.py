@@ -12,10 +12,10 @@ from typing import ClassVar, Protocol
 
 from reelstate.connections.breaker import CircuitHealth
 from reelstate.core.model import Json, TaskKey
-from reelstate.dispatch.hints import LOOK, Asking, Hints, Source, Waiting
+from reelstate.dispatch.hints import ASK_STORE, ClaimFilter, Hints, MirrorSource, ReadyTask
 
 
-class Bell(StrEnum):
+class Wakeup(StrEnum):
     WORK = "work"
     """Tasks may have become ready."""
     STOP = "stop"
@@ -26,12 +26,12 @@ class Bell(StrEnum):
     """Tasks may have said something of themselves."""
 
 
-EVERY_BELL = tuple(Bell)
-WORKER_BELLS = (Bell.WORK, Bell.STOP)
+EVERY_WAKEUP = tuple(Wakeup)
+WORKER_WAKEUPS = (Wakeup.WORK, Wakeup.STOP)
 
 
 class Listener(Protocol):
-    async def wait(self, seconds: float) -> frozenset[Bell]:
+    async def wait(self, seconds: float) -> frozenset[Wakeup]:
         """The bells rung since the last call, as soon as there is one; none when the time is over."""
         ...
 
@@ -62,27 +62,27 @@ class Dispatch(Protocol):
 
     async def close(self) -> None: ...
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         """Say so to every process. Rings that come close together are one."""
         ...
 
-    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         """A pair of ears of one's own for these bells."""
         ...
 
-    def serve(self, source: Source) -> None:
+    def serve(self, source: MirrorSource) -> None:
         """Where it may ask for what it mirrors."""
         ...
 
-    def offer(self, job_ids: Collection[int] | None = None, known: Collection[Waiting] = ()) -> None:
+    def offer(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
         """These tasks have become ready, and perhaps some of these jobs, or of any; rings for work."""
         ...
 
-    async def hints(self, asking: Asking, count: int) -> Hints:
+    async def hints(self, asking: ClaimFilter, count: int) -> Hints:
         """Tasks to claim, at most so many. They come back by themselves unless it is said what became of them."""
         ...
 
-    def settle(self, asking: Asking, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         """Of these hints some were claimed; None: it is not known which were still good."""
         ...
 
@@ -105,25 +105,25 @@ class Dispatch(Protocol):
     def health(self) -> DispatchHealth: ...
 
 
-class Unhinted(Dispatch):
+class HintlessDispatch(Dispatch):
     """A dispatch that knows no task: it rings, and whoever asks is told to look into the store."""
 
     mirrors = False
 
-    def serve(self, source: Source) -> None:
+    def serve(self, source: MirrorSource) -> None:
         """Nothing is mirrored."""
 
     def offer(
         self,
         job_ids: Collection[int] | None = None,  # noqa: ARG002 - a bell has no content
-        known: Collection[Waiting] = (),  # noqa: ARG002 - same
+        known: Collection[ReadyTask] = (),  # noqa: ARG002 - same
     ) -> None:
-        self.ring(Bell.WORK)
+        self.ring(Wakeup.WORK)
 
-    async def hints(self, asking: Asking, count: int) -> Hints:  # noqa: ARG002 - the answer is always the same
-        return LOOK
+    async def hints(self, asking: ClaimFilter, count: int) -> Hints:  # noqa: ARG002 - the answer is always the same
+        return ASK_STORE
 
-    def settle(self, asking: Asking, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         """There were none."""
 
     def forget(self, claimed: Collection[TaskKey]) -> None:

@@ -23,9 +23,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from reelstate.connections.redis import Client, RedisLink
+from reelstate.connections.redis import Client, RedisClient
 from reelstate.core.model import TaskKey
-from reelstate.dispatch.hints import Hint, Lane, Waiting
+from reelstate.dispatch.hints import Hint, Lane, ReadyTask
 
 BOUND = """
 local old, edge = redis.call('HGET', KEYS[1], 'horizon') or '', ARGV[1]
@@ -54,14 +54,14 @@ BATCH = 500
 """Tasks in one call; several calls go out together."""
 HANDED_MILLISECONDS = 5000
 """After which a hint that nobody has claimed is handed out again: its worker may be dead."""
-MOST_URGENT, STEP = 10, 10**13
+HIGHEST_PRIORITY, STEP = 10, 10**13
 SECOND_BITS = 22
 """A job's number begins with the second in which it was given."""
 HIGH, NORMAL = 7, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenHints:
     hints: list[Hint]
     epoch: str
     """Empty where nothing is mirrored."""
@@ -81,7 +81,7 @@ class Contents:
 class HintQueue(abc.ABC):
     kind: ClassVar[str]
 
-    def __init__(self, link: RedisLink) -> None:
+    def __init__(self, link: RedisClient) -> None:
         self._link = link
         self._lanes = link.key(self.kind, "lanes")
         self._places, self._handed = link.key(self.kind, "places"), link.key(self.kind, "handed")
@@ -89,7 +89,7 @@ class HintQueue(abc.ABC):
         self._plenty, self._plenty_until = link.key(self.kind, "plenty"), 0.0
         self._prefix = link.key(self.kind, "lane", "")
 
-    async def add(self, waiting: Sequence[Waiting], *, announce: tuple[str, str] | None = None) -> int:
+    async def add(self, waiting: Sequence[ReadyTask], *, announce: tuple[str, str] | None = None) -> int:
         """Enqueue tasks, or put them where they belong; then tell a channel, all on one way. Gives how many."""
         began = time.monotonic()
         lanes = {each.number: each.lane for each in waiting}
@@ -110,7 +110,7 @@ class HintQueue(abc.ABC):
         self._believe_plenty(began, answers[bool(lanes) + calls])
         return sum(answers[bool(lanes) : bool(lanes) + calls])
 
-    async def take(self, lanes: Sequence[int], count: int) -> Taken:
+    async def take(self, lanes: Sequence[int], count: int) -> TakenHints:
         """Dequeue hints: they are handed to nobody else for a while, and come back unless they are settled."""
         arguments = [str(each) for each in (self._prefix, count, HANDED_MILLISECONDS, *lanes, *self._more())]
 
@@ -124,10 +124,10 @@ class HintQueue(abc.ABC):
         (epoch, *rest), plenty = await self._link.do(call)
         self._believe_plenty(began, plenty)
         if not epoch:
-            return Taken([], "", 0, cut=False, suspects=False)
+            return TakenHints([], "", 0, cut=False, suspects=False)
         known, horizon, suspects, taken = rest
         hints = [Hint(key_of(member), int(lane), ticket) for member, lane, ticket in taken]
-        return Taken(hints, epoch, known, cut=bool(horizon), suspects=bool(suspects))
+        return TakenHints(hints, epoch, known, cut=bool(horizon), suspects=bool(suspects))
 
     async def settle(self, gone: Iterable[Hint] = (), back: Iterable[Hint] = ()) -> None:
         """Hints that were claimed go, others are given back."""
@@ -175,7 +175,7 @@ class HintQueue(abc.ABC):
         plenty, count = await self._link.do(call)
         return None if plenty else count or "0"
 
-    async def bound(self, horizon: Waiting | None, spells: str = "0") -> None:
+    async def bound(self, horizon: ReadyTask | None, spells: str = "0") -> None:
         """Say how far the mirror goes: as far as this task, or as far as there are any.
 
         One that was moved lets in what it kept out before: the mirror counts as empty until it is marked again.
@@ -219,7 +219,7 @@ class HintQueue(abc.ABC):
         """Every hint that is there, handed out or not."""
 
     @abc.abstractmethod
-    def place(self, waiting: Waiting) -> str:
+    def place(self, waiting: ReadyTask) -> str:
         """How the ticket of a hint at this task begins, where its lane and its priority are as they should be."""
 
     @abc.abstractmethod
@@ -258,9 +258,9 @@ class HintQueue(abc.ABC):
         await self._link.do(call)
 
 
-def score(waiting: Waiting) -> str:
+def score(waiting: ReadyTask) -> str:
     """The most urgent first, then by the age of the job; what is equal in both is sorted by `member`."""
-    return f"{(MOST_URGENT - waiting.priority) * STEP + (waiting.key.job_id >> SECOND_BITS) * 1000:015d}"
+    return f"{(HIGHEST_PRIORITY - waiting.priority) * STEP + (waiting.key.job_id >> SECOND_BITS) * 1000:015d}"
 
 
 def member(key: TaskKey) -> str:
@@ -276,7 +276,7 @@ def level(priority: int) -> str:
     return "high" if priority >= HIGH else "normal" if priority >= NORMAL else "low"
 
 
-def _added(waiting: Waiting) -> str:
+def _added(waiting: ReadyTask) -> str:
     """A line for the script: one text for many tasks is a fraction of the work of an argument for each word."""
     return f"{member(waiting.key)} {waiting.number} {score(waiting)} {level(waiting.priority)}\n"
 

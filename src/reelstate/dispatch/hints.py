@@ -18,7 +18,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ReadyTask:
     """A ready task, as the store tells of it; suspects wait in the mirror of their lane, a negative one."""
 
     key: TaskKey
@@ -29,7 +29,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ClaimFilter:
     """Who asks for hints: what they have code for and what they can do."""
 
     pipelines: frozenset[str]
@@ -56,14 +56,14 @@ class Hints:
         return [hint.key for hint in self.hints]
 
 
-LOOK = Hints(look=True)
+ASK_STORE = Hints(look=True)
 """No hint: look yourself."""
-NOTHING = Hints()
+NO_HINTS = Hints()
 """There is nothing to do, as far as is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChannelMessage:
     """What is told to whoever subscribes to a channel."""
 
     channel: str
@@ -71,10 +71,10 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MirrorSource:
     """Where a dispatch that mirrors the store gets to know of it."""
 
-    ready: Callable[[Collection[int] | None, int], Awaitable[list[Waiting]]]
+    ready: Callable[[Collection[int] | None, int], Awaitable[list[ReadyTask]]]
     """The first so many ready tasks in the order of claims: of these jobs, or of all."""
-    messages: Callable[[Collection[int]], Awaitable[list[Message]]]
+    messages: Callable[[Collection[int]], Awaitable[list[ChannelMessage]]]
     """What there is to tell of these jobs."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection
 
 from reelstate.dispatch.hint_queue import HintQueue
-from reelstate.dispatch.hints import Source, Waiting
+from reelstate.dispatch.hints import MirrorSource, ReadyTask
 
 logger = logging.getLogger("reelstate.dispatch")
 
@@ -27,7 +27,7 @@ class Mirror:
         return None if self._reconciled is None else time.monotonic() - self._reconciled
 
     async def offer(
-        self, source: Source, job_ids: Collection[int], known: list[Waiting], announce: tuple[str, str]
+        self, source: MirrorSource, job_ids: Collection[int], known: list[ReadyTask], announce: tuple[str, str]
     ) -> int:
         """Mirror tasks that are known to be ready and those of some jobs, then ring; what is too much is cut off.
 
@@ -44,7 +44,7 @@ class Mirror:
                 await self.reconcile(source, announce)
         return added
 
-    async def fill(self, source: Source, announce: tuple[str, str]) -> int:
+    async def fill(self, source: MirrorSource, announce: tuple[str, str]) -> int:
         """Reconcile where the mirror has run low or was lost, unless another process does just that."""
         if not await self._queue.may_fill(self._most):
             return 0
@@ -52,11 +52,11 @@ class Mirror:
         await self._queue.filled()
         return added
 
-    async def compare(self, source: Source, announce: tuple[str, str]) -> int:
+    async def compare(self, source: MirrorSource, announce: tuple[str, str]) -> int:
         """Reconcile after an outage in which this process has lost nothing, unless another has just begun to."""
         return await self.reconcile(source, announce) if await self._queue.may_compare() else 0
 
-    async def reconcile(self, source: Source, announce: tuple[str, str]) -> int:
+    async def reconcile(self, source: MirrorSource, announce: tuple[str, str]) -> int:
         """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.
 
         Redis is read first: what is offered from then on stays, whatever the store said. While there is plenty to do
@@ -82,5 +82,5 @@ class Mirror:
             logger.info("hints in Redis: %d added, %d removed, %d in all", added, removed, len(waiting))
         return added
 
-    async def _add(self, missing: list[Waiting], announce: tuple[str, str]) -> int:
+    async def _add(self, missing: list[ReadyTask], announce: tuple[str, str]) -> int:
         return await self._queue.add(missing, announce=announce) if missing else 0

@@ -20,15 +20,15 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ExecStatus
 
 from reelstate.connections.postgres import ANSWER_TIMEOUT, Silent, WatchedConnection
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
-from reelstate.dispatch.wakeups import Doorbell, Merged
+from reelstate.dispatch.dispatch import WORKER_WAKEUPS, HintlessDispatch, Listener, Wakeup
+from reelstate.dispatch.wakeups import LocalWakeups, WakeupBatch
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
 
 CHANNEL = "reelstate"
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, OSError)
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+FIRST_DELAY, MAX_DELAY = 0.1, 5.0
 REFUSED_PAUSE = 30.0
 """Between two tries on a server that answers but does not let us listen, as one that is not yet the primary."""
 LAST_WORDS = 1.0
@@ -40,12 +40,12 @@ PING_EVERY = 5.0
 Connection = WatchedConnection
 
 
-class NotifyDispatch(Unhinted):
+class NotifyDispatch(HintlessDispatch):
     def __init__(self, url: str) -> None:
         self._address = _address(url)
-        self._doorbell = Doorbell()
+        self._doorbell = LocalWakeups()
         self._sender = Sender(self._address)
-        self._merged = Merged(self._sender.send)
+        self._merged = WakeupBatch(self._sender.send)
         self._listening: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -57,11 +57,11 @@ class NotifyDispatch(Unhinted):
         if self._listening is not None:
             await cancel_and_wait(self._listening)
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         self._doorbell.ring(bell)
         self._merged.ring(bell)
 
-    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         if self._listening is None:
             self._listening = asyncio.get_running_loop().create_task(self._listen())
         return self._doorbell.listen(bells)
@@ -75,7 +75,7 @@ class NotifyDispatch(Unhinted):
                 async with await _connect(self._address) as connection:
                     await self._subscribe(connection)
                     rests, told = _pauses(), False
-                    self._doorbell.ring(*Bell)
+                    self._doorbell.ring(*Wakeup)
                     await self._hear(connection)
             except AWAY as error:
                 if not told:
@@ -87,7 +87,7 @@ class NotifyDispatch(Unhinted):
                     logger.warning("no wake-ups from other processes: %s; work is found by polling", _words(error))
                 told = True
                 await asyncio.sleep(REFUSED_PAUSE)
-            except Deaf as error:
+            except ListenerLost as error:
                 logger.warning(
                     "no wake-ups from other processes: %s; work is found by polling. Behind a pooler that shares"
                     " connections between transactions, connect directly, or set REEL_DISPATCH=poll",
@@ -107,18 +107,18 @@ class NotifyDispatch(Unhinted):
         async for notification in connection.notifies(timeout=PROBE_SECONDS):
             if notification.payload == probe:
                 return
-        raise Deaf("LISTEN was accepted, but nothing arrives")
+        raise ListenerLost("LISTEN was accepted, but nothing arrives")
 
     async def _hear(self, connection: Connection) -> None:
         while True:
             async for notification in connection.notifies(timeout=PING_EVERY):
                 if notification.pid != self._sender.pid:
                     words = notification.payload.split()
-                    self._doorbell.ring(*(bell for bell in Bell if bell in words))
+                    self._doorbell.ring(*(bell for bell in Wakeup if bell in words))
             await connection.execute("")
 
 
-class Deaf(Exception):
+class ListenerLost(Exception):
     """Notifications do not arrive on this connection."""
 
 
@@ -130,8 +130,8 @@ class Sender:
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._socket = -1
-        self._waiting: set[Bell] = set()
-        self._sent: set[Bell] = set()
+        self._waiting: set[Wakeup] = set()
+        self._sent: set[Wakeup] = set()
         self._number = 0
         """Which message was sent last."""
         self._quiet = asyncio.Event()
@@ -144,7 +144,7 @@ class Sender:
         """The server's process that these notifications come from."""
         return self._connection.pgconn.backend_pid if self._connection else None
 
-    def send(self, bells: Collection[Bell]) -> None:
+    def send(self, bells: Collection[Wakeup]) -> None:
         if not self._closed:
             self._waiting.update(bells)
             self._quiet.clear()
@@ -252,7 +252,7 @@ async def _connect(address: str) -> Connection:
 def _pauses() -> Iterator[float]:
     """How long to wait before each next try: doubling up to a limit, with jitter so that a fleet does not march."""
     for number in itertools.count():
-        yield min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, 10)) * random.uniform(0.5, 1.0)
+        yield min(MAX_DELAY, FIRST_DELAY * 2 ** min(number, 10)) * random.uniform(0.5, 1.0)
 
 
 def _words(error: BaseException) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, DispatchHealth, Listener, Unhinted
-from reelstate.dispatch.wakeups import Doorbell
+from reelstate.dispatch.dispatch import WORKER_WAKEUPS, DispatchHealth, HintlessDispatch, Listener, Wakeup
+from reelstate.dispatch.wakeups import LocalWakeups
 
 
-class PollDispatch(Unhinted):
+class PollDispatch(HintlessDispatch):
     def __init__(self) -> None:
-        self._doorbell = Doorbell()
+        self._doorbell = LocalWakeups()
 
     async def open(self) -> None:
         """There is nothing to open."""
@@ -18,10 +18,10 @@ class PollDispatch(Unhinted):
     async def close(self) -> None:
         """Nor to close."""
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         self._doorbell.ring(bell)
 
-    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         return self._doorbell.listen(bells)
 
     def health(self) -> DispatchHealth:

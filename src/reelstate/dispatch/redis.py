@@ -22,17 +22,27 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from reelstate.connections.redis import Client, RedisLink, RedisTerms
+from reelstate.connections.redis import Client, RedisClient, RedisSettings
 from reelstate.core.errors import RedisUnavailable, StoreError
 from reelstate.core.model import Json, TaskKey
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Dispatch, DispatchHealth, Listener
+from reelstate.dispatch.dispatch import WORKER_WAKEUPS, Dispatch, DispatchHealth, Listener, Wakeup
 from reelstate.dispatch.hint_queue import HintQueue
-from reelstate.dispatch.hints import LOOK, NOTHING, Asking, Hint, Hints, Lane, Message, Source, Waiting
+from reelstate.dispatch.hints import (
+    ASK_STORE,
+    NO_HINTS,
+    ChannelMessage,
+    ClaimFilter,
+    Hint,
+    Hints,
+    Lane,
+    MirrorSource,
+    ReadyTask,
+)
 from reelstate.dispatch.mirror import Mirror
 from reelstate.dispatch.redis_queue import SortedQueue
 from reelstate.dispatch.redis_streams import StreamsQueue
-from reelstate.dispatch.redis_wakeups import RedisBells
-from reelstate.dispatch.wakeups import Doorbell, Merged
+from reelstate.dispatch.redis_wakeups import RedisWakeups
+from reelstate.dispatch.wakeups import LocalWakeups, WakeupBatch
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
@@ -64,28 +74,28 @@ class RedisUse:
 class RedisDispatch(Dispatch):
     mirrors = True
 
-    def __init__(self, terms: RedisTerms, use: RedisUse) -> None:
-        self.link = RedisLink(terms)
+    def __init__(self, terms: RedisSettings, use: RedisUse) -> None:
+        self.link = RedisClient(terms)
         self.queue = QUEUES[use.queue](self.link)
         self._use = use
         self._mirror = Mirror(self.queue, use.mirror)
-        self._doorbell = Doorbell()
-        self._bells = RedisBells(self.link, self._doorbell, self._warned)
-        self._merged = Merged(self._send)
-        self._source: Source | None = None
+        self._doorbell = LocalWakeups()
+        self._bells = RedisWakeups(self.link, self._doorbell, self._warned)
+        self._merged = WakeupBatch(self._send)
+        self._source: MirrorSource | None = None
         self._lanes: dict[int, Lane] = {}
         self._epoch = ""
         self._resting: dict[int, float] = {}
-        self._looked: dict[Asking, float] = {}
+        self._looked: dict[ClaimFilter, float] = {}
         self._jobs: set[int] = set()
-        self._known: list[Waiting] = []
+        self._known: list[ReadyTask] = []
         self._claimed: list[TaskKey] = []
         self._whole = self._thin = self._doubtful = False
         self._missed = False
         """Whether something of this process is not in Redis, and nobody else knows of it."""
         self._offered = asyncio.Event()
         self._changed: set[int] = set()
-        self._told: dict[tuple[str, int | str], Message] = {}
+        self._told: dict[tuple[str, int | str], ChannelMessage] = {}
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -114,22 +124,22 @@ class RedisDispatch(Dispatch):
         await self._bells.close()
         await self.link.close()
 
-    def serve(self, source: Source) -> None:
+    def serve(self, source: MirrorSource) -> None:
         self._source = source
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         self._doorbell.ring(bell)
         self._merged.ring(bell)
 
-    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         self._bells.begin()
         return self._doorbell.listen(bells)
 
-    def offer(self, job_ids: Collection[int] | None = None, known: Collection[Waiting] = ()) -> None:
+    def offer(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
         """The bell rings when the hints are there; while Redis is away it rings in this process alone."""
         if not self.link.breaker.closed:
             self._missed = True
-            self._doorbell.ring(Bell.WORK)
+            self._doorbell.ring(Wakeup.WORK)
         elif job_ids is None:
             self._whole = True
         else:
@@ -137,19 +147,19 @@ class RedisDispatch(Dispatch):
             self._known.extend(known)
         self._offered.set()
 
-    async def hints(self, asking: Asking, count: int) -> Hints:
+    async def hints(self, asking: ClaimFilter, count: int) -> Hints:
         """While there is plenty to do the store is asked directly: hints only spare it questions in vain."""
         if self.queue.plenty:
-            return LOOK
+            return ASK_STORE
         try:
             taken = await self._take(asking, count)
         except RedisUnavailable:
-            return LOOK if not self._use.strict or self._looks(asking) else NOTHING
+            return ASK_STORE if not self._use.strict or self._looks(asking) else NO_HINTS
         if len(taken.hints) >= PLENTY:
             self._do(self.queue.abound())
         return taken
 
-    async def _take(self, asking: Asking, count: int) -> Hints:
+    async def _take(self, asking: ClaimFilter, count: int) -> Hints:
         taken = await self.queue.take(self._served(asking), count)
         if taken.epoch and (taken.epoch, taken.lanes) != (self._epoch, len(self._lanes)):
             await self.queue.settle(back=taken.hints)
@@ -157,13 +167,13 @@ class RedisDispatch(Dispatch):
             taken = await self.queue.take(self._served(asking), count)
         if not taken.epoch:
             self._fill_soon()
-            return LOOK
+            return ASK_STORE
         if taken.cut and len(taken.hints) < count:
             self._fill_soon()
         look = taken.suspects or (taken.cut and len(taken.hints) < count)
         return Hints(taken.hints, look=look or (not taken.hints and self._looks(asking)))
 
-    def settle(self, asking: Asking, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         gone, back, doubted = [], [], set()
         for hint in hints.hints:
             if claimed is not None and hint.key in claimed:
@@ -178,7 +188,7 @@ class RedisDispatch(Dispatch):
     async def _settle(self, gone: list[Hint], back: list[Hint], doubted: set[int]) -> None:
         await self.queue.settle(gone, back)
         if back:
-            self.ring(Bell.WORK)
+            self.ring(Wakeup.WORK)
         if doubted:  # claimed by another, most often; but if it is still ready, it must not be forgotten
             self.offer(doubted)
 
@@ -197,7 +207,7 @@ class RedisDispatch(Dispatch):
 
     def tell(self, channel: str, subject: int | str, payload: Json) -> None:
         if self.link.breaker.closed:
-            self._told[channel, subject] = Message(channel, payload)
+            self._told[channel, subject] = ChannelMessage(channel, payload)
             self._news.set()
 
     async def reconcile(self) -> None:
@@ -213,18 +223,18 @@ class RedisDispatch(Dispatch):
         except StoreError:
             self._missed = True
             raise
-        self._doorbell.ring(Bell.WORK)
+        self._doorbell.ring(Wakeup.WORK)
 
     @property
     def _announce(self) -> tuple[str, str]:
         """What tells the others of new hints."""
-        return self._bells.channel, self._bells.words([Bell.WORK])
+        return self._bells.channel, self._bells.words([Wakeup.WORK])
 
     def health(self) -> DispatchHealth:
         kind = "redis" if self._use.strict else "hybrid"
         return DispatchHealth(kind, self._use.queue, self.link.breaker.health(), self._mirror.reconciled_ago)
 
-    def _served(self, asking: Asking) -> list[int]:
+    def _served(self, asking: ClaimFilter) -> list[int]:
         """The lanes that this worker may be handed something of."""
         now = time.monotonic()
         return [
@@ -236,7 +246,7 @@ class RedisDispatch(Dispatch):
             and (lane.prefers <= asking.capabilities or self._resting.get(number, 0.0) <= now)
         ]
 
-    def _must_wait(self, asking: Asking, hint: Hint) -> bool:
+    def _must_wait(self, asking: ClaimFilter, hint: Hint) -> bool:
         """Whether a task that was refused may be kept for a worker that has what it prefers."""
         lane = self._lanes.get(hint.lane)
         if lane is None or lane.prefers <= asking.capabilities:
@@ -244,7 +254,7 @@ class RedisDispatch(Dispatch):
         self._resting[hint.lane] = time.monotonic() + self._use.rest
         return True
 
-    def _looks(self, asking: Asking) -> bool:
+    def _looks(self, asking: ClaimFilter) -> bool:
         """Whether it is time to look into the store all the same."""
         now = time.monotonic()
         if now < self._looked.setdefault(asking, now + self._use.look_every * random.uniform(0.0, 1.0)):
@@ -277,7 +287,7 @@ class RedisDispatch(Dispatch):
         self._whole = self._whole or self._missed
         self._doubtful = True
         self._offered.set()
-        self._doorbell.ring(*Bell)
+        self._doorbell.ring(*Wakeup)
 
     async def _mirror_for_ever(self) -> None:
         """Bring what was claimed and what was offered to Redis, as much at a time as has come together.
@@ -309,11 +319,11 @@ class RedisDispatch(Dispatch):
                 self._reconcile_soon()
                 await asyncio.sleep(0 if self._closing else STORE_PAUSE)
             if jobs or known:
-                self._doorbell.ring(Bell.WORK)
+                self._doorbell.ring(Wakeup.WORK)
 
-    async def _fill(self, fill: Callable[[Source, tuple[str, str]], Awaitable[int]]) -> None:
+    async def _fill(self, fill: Callable[[MirrorSource, tuple[str, str]], Awaitable[int]]) -> None:
         if self._source is not None and await fill(self._source, self._announce):
-            self._doorbell.ring(Bell.WORK)
+            self._doorbell.ring(Wakeup.WORK)
 
     async def _tell_for_ever(self) -> None:
         while not self._closing or self._changed or self._told:
@@ -325,7 +335,7 @@ class RedisDispatch(Dispatch):
                 await self._publish([*told.values(), *await self._messages(jobs)])
             await asyncio.sleep(0 if self._closing else NEWS_EVERY)
 
-    async def _messages(self, jobs: Collection[int]) -> list[Message]:
+    async def _messages(self, jobs: Collection[int]) -> list[ChannelMessage]:
         if not jobs or self._source is None or not self.link.breaker.closed:
             return []
         try:
@@ -333,7 +343,7 @@ class RedisDispatch(Dispatch):
         except StoreError:
             return []
 
-    async def _publish(self, messages: Collection[Message]) -> None:
+    async def _publish(self, messages: Collection[ChannelMessage]) -> None:
         if not messages:
             return
 
@@ -345,7 +355,7 @@ class RedisDispatch(Dispatch):
 
         await self.link.do(call)
 
-    def _send(self, bells: Collection[Bell]) -> None:
+    def _send(self, bells: Collection[Wakeup]) -> None:
         if self.link.breaker.closed:
             words = self._bells.words(bells)
             self._do(self._sent(words))

@@ -6,7 +6,7 @@ from typing import Any
 
 from reelstate.connections.redis import Client
 from reelstate.dispatch.hint_queue import Contents, HintQueue, key_of, member, score
-from reelstate.dispatch.hints import Hint, Waiting
+from reelstate.dispatch.hints import Hint, ReadyTask
 
 NO_PLACE = "none"
 """The ticket of a hint whose place is not known any more."""
@@ -32,7 +32,7 @@ class SortedQueue(HintQueue):
             hints += [Hint(key_of(each), number, places.get(each, NO_PLACE)) for each in members]
         return Contents(hints, set(map(key_of, places)))
 
-    def place(self, waiting: Waiting) -> str:
+    def place(self, waiting: ReadyTask) -> str:
         return f"{waiting.number} {score(waiting)} "
 
     async def _in_order(self, hints: list[Hint]) -> list[Hint]:

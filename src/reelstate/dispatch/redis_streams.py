@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from reelstate.connections.redis import Client, RedisLink
-from reelstate.dispatch.hint_queue import Contents, HintQueue, Taken, key_of, level
-from reelstate.dispatch.hints import Hint, Waiting
+from reelstate.connections.redis import Client, RedisClient
+from reelstate.dispatch.hint_queue import Contents, HintQueue, TakenHints, key_of, level
+from reelstate.dispatch.hints import Hint, ReadyTask
 
 LEVELS = ("high", "normal", "low")
 
@@ -20,11 +20,11 @@ LEVELS = ("high", "normal", "low")
 class StreamsQueue(HintQueue):
     kind = "streams"
 
-    def __init__(self, link: RedisLink) -> None:
+    def __init__(self, link: RedisClient) -> None:
         super().__init__(link)
         self._consumer = f"{os.getpid()}-{secrets.token_hex(4)}"
 
-    async def take(self, lanes: Sequence[int], count: int) -> Taken:
+    async def take(self, lanes: Sequence[int], count: int) -> TakenHints:
         return await super().take(random.sample(lanes, len(lanes)), count)  # so that no lane waits behind another
 
     async def contents(self) -> Contents:
@@ -45,7 +45,7 @@ class StreamsQueue(HintQueue):
         ]
         return Contents(hints, set(map(key_of, placed)))
 
-    def place(self, waiting: Waiting) -> str:
+    def place(self, waiting: ReadyTask) -> str:
         return f"{waiting.number}:{level(waiting.priority)} "
 
     async def _in_order(self, hints: list[Hint]) -> list[Hint]:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection
 from redis.asyncio.client import PubSub
 
 from reelstate.connections.breaker import pauses
-from reelstate.connections.redis import FAULTS, RedisLink, words_of
-from reelstate.dispatch.dispatch import Bell
-from reelstate.dispatch.wakeups import Doorbell
+from reelstate.connections.redis import FAULTS, RedisClient, words_of
+from reelstate.dispatch.dispatch import Wakeup
+from reelstate.dispatch.wakeups import LocalWakeups
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
@@ -27,8 +27,8 @@ ASK_AFTER, DEAF_AFTER = 2.0, 6.0
 """Seconds of silence after which the line is tried, and after which it counts as dead."""
 
 
-class RedisBells:
-    def __init__(self, link: RedisLink, doorbell: Doorbell, on_away: Callable[[], None]) -> None:
+class RedisWakeups:
+    def __init__(self, link: RedisClient, doorbell: LocalWakeups, on_away: Callable[[], None]) -> None:
         self.channel = f"{link.terms.prefix}:bells"
         self._link = link
         self._doorbell = doorbell
@@ -36,7 +36,7 @@ class RedisBells:
         self._name = secrets.token_hex(4)
         self._listening: asyncio.Task[None] | None = None
 
-    def words(self, bells: Collection[Bell]) -> str:
+    def words(self, bells: Collection[Wakeup]) -> str:
         """What is published: who rings, and which bells."""
         return " ".join([self._name, *sorted(bells)])
 
@@ -61,7 +61,7 @@ class RedisBells:
                 async with self._link.client.pubsub() as pubsub:
                     await pubsub.subscribe(self.channel)
                     rests, told = pauses(), False
-                    self._doorbell.ring(*Bell)
+                    self._doorbell.ring(*Wakeup)
                     await self._hear(pubsub)
             except FAULTS as error:
                 if not told and self._link.breaker.closed:  # else the link has told of it
@@ -87,4 +87,4 @@ class RedisBells:
         if name != self._name:
             if AWAY in rung:
                 self._on_away()
-            self._doorbell.ring(*(bell for bell in Bell if bell in rung))
+            self._doorbell.ring(*(bell for bell in Wakeup if bell in rung))

@@ -11,8 +11,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
-from reelstate.dispatch.wakeups import Doorbell, Merged
+from reelstate.dispatch.dispatch import WORKER_WAKEUPS, HintlessDispatch, Listener, Wakeup
+from reelstate.dispatch.wakeups import LocalWakeups, WakeupBatch
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
@@ -21,13 +21,13 @@ LOOK_EVERY = 0.05
 LARGEST_FILE = 64 * 1024
 
 
-class SignalDispatch(Unhinted):
+class SignalDispatch(HintlessDispatch):
     """The bell file of a database; a database in memory (None) has no other processes to tell."""
 
     def __init__(self, database: Path | None) -> None:
-        self._doorbell = Doorbell()
-        self._file = None if database is None else BellFile(database)
-        self._merged = None if self._file is None else Merged(self._file.write)
+        self._doorbell = LocalWakeups()
+        self._file = None if database is None else WakeupFile(database)
+        self._merged = None if self._file is None else WakeupBatch(self._file.write)
         self._looking: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -39,25 +39,25 @@ class SignalDispatch(Unhinted):
         if self._looking is not None:
             await cancel_and_wait(self._looking)
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         self._doorbell.ring(bell)
         if self._merged is not None:
             self._merged.ring(bell)
 
-    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:
+    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         ears = self._doorbell.listen(bells)
         if self._file is not None and (self._looking is None or self._looking.done()):
             self._file.skip()
             self._looking = asyncio.get_running_loop().create_task(self._look(self._file))
         return ears
 
-    async def _look(self, file: BellFile) -> None:
+    async def _look(self, file: WakeupFile) -> None:
         while self._doorbell.heard:
             await asyncio.sleep(LOOK_EVERY)
             self._doorbell.ring(*file.news())
 
 
-class BellFile:
+class WakeupFile:
     """Lines of who rang which bell. Adding one is a single write, so rings of several processes do not mix."""
 
     def __init__(self, database: Path) -> None:
@@ -67,7 +67,7 @@ class BellFile:
         self._seen = 0
         self._told = False
 
-    def write(self, bells: Collection[Bell]) -> None:
+    def write(self, bells: Collection[Wakeup]) -> None:
         lines = "".join(f"{self._name} {bell}\n" for bell in bells)
         try:
             self._append(lines.encode())
@@ -80,18 +80,18 @@ class BellFile:
         """What was rung before one listens does not matter."""
         self._seen = self._size()
 
-    def news(self) -> set[Bell]:
+    def news(self) -> set[Wakeup]:
         """The bells that others have rung since the last look."""
         size = self._size()
         if size == self._seen:
             return set()
         if size < self._seen:  # it was begun anew, and what stood at its old end is gone
             self._seen = size
-            return set(Bell)
+            return set(Wakeup)
         lines = self._read(size)
         self._seen = size
         rung = {bell for name, _, bell in (line.partition(" ") for line in lines) if name != self._name}
-        return {bell for bell in Bell if bell in rung}
+        return {bell for bell in Wakeup if bell in rung}
 
     def _append(self, lines: bytes) -> None:
         mode = self._database.stat().st_mode & 0o666

@@ -6,46 +6,46 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection
 
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 
 
-class Doorbell:
+class LocalWakeups:
     """Rings for everybody in this process who listens."""
 
     def __init__(self) -> None:
-        self._ears: set[Ears] = set()
+        self._ears: set[WakeupListener] = set()
 
     @property
     def heard(self) -> bool:
         """Whether anybody listens."""
         return bool(self._ears)
 
-    def ring(self, *bells: Bell) -> None:
+    def ring(self, *bells: Wakeup) -> None:
         for ears in self._ears:
             ears.hear(bells)
 
-    def listen(self, bells: Collection[Bell]) -> Ears:
-        ears = Ears(bells, self._ears.discard)
+    def listen(self, bells: Collection[Wakeup]) -> WakeupListener:
+        ears = WakeupListener(bells, self._ears.discard)
         self._ears.add(ears)
         return ears
 
 
-class Ears:
+class WakeupListener:
     """One listener: it keeps what was rung until it is asked, so nothing is lost between two waits."""
 
-    def __init__(self, bells: Collection[Bell], leave: Callable[[Ears], None]) -> None:
+    def __init__(self, bells: Collection[Wakeup], leave: Callable[[WakeupListener], None]) -> None:
         self._bells = frozenset(bells)
         self._leave = leave
-        self._rung: set[Bell] = set()
+        self._rung: set[Wakeup] = set()
         self._woken = asyncio.Event()
 
-    def hear(self, bells: Collection[Bell]) -> None:
+    def hear(self, bells: Collection[Wakeup]) -> None:
         rung = self._bells.intersection(bells)
         if rung:
             self._rung |= rung
             self._woken.set()
 
-    async def wait(self, seconds: float) -> frozenset[Bell]:
+    async def wait(self, seconds: float) -> frozenset[Wakeup]:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -57,16 +57,16 @@ class Ears:
         self._leave(self)
 
 
-class Merged:
+class WakeupBatch:
     """Sends the first ring at once, and those of the following `interval` together at its end."""
 
-    def __init__(self, send: Callable[[Collection[Bell]], None], interval: float = 0.05) -> None:
+    def __init__(self, send: Callable[[Collection[Wakeup]], None], interval: float = 0.05) -> None:
         self._send = send
         self._interval = interval
-        self._rung: set[Bell] = set()
+        self._rung: set[Wakeup] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         self._rung.add(bell)
         if self._timer is None:
             self._over()

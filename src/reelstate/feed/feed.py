@@ -25,7 +25,7 @@ from typing import Final, Generic
 
 from reelstate.core.errors import StoreError
 from reelstate.feed.log import CursorGone, Entry, Item, Log, Stretch, Values
-from reelstate.feed.subscriber import BUFFER, Kind, Message, Subscriber, Terms
+from reelstate.feed.subscriber import BUFFER, FeedMessage, MessageKind, Subscriber, SubscriptionOptions
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.feed")
@@ -40,7 +40,7 @@ GLANCE_EVERY: Final = 0.25
 """The shortest time between two looks at values."""
 GLANCE_SHARE: Final = 10
 """Looking at values takes at most one part in so many of the reader's time."""
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+FIRST_DELAY, MAX_DELAY = 1.0, 60.0
 STALE_AFTER: Final = 3.0
 """Seconds without an answer after which subscribers are told: a store may itself wait long for a database."""
 
@@ -84,7 +84,7 @@ class Feed(Generic[Item]):
         log: Log[Item],
         *,
         buffer: int = BUFFER,
-        pause: float = FIRST_PAUSE,
+        pause: float = FIRST_DELAY,
         marks: Marks[Item] | None = None,
         values: Values[Item] | None = None,
     ) -> None:
@@ -98,7 +98,7 @@ class Feed(Generic[Item]):
         self._reader: asyncio.Task[None] | None = None
         self._stale = False
         self._closed = False
-        self._glances = None if values is None else Glances(values)
+        self._glances = None if values is None else ValuePolls(values)
         self.figures = Figures()
 
     async def close(self) -> None:
@@ -114,34 +114,34 @@ class Feed(Generic[Item]):
     async def follow(
         self,
         after: str,
-        terms: Terms[Item] | None = None,
+        terms: SubscriptionOptions[Item] | None = None,
         *,
         replayed: Sequence[Item] = (),
         until: str | None = None,
-    ) -> AsyncGenerator[Message[Item], None]:
+    ) -> AsyncGenerator[FeedMessage[Item], None]:
         """What was replayed, what the log has after a cursor, and then what comes.
 
         What the log has up to `until` counts as replay; without it, a snapshot (`replayed`) stands for all of that.
         """
-        terms = terms or Terms()
+        terms = terms or SubscriptionOptions()
         began = time.monotonic()
         for item in replayed:
-            yield Message(Kind.ITEM, after, item, replay=True)
+            yield FeedMessage(MessageKind.ITEM, after, item, replay=True)
         cursor = after
         if until is not None:
             async for message in self._until(after, until, terms):
                 cursor = message.cursor
-                if message.kind is not Kind.REPLAY_COMPLETE:
+                if message.kind is not MessageKind.REPLAY_COMPLETE:
                     yield message
         self.figures.replays += 1
         self.figures.replay_seconds += time.monotonic() - began
-        yield Message(Kind.REPLAY_COMPLETE, cursor)
+        yield FeedMessage(MessageKind.REPLAY_COMPLETE, cursor)
         async with contextlib.aclosing(self._live(cursor, terms)) as messages:
             async for message in messages:
                 yield message
 
     @contextlib.asynccontextmanager
-    async def joined(self, after: str, terms: Terms[Item]) -> AsyncIterator[Subscriber[Item]]:
+    async def joined(self, after: str, terms: SubscriptionOptions[Item]) -> AsyncIterator[Subscriber[Item]]:
         """A subscriber from the reader's place on: what it has before, from a cursor on, is skipped."""
         subscriber = Subscriber(terms, after, self.log.order(after), self._buffer)
         self._join(subscriber)
@@ -150,7 +150,9 @@ class Feed(Generic[Item]):
         finally:
             self._leave(subscriber)
 
-    async def _until(self, after: str, until: str, terms: Terms[Item]) -> AsyncIterator[Message[Item]]:
+    async def _until(
+        self, after: str, until: str, terms: SubscriptionOptions[Item]
+    ) -> AsyncIterator[FeedMessage[Item]]:
         """What the log has between two cursors, and at last where that ended."""
         end = self.log.order(until)
         more = True
@@ -159,7 +161,7 @@ class Feed(Generic[Item]):
                 entries, reached, more = await self._page(after, terms)
             except CursorGone as gone:
                 after = await self._resume(gone)
-                yield Message(Kind.RESET, after)
+                yield FeedMessage(MessageKind.RESET, after)
                 if gone.resume is None:
                     break
                 continue
@@ -168,13 +170,13 @@ class Feed(Generic[Item]):
                 if beyond and self.log.order(entry.cursor) > end:
                     break
                 if terms.wanted(entry.item):
-                    yield Message(Kind.ITEM, entry.cursor, entry.item, replay=True)
+                    yield FeedMessage(MessageKind.ITEM, entry.cursor, entry.item, replay=True)
             after = min(reached, until, key=self.log.order)
             if _is_on_the_way(entries, terms, more=more):
-                yield Message(Kind.BOOKMARK, after, replay=True)
-        yield Message(Kind.REPLAY_COMPLETE, after)
+                yield FeedMessage(MessageKind.BOOKMARK, after, replay=True)
+        yield FeedMessage(MessageKind.REPLAY_COMPLETE, after)
 
-    async def _page(self, after: str, terms: Terms[Item]) -> Stretch[Item]:
+    async def _page(self, after: str, terms: SubscriptionOptions[Item]) -> Stretch[Item]:
         """A page for one subscriber; while the store is away it waits like everybody else."""
         pause = self._pause
         while True:
@@ -183,40 +185,40 @@ class Feed(Generic[Item]):
             except StoreError as error:
                 logger.info("a subscriber waits for the store: %s", error)
                 await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-                pause = min(LONGEST_PAUSE, 2 * pause)
+                pause = min(MAX_DELAY, 2 * pause)
 
-    async def _live(self, after: str, terms: Terms[Item]) -> AsyncGenerator[Message[Item], None]:
+    async def _live(self, after: str, terms: SubscriptionOptions[Item]) -> AsyncGenerator[FeedMessage[Item], None]:
         async for missed in self._catch_up(after, terms):
             after = missed.cursor
-            if missed.kind is not Kind.REPLAY_COMPLETE:
+            if missed.kind is not MessageKind.REPLAY_COMPLETE:
                 yield missed
         async with self.joined(after, terms) as subscriber:
             while (message := await subscriber.next()) is not None:
-                if message.kind is Kind.ITEM and message.item is not None:
+                if message.kind is MessageKind.ITEM and message.item is not None:
                     self._count(message.item)
                 yield message
-                if message.kind is Kind.OVERFLOW:
+                if message.kind is MessageKind.OVERFLOW:
                     return
 
-    async def _catch_up(self, after: str, terms: Terms[Item]) -> AsyncIterator[Message[Item]]:
+    async def _catch_up(self, after: str, terms: SubscriptionOptions[Item]) -> AsyncIterator[FeedMessage[Item]]:
         """Read pages of one's own until the reader is not ahead any more; nothing is awaited after the last look."""
         while (position := self._position) is not None and self.log.order(after) < self.log.order(position):
             try:
                 entries, reached, more = await self._page(after, terms)
             except CursorGone as gone:
                 after = await self._resume(gone)
-                yield Message(Kind.RESET, after)
+                yield FeedMessage(MessageKind.RESET, after)
                 continue
             for entry in entries:
                 after = entry.cursor
                 if terms.wanted(entry.item):
                     self._count(entry.item)
-                    yield Message(Kind.ITEM, after, entry.item)
+                    yield FeedMessage(MessageKind.ITEM, after, entry.item)
             # The reader has come so far, and if nothing is left there is nothing on the way.
             after = reached if entries or more else max(reached, position, key=self.log.order)
             if (entries and terms.settle) or _is_on_the_way(entries, terms, more=more):
-                yield Message(Kind.BOOKMARK, after)
-        yield Message(Kind.REPLAY_COMPLETE, after)
+                yield FeedMessage(MessageKind.BOOKMARK, after)
+        yield FeedMessage(MessageKind.REPLAY_COMPLETE, after)
 
     def _subscribers(self) -> Iterator[Subscriber[Item]]:
         for subscribers in self._topics.values():
@@ -232,7 +234,7 @@ class Feed(Generic[Item]):
             subscriber.end()
             return
         if self._stale:
-            subscriber.tell(Kind.STALE)
+            subscriber.tell(MessageKind.STALE)
         if self._position is None or self.log.order(subscriber.cursor) < self.log.order(self._position):
             self._position = subscriber.cursor
         if self._glances is not None and subscriber.terms.values:
@@ -262,7 +264,7 @@ class Feed(Generic[Item]):
 
     async def _read_for_ever(self) -> None:
         pause = self._pause
-        looks = Looks()
+        looks = LogPolls()
         while True:
             try:
                 with self._telling_when_late():
@@ -276,7 +278,7 @@ class Feed(Generic[Item]):
             except Exception as error:  # noqa: BLE001 - whatever it was: nobody is left to wait for ever
                 self._set_stale(error)
                 await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-                pause = min(LONGEST_PAUSE, 2 * pause)
+                pause = min(MAX_DELAY, 2 * pause)
 
     async def _read_once(self) -> bool:
         """One page for everybody; whether there may be more at once."""
@@ -309,7 +311,7 @@ class Feed(Generic[Item]):
         for subscriber in self._audience(entry):
             subscriber.forget(ended)
             if not subscriber.put(entry, order):
-                subscriber.tell(Kind.OVERFLOW)
+                subscriber.tell(MessageKind.OVERFLOW)
                 self._remove(subscriber)
                 self.figures.overflows += 1
 
@@ -362,7 +364,7 @@ class Feed(Generic[Item]):
             logger.warning("subscribers see what may be old: %s", why)
             self._stale = True
             for subscriber in self._subscribers():
-                subscriber.tell(Kind.STALE)
+                subscriber.tell(MessageKind.STALE)
 
     def _set_fresh(self) -> None:
         if self._stale:
@@ -370,25 +372,25 @@ class Feed(Generic[Item]):
             self._stale = False
             self.figures.reconnects += 1
             for subscriber in self._subscribers():
-                subscriber.tell(Kind.FRESH)
+                subscriber.tell(MessageKind.FRESH)
 
 
-def _is_on_the_way(entries: Sequence[Entry[Item]], terms: Terms[Item], *, more: bool) -> bool:
+def _is_on_the_way(entries: Sequence[Entry[Item]], terms: SubscriptionOptions[Item], *, more: bool) -> bool:
     """Whether to say how far a look has come that goes on, and has found nothing yet."""
     return more and not entries and not terms.settle
 
 
-class Looks:
+class LogPolls:
     """When to look at a log again: at a bell, soon after one, and now and then."""
 
     def __init__(self) -> None:
-        self._patience = LOOK_EVERY
+        self._timeout = LOOK_EVERY
         self._last = 0.0
         self._bookmarked = time.monotonic()
 
     async def next(self, log: Log[Item]) -> None:
-        rung = await log.wait(self._patience)
-        self._patience = LOOK_AGAIN if rung else LOOK_EVERY
+        rung = await log.wait(self._timeout)
+        self._timeout = LOOK_AGAIN if rung else LOOK_EVERY
         await asyncio.sleep(max(0.0, self._last + LOOK_AGAIN - time.monotonic()))
         self._last = time.monotonic()
 
@@ -398,7 +400,7 @@ class Looks:
         return due
 
 
-class Glances(Generic[Item]):
+class ValuePolls(Generic[Item]):
     """Values as they were last seen, so that only changed ones are shown."""
 
     def __init__(self, values: Values[Item]) -> None:

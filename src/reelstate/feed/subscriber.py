@@ -17,7 +17,7 @@ BUFFER: Final = 1_000
 Wanted = Callable[[Item], bool]
 
 
-class Kind(StrEnum):
+class MessageKind(StrEnum):
     ITEM = "item"
     PROGRESS = "progress"
     """A value as it is now. It has no cursor: those in between were left out, and it is not replayed."""
@@ -35,13 +35,13 @@ class Kind(StrEnum):
     """This subscriber was too slow. It ends here; `cursor` is where to go on."""
 
 
-SETTLED: Final = frozenset({Kind.REPLAY_COMPLETE, Kind.BOOKMARK, Kind.RESET})
+SETTLED: Final = frozenset({MessageKind.REPLAY_COMPLETE, MessageKind.BOOKMARK, MessageKind.RESET})
 """After these, everything up to the cursor has been given."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message(Generic[Item]):
-    kind: Kind
+class FeedMessage(Generic[Item]):
+    kind: MessageKind
     cursor: str
     """Go on after it, and nothing is missed; empty for progress."""
     item: Item | None = None
@@ -49,7 +49,7 @@ class Message(Generic[Item]):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms(Generic[Item]):
+class SubscriptionOptions(Generic[Item]):
     """What somebody subscribes to."""
 
     topic: Hashable | None = None
@@ -64,13 +64,13 @@ class Terms(Generic[Item]):
 class Subscriber(Generic[Item]):
     """Filled by the reader of a feed and emptied by an iterator. Values wait apart, only the newest of each."""
 
-    def __init__(self, terms: Terms[Item], cursor: str, order: Order, most: int = BUFFER) -> None:
+    def __init__(self, terms: SubscriptionOptions[Item], cursor: str, order: Order, most: int = BUFFER) -> None:
         self.terms = terms
         self.cursor = cursor
         self._told = cursor
         self._order = order
         self._most = most
-        self._waiting: deque[Message[Item]] = deque()
+        self._waiting: deque[FeedMessage[Item]] = deque()
         self._values: dict[Hashable, Item] = {}
         self._filled = asyncio.Event()
         self._unsettled = False
@@ -87,7 +87,7 @@ class Subscriber(Generic[Item]):
         if self.terms.wanted(entry.item):
             if len(self._waiting) >= self._most:
                 return False
-            self._say(Message(Kind.ITEM, entry.cursor, entry.item))
+            self._say(FeedMessage(MessageKind.ITEM, entry.cursor, entry.item))
             self._unsettled = True
         self.cursor, self._order = entry.cursor, order
         return True
@@ -118,21 +118,21 @@ class Subscriber(Generic[Item]):
         """Go on from another place, and say so."""
         self.cursor, self._order = cursor, order
         self._values.clear()
-        self.tell(Kind.RESET)
+        self.tell(MessageKind.RESET)
 
     def settle(self) -> None:
         if self._unsettled and self.terms.settle:
-            self.tell(Kind.BOOKMARK)
+            self.tell(MessageKind.BOOKMARK)
         self._unsettled = False
 
     def bookmark(self) -> None:
         if self._told != self.cursor:
-            self.tell(Kind.BOOKMARK)
+            self.tell(MessageKind.BOOKMARK)
 
-    def tell(self, kind: Kind) -> None:
-        self._say(Message(kind, self.cursor))
+    def tell(self, kind: MessageKind) -> None:
+        self._say(FeedMessage(kind, self.cursor))
 
-    async def next(self) -> Message[Item] | None:
+    async def next(self) -> FeedMessage[Item] | None:
         """Return the next message, or None after the last one of a subscription that has ended."""
         while not self._waiting and not self._values:
             if self._ended:
@@ -141,9 +141,9 @@ class Subscriber(Generic[Item]):
             await self._filled.wait()
         if self._waiting:
             return self._waiting.popleft()
-        return Message(Kind.PROGRESS, "", self._values.pop(next(iter(self._values))))
+        return FeedMessage(MessageKind.PROGRESS, "", self._values.pop(next(iter(self._values))))
 
-    def _say(self, message: Message[Item]) -> None:
+    def _say(self, message: FeedMessage[Item]) -> None:
         self._told = message.cursor
         self._waiting.append(message)
         self._filled.set()

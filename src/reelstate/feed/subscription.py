@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reelstate.dispatch.dispatch import Bell, Dispatch, Listener
+from reelstate.dispatch.dispatch import Dispatch, Listener, Wakeup
 
 
-class Listening:
+class LogSubscription:
     """Opened before the first look, so that what is rung after it is heard."""
 
-    def __init__(self, dispatch: Dispatch, bells: Collection[Bell]) -> None:
+    def __init__(self, dispatch: Dispatch, bells: Collection[Wakeup]) -> None:
         self._dispatch = dispatch
         self._bells = bells
         self._listener: Listener | None = None

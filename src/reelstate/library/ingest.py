@@ -59,7 +59,7 @@ class Ingest:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IngestedFile:
     """What became of one file."""
 
     path: Path
@@ -70,7 +70,7 @@ class Taken:
     reason: str = ""
 
 
-Tell = Callable[[Taken], None]
+Tell = Callable[[IngestedFile], None]
 
 
 def wanted(relative: Path, patterns: Sequence[str]) -> bool:
@@ -276,21 +276,21 @@ def identity_of(path: Path) -> Identity | None:
     return Identity(found.st_size, found.st_mtime_ns) if S_ISREG(found.st_mode) else None
 
 
-async def _take(engine: Engine, terms: Ingest, path: Path, identity: Identity) -> Taken:
+async def _take(engine: Engine, terms: Ingest, path: Path, identity: Identity) -> IngestedFile:
     if identity.size == 0:
-        return Taken(path, None, reason="it is empty")
+        return IngestedFile(path, None, reason="it is empty")
     if not os.access(path, os.R_OK):
-        return Taken(path, None, reason="it can't be read")
+        return IngestedFile(path, None, reason="it can't be read")
     try:
         answer = await engine.submit_video(str(path), **_options(terms, path, identity))
     except IdempotencyConflict as error:  # it was submitted before with other options, which is once
         job = (await engine.job(error.job_id)).job
-        return Taken(path, Verdict.REPEATED, job.video_id, job.id)
+        return IngestedFile(path, Verdict.REPEATED, job.video_id, job.id)
     except UnknownPipeline:
         raise
     except InvalidRequest as error:
-        return Taken(path, None, reason=error.message)
-    return Taken(path, answer.verdict, answer.video_id, answer.job_id)
+        return IngestedFile(path, None, reason=error.message)
+    return IngestedFile(path, answer.verdict, answer.video_id, answer.job_id)
 
 
 def _options(terms: Ingest, path: Path, identity: Identity) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from reelstate.core.model import Job, JobDetail, Task
 from reelstate.keeper import Duty
 from reelstate.media.formats.relocate import moved
 from reelstate.media.packaging.init_segments import read_headers
-from reelstate.media.packaging.package import DASH, MASTER, Film, growing
+from reelstate.media.packaging.package import DASH, MASTER, StreamContents, growing
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import ENCODE
 from reelstate.services.engine import Engine
-from reelstate.services.videos import TRANSCODE, Unpublished
+from reelstate.services.videos import TRANSCODE, UnpublishedVersion
 
 logger = logging.getLogger("reelstate.library")
 
@@ -53,14 +53,14 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Librarian:
+class Publisher:
     def __init__(self, engine: Engine, storage: Storage, *, keep: float, clock: Callable[[], datetime] = _now) -> None:
         self._engine = engine
         self._storage = storage
         self._keep = keep
         self._clock = clock
         self._since: datetime | None = None
-        self._waiting: dict[int, Unpublished] = {}
+        self._waiting: dict[int, UnpublishedVersion] = {}
         """Videos whose public place is still to be written: one that can't be is no reason to look at all again."""
         self._grown: dict[int, int] = {}
         """How many chunks were done when the playlists of a running job were written."""
@@ -87,7 +87,7 @@ class Librarian:
             if len(found) < PAGE:
                 return shown
 
-    async def _show(self, video: Unpublished) -> bool:
+    async def _show(self, video: UnpublishedVersion) -> bool:
         """Have the public place of a video show the version that plays, whoever else writes there meanwhile."""
         for _ in range(TRIES):
             await self._lead(video)
@@ -101,13 +101,13 @@ class Librarian:
             video = await self._playing(video.video_id)
         return False
 
-    async def _playing(self, video_id: int) -> Unpublished:
+    async def _playing(self, video_id: int) -> UnpublishedVersion:
         """The version that plays, as if its public place showed it."""
         video = (await self._engine.video(video_id)).video
         current = video.current if video.deleted_at is None else None
-        return Unpublished(video_id, current, current)
+        return UnpublishedVersion(video_id, current, current)
 
-    async def _lead(self, video: Unpublished) -> None:
+    async def _lead(self, video: UnpublishedVersion) -> None:
         """Write the public place of a video."""
         if video.current is None:
             await self._storage.delete(f"{keys.VIDEOS}/{video.video_id}")
@@ -161,12 +161,12 @@ class Librarian:
         """Give a stream that has grown its last chunks and its end, for those who watch it still."""
         await self._write_live(video_id, job_id, await self._film(await self._engine.job(job_id)))
 
-    async def _film(self, detail: JobDetail) -> Film:
+    async def _film(self, detail: JobDetail) -> StreamContents:
         """What is there of a film: its sound, and its first chunks up to the first that is missing."""
         chunks = [task.result for task in await self._done(detail.job.id, ENCODE)]
         first = [chunk for number, chunk in enumerate(chunks) if chunk["chunk"] == number]
         audio = [task.result for task in await self._done(detail.job.id, "audio")]
-        return Film(plan=Plan.from_json(detail.plan["fetch"]["plan"]), chunks=first, audio=audio)
+        return StreamContents(plan=Plan.from_json(detail.plan["fetch"]["plan"]), chunks=first, audio=audio)
 
     async def _done(self, job_id: int, stage: str) -> list[Task]:
         return await self._tasks(job_id, stage=stage, statuses=[TaskStatus.DONE])
@@ -180,7 +180,7 @@ class Librarian:
             if (after := page.after) is None:
                 return found
 
-    async def _write(self, video_id: int, job_id: int, film: Film) -> None:
+    async def _write(self, video_id: int, job_id: int, film: StreamContents) -> None:
         """Write what has grown; a video that has nothing else to show shows this."""
         master = await self._write_live(video_id, job_id, film)
         if (await self._engine.video(video_id)).video.current is not None:
@@ -192,7 +192,7 @@ class Librarian:
         if video.current is not None or video.deleted_at is not None:
             await self._lead(await self._playing(video_id))  # ours came too late
 
-    async def _write_live(self, video_id: int, job_id: int, film: Film) -> str:
+    async def _write_live(self, video_id: int, job_id: int, film: StreamContents) -> str:
         """Write the playlists of a stream that grows, the ones that others lead to first; gives the master."""
 
         def place(file: str) -> str:

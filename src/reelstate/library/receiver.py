@@ -57,7 +57,7 @@ STRANGE: Final = 86_400.0
 """Seconds after which a file that belongs to no upload is thrown away."""
 
 
-class ReceptionSettings(Protocol):
+class ReceiverSettings(Protocol):
     """The settings that say what may be sent, and where it waits."""
 
     @property
@@ -84,26 +84,26 @@ class ReceptionSettings(Protocol):
 class _Line:
     """A sender that is being listened to."""
 
-    patience: asyncio.Timeout
+    timeout: asyncio.Timeout
     wanted: bool = True
 
     def wait(self, seconds: float | None) -> None:
         """Wait so long for the next bytes; with None, for as long as it takes to write them down."""
         now = asyncio.get_running_loop().time()
-        if self.patience.expired():
+        if self.timeout.expired():
             return
         if seconds is None:
-            self.patience.reschedule(None)
+            self.timeout.reschedule(None)
         else:
-            self.patience.reschedule(now + seconds if self.wanted else now)
+            self.timeout.reschedule(now + seconds if self.wanted else now)
 
     def hang_up(self) -> None:
         self.wanted = False
-        if self.patience.when() is not None:
+        if self.timeout.when() is not None:
             self.wait(0.0)
 
 
-class Reception:
+class UploadReceiver:
     def __init__(self, uploads: Uploads, storage: Storage, spool: Spool, *, limit: int, idle: float) -> None:
         self._uploads = uploads
         self._storage = storage
@@ -158,8 +158,8 @@ class Reception:
         upload_id = taking.upload.id
         piece = hashlib.sha256() if digest else None
         try:
-            async with asyncio.timeout(self._idle) as patience:
-                line = self._lines[upload_id] = _Line(patience)
+            async with asyncio.timeout(self._idle) as timeout:
+                line = self._lines[upload_id] = _Line(timeout)
                 async for data in pieces:
                     if piece is not None:
                         piece.update(data)
@@ -327,11 +327,11 @@ class _Taking:
             self.running.update(data)
 
 
-def reception_of(store: Store, settings: ReceptionSettings) -> Reception:
+def reception_of(store: Store, settings: ReceiverSettings) -> UploadReceiver:
     storage = open_storage(settings.storage_url)
     scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
     limits = UploadLimits(open=settings.upload_open, unused=settings.upload_unused, bytes=settings.upload_quota)
-    return Reception(
+    return UploadReceiver(
         Uploads(store, lifetime=settings.upload_lifetime, limits=limits),
         storage,
         spool_for(storage, settings.upload_folder, scratch),

@@ -34,12 +34,12 @@ class Lock(abc.ABC):
     raises `LockLost`. One object is one holder: it is not shared between tasks.
     """
 
-    def __init__(self, name: str, *, ttl: float = 30.0, patience: float = 0.0) -> None:
+    def __init__(self, name: str, *, ttl: float = 30.0, timeout: float = 0.0) -> None:
         self.name = name
         self.ttl = ttl
         self.lost = asyncio.Event()
         """Set when the lock was lost, not when it was given back."""
-        self._patience = patience
+        self._timeout = timeout
         self._fence: int | None = None
         self._renewed = 0.0
         self._keeping: asyncio.Task[None] | None = None
@@ -59,11 +59,11 @@ class Lock(abc.ABC):
             raise LockLost(self.name)
         return self._fence
 
-    async def acquire(self, patience: float | None = None) -> bool:
+    async def acquire(self, seconds: float | None = None) -> bool:
         """Take the lock, waiting for it so many seconds; gives whether that succeeded."""
         if self._keeping is not None:
             raise RuntimeError(f"lock {self.name!r} is held by this object already")
-        end = time.monotonic() + (self._patience if patience is None else patience)
+        end = time.monotonic() + (self._timeout if seconds is None else seconds)
         pause = FIRST_LOOK
         while True:
             began = time.monotonic()

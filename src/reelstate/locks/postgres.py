@@ -21,8 +21,8 @@ Connection = WatchedConnection
 
 
 class PostgresLock(Lock):
-    def __init__(self, url: str, name: str, *, ttl: float = 30.0, patience: float = 0.0) -> None:
-        super().__init__(name, ttl=ttl, patience=patience)
+    def __init__(self, url: str, name: str, *, ttl: float = 30.0, timeout: float = 0.0) -> None:
+        super().__init__(name, ttl=ttl, timeout=timeout)
         self._url = url
         self._connection: Connection | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from reelstate.connections.redis import Client, RedisLink
+from reelstate.connections.redis import Client, RedisClient
 from reelstate.locks.lock import Lock
 
 TAKE = """
@@ -21,8 +21,8 @@ GIVE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', K
 
 
 class RedisLock(Lock):
-    def __init__(self, link: RedisLink, name: str, *, ttl: float = 30.0, patience: float = 0.0) -> None:
-        super().__init__(name, ttl=ttl, patience=patience)
+    def __init__(self, link: RedisClient, name: str, *, ttl: float = 30.0, timeout: float = 0.0) -> None:
+        super().__init__(name, ttl=ttl, timeout=timeout)
         self._link = link
         self._key, self._fences = link.key("lock", name), link.key("fence", name)
         self._token = secrets.token_hex(16)

@@ -26,11 +26,11 @@ from reelstate.media.packaging.package import DASH, MANIFEST, MASTER
 from reelstate.media.packaging.verify import verify
 from reelstate.media.pipeline import Stages, fetch_result
 from reelstate.media.planning.plan import Plan, settle
-from reelstate.media.planning.request import Order
+from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.result_checks import Made, require_header, require_planned, tracks_of
 from reelstate.media.results import RESULTS, Fetched, Validated, Verified, read_result
 from reelstate.media.sources.address import STORED
-from reelstate.media.tools import Studio
+from reelstate.media.tools import MediaTools
 from reelstate.services.engine import Engine
 from reelstate.services.permits import Grant
 from reelstate.services.videos import TRANSCODE
@@ -38,18 +38,18 @@ from reelstate.worker.run import Results, Run
 
 FRONT: Final = (MASTER, DASH, MANIFEST)
 MAY_SKIP: Final = ("thumbnails", "captions")
-MOST_TOLD: Final = 5
+MAX_REPORTED: Final = 5
 AT_ONCE: Final = 4
 """Results that are looked at at the same time: each takes memory, and a thread for what it computes."""
 READ_AT_ONCE: Final = 2
 """Packages that are read back at the same time."""
-MOST_REMEMBERED: Final = 1000
+MAX_REMEMBERED: Final = 1000
 
 
 class Inspector:
     """Knows what a run of `transcode` may read and write, and whether what it says of itself is so."""
 
-    def __init__(self, engine: Engine, studio: Studio) -> None:
+    def __init__(self, engine: Engine, studio: MediaTools) -> None:
         self._engine = engine
         self._studio = studio
         self._storage = studio.storage
@@ -150,7 +150,7 @@ class Inspector:
         return Run(task, _Listener(self._engine, grant.key.job_id))
 
     async def _validate_fault(self, grant: Grant, made: Validated) -> str | None:
-        wanted = Order.of((await self._run(grant)).spec).profile.name
+        wanted = TranscodeRequest.of((await self._run(grant)).spec).profile.name
         return None if made.profile == wanted else f"the profile is {wanted}, not {made.profile}"
 
     async def _fetch_fault(self, grant: Grant, made: Fetched, result: Json) -> str | None:
@@ -173,7 +173,7 @@ class Inspector:
         manifest = json.loads(await self._storage.get_bytes(packed["manifest"]["key"]))
         report = await verify(self._storage.get_bytes, manifest)
         if report.faults:
-            return "; ".join(report.faults[:MOST_TOLD])
+            return "; ".join(report.faults[:MAX_REPORTED])
         return None if made == Verified(files=report.files, bytes=report.size) else "it was not verified as it is told"
 
     async def _run_result(self, grant: Grant, stage: str) -> Json:
@@ -208,7 +208,7 @@ class Inspector:
     def _remember(self, job_id: int, inputs: frozenset[str]) -> None:
         self._inputs.pop(job_id, None)
         self._inputs[job_id] = inputs
-        if len(self._inputs) > MOST_REMEMBERED:
+        if len(self._inputs) > MAX_REMEMBERED:
             del self._inputs[next(iter(self._inputs))]
 
 

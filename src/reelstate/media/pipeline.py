@@ -34,8 +34,8 @@ from reelstate.core.outcome import Fail, Retry, Skip
 from reelstate.media.ffmpeg import commands
 from reelstate.media.ffmpeg.command_run import OnProgress
 from reelstate.media.ffmpeg.damage import Damage, described, find_damage, require_tolerable, total
-from reelstate.media.ffmpeg.encoding import STALL, WHILE_ENCODING, Encoding, patience, require_encoders
-from reelstate.media.ffmpeg.exit_cause import PASSING, BadInput, Kind, ToolFailed
+from reelstate.media.ffmpeg.encoding import STALL, WHILE_ENCODING, Encoding, encode_timeout, require_encoders
+from reelstate.media.ffmpeg.exit_cause import PASSING, BadInput, ExitKind, ToolFailed
 from reelstate.media.ffmpeg.progress import Advance
 from reelstate.media.ffmpeg.score import mean
 from reelstate.media.formats import fragmented_mp4 as boxes
@@ -49,8 +49,8 @@ from reelstate.media.packaging.package import (
     DASH,
     MANIFEST,
     MASTER,
-    Film,
     IncompleteRung,
+    StreamContents,
     package,
     why_not_beside,
 )
@@ -58,16 +58,16 @@ from reelstate.media.packaging.verify import verify
 from reelstate.media.planning.grid import Chunk
 from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions, make_plan, settle
 from reelstate.media.planning.quality import ENCODE
-from reelstate.media.planning.request import SPEC, Order
+from reelstate.media.planning.request import SPEC, TranscodeRequest
 from reelstate.media.results import MAX_REASON, read_result, track_fields
-from reelstate.media.sandbox.limits import Limits
+from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.sandbox.sandbox import AUTO, REQUIRE
 from reelstate.media.sources.address import StoredAddress, parse_address
 from reelstate.media.sources.errors import SourceError, SourceUnseekable
 from reelstate.media.sources.facts import SourceFacts
 from reelstate.media.sources.probe import WHOLE_FILE, count, probe
 from reelstate.media.sources.source import fetch, reading
-from reelstate.media.tools import Studio, telling
+from reelstate.media.tools import MediaTools, telling
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
@@ -101,7 +101,7 @@ async def judged() -> AsyncIterator[None]:
 class Stages:
     """The handlers of the pipeline, which share a studio."""
 
-    def __init__(self, studio: Studio) -> None:
+    def __init__(self, studio: MediaTools) -> None:
         self._studio = studio
         self._storage = studio.storage
 
@@ -114,7 +114,7 @@ class Stages:
         """Whether the order can be understood and its source is there."""
         task.note(step="check")
         async with judged():
-            order = Order.of(task.spec)
+            order = TranscodeRequest.of(task.spec)
             async with reading(parse_address(order.source), self._studio.rules, self._storage) as reader:
                 return {"profile": order.profile.name, "size": reader.size}
 
@@ -137,7 +137,7 @@ class Stages:
         """What to make of it."""
         task.note(step="plan")
         async with judged():
-            order = Order.of(task.spec)
+            order = TranscodeRequest.of(task.spec)
             facts = SourceFacts.from_json(await task.result("probe"))
             qualities = order.qualities
             if order.reuse_from is not None and not await self._reusable(order.reuse_from):
@@ -187,7 +187,7 @@ class Stages:
         build = await self._studio.build()
         target = folder / f"indexed.{commands.remux_format(facts)}"
         argv = commands.remux(build.path, facts, str(source), str(target))
-        limits = Limits(timeout=SMALL_WORK, stall=STALL)
+        limits = ProcessLimits(timeout=SMALL_WORK, stall=STALL)
         try:
             await self._studio.run(task, argv, folder, reads=[source], limits=limits)
         except ToolFailed as failed:
@@ -286,7 +286,7 @@ class Stages:
             argv = commands.encode_audio(build.path, plan, track, str(source), str(path))
             finished = await self._studio.run(
                 task, argv, folder, reads=[source], on_progress=_Listening(task, plan).hear,
-                limits=Limits(timeout=patience(plan.grid.duration), stall=STALL),
+                limits=ProcessLimits(timeout=encode_timeout(plan.grid.duration), stall=STALL),
             )  # fmt: skip
             damage = await _sound_damage(self._studio, task, plan, track, source) if finished.errors else Damage()
             parsed = await asyncio.to_thread(_parsed_audio, path, plan)
@@ -344,7 +344,7 @@ class Stages:
         on_progress: OnProgress | None = None,
     ) -> None:  # fmt: skip
         """Make pictures by a quick command; where that shows nothing, as after an odd edit, by one that decodes all."""
-        limits = Limits(timeout=SMALL_WORK, stall=STALL if on_progress else None)
+        limits = ProcessLimits(timeout=SMALL_WORK, stall=STALL if on_progress else None)
         try:
             await self._studio.run(task, quick, folder, reads=[source], limits=limits, on_progress=on_progress)
         except ToolFailed as failed:
@@ -368,14 +368,14 @@ class Stages:
             argv = commands.captions(build.path, plan, track, str(source), str(path))
             # What comes is read into memory, and a source may hold gigabytes of it. One giant cue takes ffmpeg hours.
             cpu_seconds = CAPTIONS_CPU + (await asyncio.to_thread(source.stat)).st_size // CAPTIONS_BYTES
-            limits = Limits(timeout=SMALL_WORK, file_size=webvtt.MOST_BYTES, cpu_seconds=cpu_seconds)
+            limits = ProcessLimits(timeout=SMALL_WORK, file_size=webvtt.MAX_BYTES, cpu_seconds=cpu_seconds)
             try:
                 async with telling(task, "converting text"):
                     await self._studio.run(task, argv, folder, reads=[source], limits=limits)
             except ToolFailed as failed:
-                if failed.kind is Kind.FILE_TOO_LARGE:
-                    raise Fail(f"the text is longer than {webvtt.MOST_BYTES:,} bytes") from failed
-                if failed.kind is Kind.CPU_LIMIT:
+                if failed.kind is ExitKind.FILE_TOO_LARGE:
+                    raise Fail(f"the text is longer than {webvtt.MAX_BYTES:,} bytes") from failed
+                if failed.kind is ExitKind.CPU_LIMIT:
                     raise Fail(
                         f"the text takes more than {cpu_seconds} s to convert: is one cue very long?"
                     ) from failed
@@ -415,7 +415,7 @@ class Stages:
             result["degraded"] = degraded
         return result
 
-    async def _film(self, task: Run) -> Film:
+    async def _film(self, task: Run) -> StreamContents:
         fetched = await task.result("fetch")
         chunks = [each async for each in task.results(ENCODE)]
         audio = [each async for each in task.results("audio") if each]
@@ -423,7 +423,7 @@ class Stages:
         pictures = [each async for each in task.results("thumbnails") if each and "poster" in each]
         made = {ENCODE: chunks, "audio": audio, "captions": captions, "thumbnails": pictures}
         await asyncio.to_thread(_require_records, made)
-        return Film(
+        return StreamContents(
             plan=Plan.from_json(fetched["plan"]),
             source=fetched["original"],
             chunks=sorted(chunks, key=lambda each: int(each["chunk"])),
@@ -491,7 +491,7 @@ class Stages:
                 frames[path] = manifest["frames"]
             files = {str(path): most for path, most in frames.items()}
             argv = commands.decode_check(build.path, files, key_frames_only=True)
-            await self._studio.run(task, argv, folder, reads=list(frames), limits=Limits(timeout=SMALL_WORK))
+            await self._studio.run(task, argv, folder, reads=list(frames), limits=ProcessLimits(timeout=SMALL_WORK))
 
     @judged()
     async def publish(self, task: Run) -> Json:
@@ -569,11 +569,11 @@ def _counts(cleaned: webvtt.Captions) -> Json:
     return {"cues": cleaned.cues, **({"left_out": cleaned.left_out} if cleaned.left_out else {})}
 
 
-def _incomplete_captions(film: Film) -> Iterator[str]:
+def _incomplete_captions(film: StreamContents) -> Iterator[str]:
     for track in film.captions:
         if left_out := track.get("left_out"):
             count = f"{left_out:,} of {left_out + track['cues']:,} cues are left out"
-            reason = f"they have no time or text, or more than {webvtt.MOST_CUE:,} characters"
+            reason = f"they have no time or text, or more than {webvtt.MAX_CUE:,} characters"
             yield f"captions {track['number']}: {count}: {reason}"
 
 
@@ -590,7 +590,7 @@ def _words(track: PlannedAudio | PlannedCaptions) -> Json:
     return {name: getattr(track, name) for name in ("number", "language", "title", "default")}
 
 
-async def _sound_damage(studio: Studio, task: Run, plan: Plan, track: PlannedAudio, source: Path) -> Damage:
+async def _sound_damage(studio: MediaTools, task: Run, plan: Plan, track: PlannedAudio, source: Path) -> Damage:
     """What of a sound track is damaged in the source; `Fail` if it is more than the profile allows."""
     grid = plan.grid
     async with telling(task, "looking for damage in the source"):
@@ -602,7 +602,7 @@ async def _sound_damage(studio: Studio, task: Run, plan: Plan, track: PlannedAud
     return found
 
 
-def _damaged(film: Film) -> Iterator[str]:
+def _damaged(film: StreamContents) -> Iterator[str]:
     """What of the source was damaged, a sentence for the picture and for each sound track; `Fail` if it is too much."""
     duration, max_damage = film.plan.grid.duration, film.plan.profile.max_damage
     parts = [Damage.from_json(chunk["damage"]) for chunk in film.chunks if "damage" in chunk]
@@ -614,7 +614,7 @@ def _damaged(film: Film) -> Iterator[str]:
             yield described(damage, duration, what)
 
 
-def _scores(film: Film) -> dict[str, dict[str, float]]:
+def _scores(film: StreamContents) -> dict[str, dict[str, float]]:
     """How close each rung is to the source, by what it was measured with: workers may have measured differently."""
     found: dict[str, dict[str, list[tuple[float, int]]]] = {}
     for chunk in film.chunks:
@@ -636,9 +636,9 @@ def require_sandbox(pipeline: Pipeline) -> None:
             stages.require_sandbox()
 
 
-def transcode_pipeline(studio: Studio) -> Pipeline:
+def transcode_pipeline(studio: MediaTools) -> Pipeline:
     """The pipeline, its stages run in this studio."""
-    pipeline, stages = Pipeline(TRANSCODE, spec=SPEC, check=Order.check, built_in=True), Stages(studio)
+    pipeline, stages = Pipeline(TRANSCODE, spec=SPEC, check=TranscodeRequest.check, built_in=True), Stages(studio)
     ffmpeg: dict[str, Any] = {"needs": {"ffmpeg"}, "lease": 60.0, "stall_after": STALL}
     pipeline.stage(phase="validating", weight=0.1)(stages.validate)
     pipeline.stage(after="validate", phase="validating", weight=0.2)(stages.probe)

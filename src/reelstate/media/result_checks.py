@@ -108,7 +108,7 @@ def _captions_files(plan: Plan, part: int, prefix: str, made: MadeCaptions) -> I
     for name in ("number", "language", "title", "default", "forced"):
         _require(name, getattr(made, name) == getattr(track, name), "is not as planned")
     _require_key("captions", made, f"{prefix}/captions.vtt")
-    _require("captions", made.size <= webvtt.MOST_BYTES, f"has {made.size:,} bytes")
+    _require("captions", made.size <= webvtt.MAX_BYTES, f"has {made.size:,} bytes")
     yield made
 
 

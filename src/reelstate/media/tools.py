@@ -21,7 +21,7 @@ from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.ffmpeg.command_run import OnProgress, run_tool
 from reelstate.media.ffmpeg.exit_cause import Finished, ToolFailed
 from reelstate.media.planning.plan import ENCODER
-from reelstate.media.sandbox.limits import Limits
+from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.sandbox.sandbox import Sandbox
 from reelstate.media.sandbox.scratch import scratch_folder
 from reelstate.media.sources.address import InputSettings, Rules, Served, rules_of
@@ -31,7 +31,7 @@ from reelstate.worker.run import Run
 TELL_EVERY: Final = 20.0
 
 
-class StudioSettings(InputSettings, Protocol):
+class MediaToolsSettings(InputSettings, Protocol):
     """The settings that a studio is made of."""
 
     @property
@@ -53,7 +53,7 @@ class StudioSettings(InputSettings, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Studio:
+class MediaTools:
     storage: Storage
     cache: SourceCache
     rules: Rules
@@ -98,7 +98,7 @@ class Studio:
         argv: Sequence[str],
         folder: Path,
         *,
-        limits: Limits,
+        limits: ProcessLimits,
         on_progress: OnProgress | None = None,
         reads: Sequence[Path] = (),
     ) -> Finished:
@@ -147,12 +147,14 @@ async def _tell(task: Run, words: str) -> None:
         task.note(message=f"{words}, since {time.monotonic() - began:.2f} s")
 
 
-def studio_of(settings: StudioSettings, *, storage: Storage | None = None, served: Served | None = None) -> Studio:
+def studio_of(
+    settings: MediaToolsSettings, *, storage: Storage | None = None, served: Served | None = None
+) -> MediaTools:
     """The studio that settings describe; a remote worker's has its storage, and some sources, from its server."""
     storage = storage or open_storage(settings.storage_url)
     scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Studio(
+    return MediaTools(
         storage=storage,
         cache=SourceCache(storage, scratch / "reelstate-sources", settings.source_cache),
         rules=replace(rules_of(settings), served=served),

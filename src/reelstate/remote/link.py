@@ -24,13 +24,12 @@ from reelstate.core.model import (
     Report,
     Verdict,
 )
-from reelstate.remote.server import LONG_ANSWER, HttpPermit, KeyNotAccepted, Server
+from reelstate.remote.server import LONG_ANSWER, HttpPermit, KeyNotAccepted, ServerClient
 from reelstate.remote.wire import (
+    MAX_ITEMS,
     MAX_LINES,
-    MOST_ITEMS,
     PROTOCOL,
     ClaimAnswer,
-    ClaimRequest,
     CompleteRequest,
     CompletionItem,
     FailRequest,
@@ -46,6 +45,7 @@ from reelstate.remote.wire import (
     ResultsAnswer,
     VerdictAnswer,
     Welcome,
+    WireClaimRequest,
 )
 from reelstate.worker.leases import Lease
 from reelstate.worker.link import Connect, Link
@@ -75,7 +75,7 @@ class Holdings:
 
 
 class HttpLink:
-    def __init__(self, server: Server, holdings: Holdings) -> None:
+    def __init__(self, server: ServerClient, holdings: Holdings) -> None:
         self._server = server
         self._holdings = holdings
         self._permits = holdings.permits
@@ -89,10 +89,10 @@ class HttpLink:
         return welcome.worker_id
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
-        def request() -> ClaimRequest:
+        def request() -> WireClaimRequest:
             known = self._known()
             self._holdings.unsure = True
-            return ClaimRequest(worker_id=worker_id, limit=limit, known=known, **options)
+            return WireClaimRequest(worker_id=worker_id, limit=limit, known=known, **options)
 
         with _forgotten_when_refused(worker_id):
             answer = await self._server.ask("/claim", request, ClaimAnswer)
@@ -211,7 +211,7 @@ def _batches(items: Sequence[Progress]) -> Iterator[list[tuple[int, Progress]]]:
         told = ProgressItem.of(piece, "")
         is_silent = piece == Progress(key=piece.key, token=piece.token)
         size = PERMIT_SIZE + (0 if is_silent else len(told.model_dump_json()))
-        if batch and (size > room or told.lines > lines or len(batch) == MOST_ITEMS):
+        if batch and (size > room or told.lines > lines or len(batch) == MAX_ITEMS):
             yield batch
             batch, room, lines = [], LARGEST, MAX_LINES
         batch.append((number, piece))
@@ -239,7 +239,7 @@ def _forgotten_when_refused(worker_id: int) -> Iterator[None]:
         raise WorkerUnknown(worker_id) from error
 
 
-def connecting(server: Callable[[], Server], holdings: Holdings) -> Connect:
+def connecting(server: Callable[[], ServerClient], holdings: Holdings) -> Connect:
     """How the heartbeat gets a link for its own loop."""
 
     @asynccontextmanager

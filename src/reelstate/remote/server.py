@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from reelstate.connections.timeouts import Patience
+from reelstate.connections.timeouts import RetryTimer
 from reelstate.core.errors import (
     InvalidRequest,
     LeaseLost,
@@ -56,15 +56,15 @@ class KeyNotAccepted(WorkerRefused):
     """The server does not take the key: it is wrong, revoked or expired."""
 
 
-class Server:
+class ServerClient:
     """Belongs to the event loop that first asks through it."""
 
-    def __init__(self, url: str, key: str, *, patience: float = math.inf) -> None:
+    def __init__(self, url: str, key: str, *, timeout: float = math.inf) -> None:
         if not _KEY.fullmatch(key):
             raise InvalidRequest("server_key", "it is no key", hint="it reads reel_<id>_<secret>, in one line")
         self.url = url.rstrip("/")
         self._key = key
-        self._patience = patience
+        self._timeout = timeout
         self._made: httpx.AsyncClient | None = None
 
     @property
@@ -126,12 +126,12 @@ class Server:
 
     async def patiently(self, doing: str, call: Callable[[], Any], seconds: float | None = None) -> Any:
         """Try until it works, while only the server's absence stands in the way."""
-        patience = Patience(self._patience if seconds is None else seconds)
+        timeout = RetryTimer(self._timeout if seconds is None else seconds)
         while True:
             try:
                 return await call()
             except ServerUnavailable as error:
-                if not await patience.wait(error, doing):
+                if not await timeout.wait(error, doing):
                     raise
 
     async def _answered(
@@ -181,7 +181,7 @@ class HttpPermit(Permit):
 
     __slots__ = ("server",)
 
-    def __init__(self, text: str, server: Server) -> None:
+    def __init__(self, text: str, server: ServerClient) -> None:
         super().__init__(text)
         self.server = server
 

@@ -7,12 +7,12 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
-from reelstate.connections.timeouts import News
+from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import ReelstateError
-from reelstate.dispatch.dispatch import WORKER_BELLS, Bell, Listener, Unhinted
+from reelstate.dispatch.dispatch import WORKER_WAKEUPS, HintlessDispatch, Listener, Wakeup
 from reelstate.remote.link import Holdings
-from reelstate.remote.server import KeyNotAccepted, Server
-from reelstate.remote.wire import BellsAnswer
+from reelstate.remote.server import KeyNotAccepted, ServerClient
+from reelstate.remote.wire import WakeupsAnswer
 
 logger = logging.getLogger("reelstate.worker")
 
@@ -22,10 +22,10 @@ SLACK: Final = 15.0
 PAUSE: Final = 1.0
 
 
-class HttpDispatch(Unhinted):
+class HttpDispatch(HintlessDispatch):
     """Hears what rings at the server. Nothing is rung from here: the server does that for what it is told."""
 
-    def __init__(self, server: Server, holdings: Holdings) -> None:
+    def __init__(self, server: ServerClient, holdings: Holdings) -> None:
         self._server = server
         self._holdings = holdings
 
@@ -35,23 +35,23 @@ class HttpDispatch(Unhinted):
     async def close(self) -> None:
         await self._server.close()
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, bell: Wakeup) -> None:
         """The server has rung already."""
 
-    def listen(self, bells: Collection[Bell] = WORKER_BELLS) -> Listener:  # noqa: ARG002 - they are a worker's
-        return HttpEars(self._server, self._holdings)
+    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:  # noqa: ARG002 - they are a worker's
+        return HttpListener(self._server, self._holdings)
 
 
-class HttpEars:
+class HttpListener:
     """One question is always under way, whether anybody waits for its answer or not."""
 
-    def __init__(self, server: Server, holdings: Holdings) -> None:
+    def __init__(self, server: ServerClient, holdings: Holdings) -> None:
         self._server = server
         self._holdings = holdings
-        self._asking: asyncio.Task[frozenset[Bell]] | None = None
-        self._is_news = News()
+        self._asking: asyncio.Task[frozenset[Wakeup]] | None = None
+        self._is_news = LogThrottle()
 
-    async def wait(self, seconds: float) -> frozenset[Bell]:
+    async def wait(self, seconds: float) -> frozenset[Wakeup]:
         if self._asking is None:
             self._asking = asyncio.create_task(self._asked())
         done, _ = await asyncio.wait([self._asking], timeout=seconds)
@@ -64,18 +64,18 @@ class HttpEars:
         if self._asking is not None:
             self._asking.cancel()
 
-    async def _asked(self) -> frozenset[Bell]:
+    async def _asked(self) -> frozenset[Wakeup]:
         """The bells that rang; all of them where nobody can say."""
         try:
             answer = await self._server.get(
-                "/bells", BellsAnswer, worker_id=self._holdings.worker_id, wait=WAIT, seconds=WAIT + SLACK
+                "/bells", WakeupsAnswer, worker_id=self._holdings.worker_id, wait=WAIT, seconds=WAIT + SLACK
             )
         except KeyNotAccepted:
             await asyncio.sleep(PAUSE)
-            return frozenset(WORKER_BELLS)
+            return frozenset(WORKER_WAKEUPS)
         except ReelstateError as error:
             if self._is_news(str(error)):
                 logger.warning("no bells are heard: %s", error)
             await asyncio.sleep(PAUSE)
-            return frozenset(WORKER_BELLS)
+            return frozenset(WORKER_WAKEUPS)
         return frozenset(answer.bells)

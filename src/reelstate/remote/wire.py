@@ -26,12 +26,12 @@ from reelstate.core.model import (
     TaskState,
     Verdict,
 )
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 
 PROTOCOL: Final = 1
 """What this code speaks; one more whenever an older end would misunderstand."""
 OLDEST_PROTOCOL: Final = 1
-MOST_ITEMS: Final = 2_000
+MAX_ITEMS: Final = 2_000
 MAX_LINES: Final = 12_000
 """Log lines, steps and states in one report."""
 LONGEST_WAIT: Final = 60.0
@@ -50,19 +50,19 @@ Lease = tuple[Id, Id, Id, Id]
 """Job, stage, part, token."""
 
 
-class Message(BaseModel):
+class WireMessage(BaseModel):
     """What a worker says: a name that the server does not know is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Answer(BaseModel):
+class WireAnswer(BaseModel):
     """What the server says: a newer one may say more than a worker understands."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Hello(Message):
+class Hello(WireMessage):
     """A worker as it describes itself. Its name is that of its key."""
 
     protocol: Annotated[int, Field(ge=0, lt=2**31)]
@@ -74,18 +74,18 @@ class Hello(Message):
     metadata: Json = None
 
 
-class Welcome(Answer):
+class Welcome(WireAnswer):
     worker_id: Id
     name: str
     protocol: int
     software: str
 
 
-class ClaimRequest(Message):
+class WireClaimRequest(WireMessage):
     worker_id: Id
-    limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 1
+    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = 1
     pipelines: Annotated[list[Text], Field(max_length=1000)] | None = None
-    hints: Annotated[list[Key], Field(max_length=MOST_ITEMS)] = []
+    hints: Annotated[list[Key], Field(max_length=MAX_ITEMS)] = []
     gpu_grace: Seconds = 60.0
     wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT)] = 0.0
     """How long to wait for a task when there is none."""
@@ -93,12 +93,12 @@ class ClaimRequest(Message):
     """All that the worker holds, said after an answer was lost: what was leased to it beyond that is told again."""
 
 
-class JobWords(Answer):
+class JobFields(WireAnswer):
     pipeline: str
     spec: Json
 
 
-class TaskWords(Answer):
+class TaskFields(WireAnswer):
     key: Key
     token: Id
     attempt: int
@@ -113,11 +113,11 @@ class TaskWords(Answer):
     permit: str
 
 
-class ClaimAnswer(Answer):
+class ClaimAnswer(WireAnswer):
     """Leased tasks; what is the same for all tasks of a job is said once."""
 
-    tasks: list[TaskWords]
-    jobs: dict[int, JobWords]
+    tasks: list[TaskFields]
+    jobs: dict[int, JobFields]
     suspects_waiting: bool
 
     @classmethod
@@ -125,7 +125,7 @@ class ClaimAnswer(Answer):
         return cls.model_construct(
             tasks=[_task_words(task, permit) for task, permit in zip(claim.tasks, permits, strict=True)],
             jobs={
-                task.key.job_id: JobWords.model_construct(pipeline=task.pipeline, spec=task.spec)
+                task.key.job_id: JobFields.model_construct(pipeline=task.pipeline, spec=task.spec)
                 for task in claim.tasks
             },
             suspects_waiting=claim.suspects_waiting,
@@ -136,8 +136,8 @@ class ClaimAnswer(Answer):
         return Claim(tasks, self.suspects_waiting)
 
 
-def _task_words(task: ClaimedTask, permit: str) -> TaskWords:
-    return TaskWords.model_construct(
+def _task_words(task: ClaimedTask, permit: str) -> TaskFields:
+    return TaskFields.model_construct(
         key=task.key,
         token=task.token,
         attempt=task.attempt,
@@ -153,7 +153,7 @@ def _task_words(task: ClaimedTask, permit: str) -> TaskWords:
     )
 
 
-def _task(words: TaskWords, job: JobWords, permit: Permit) -> ClaimedTask:
+def _task(words: TaskFields, job: JobFields, permit: Permit) -> ClaimedTask:
     return ClaimedTask(
         key=TaskKey(*words.key),
         token=words.token,
@@ -172,7 +172,7 @@ def _task(words: TaskWords, job: JobWords, permit: Permit) -> ClaimedTask:
     )
 
 
-class Item(Message):
+class Item(WireMessage):
     permit: Text
 
 
@@ -250,9 +250,9 @@ class ReleaseItem(Item):
         return Release(key=key, token=token)
 
 
-class ReportRequest(Message):
+class ReportRequest(WireMessage):
     worker_id: Id
-    items: Annotated[list[ProgressItem], Field(max_length=MOST_ITEMS)] = []
+    items: Annotated[list[ProgressItem], Field(max_length=MAX_ITEMS)] = []
     stuck: Annotated[int, Field(ge=0, le=100_000)] | None = None
     """How many handlers do not stop; left out: as many as before."""
 
@@ -264,64 +264,64 @@ class ReportRequest(Message):
         return items
 
 
-class ReportAnswer(Answer):
+class ReportAnswer(WireAnswer):
     verdicts: list[Verdict]
     drain: bool
     permits: list[str | None]
     """A new permit for each item whose old one will end; None where it holds on."""
 
 
-class CompleteRequest(Message):
-    items: Annotated[list[CompletionItem], Field(max_length=MOST_ITEMS)]
+class CompleteRequest(WireMessage):
+    items: Annotated[list[CompletionItem], Field(max_length=MAX_ITEMS)]
 
 
-class FailRequest(Message):
-    items: Annotated[list[FailureItem], Field(max_length=MOST_ITEMS)]
+class FailRequest(WireMessage):
+    items: Annotated[list[FailureItem], Field(max_length=MAX_ITEMS)]
 
 
-class ReleaseRequest(Message):
-    items: Annotated[list[ReleaseItem], Field(max_length=MOST_ITEMS)]
+class ReleaseRequest(WireMessage):
+    items: Annotated[list[ReleaseItem], Field(max_length=MAX_ITEMS)]
 
 
-class VerdictAnswer(Answer):
+class VerdictAnswer(WireAnswer):
     """A verdict per item, in the order given."""
 
     verdicts: list[Verdict]
 
 
-class LeaveRequest(Message):
+class LeaveRequest(WireMessage):
     worker_id: Id
     reason: Text | None = None
 
 
-class LeaveAnswer(Answer):
+class LeaveAnswer(WireAnswer):
     changed: bool
 
 
-class BellsAnswer(Answer):
-    bells: list[Bell]
+class WakeupsAnswer(WireAnswer):
+    bells: list[Wakeup]
 
 
-class ResultsAnswer(Answer):
+class ResultsAnswer(WireAnswer):
     items: list[Json]
     after: str | None
 
 
-class StoredFile(Answer):
+class StoredFile(WireAnswer):
     key: str
     size: int
     sha256: str
 
 
-class UnpackedAnswer(Answer):
+class UnpackedAnswer(WireAnswer):
     files: list[StoredFile]
 
 
-class ListedFile(Answer):
+class ListedFile(WireAnswer):
     key: str
     size: int
     modified: datetime
 
 
-class ListedFiles(Answer):
+class ListedFiles(WireAnswer):
     files: list[ListedFile]

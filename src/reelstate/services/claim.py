@@ -17,7 +17,7 @@ from typing import NamedTuple, TypedDict
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
-from reelstate.dispatch.hints import Asking
+from reelstate.dispatch.hints import ClaimFilter
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.release import give_back
 from reelstate.services.verdict import HELD_COLUMNS, Held
@@ -44,7 +44,7 @@ UNREADABLE = "its pipeline is missing or unreadable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claiming:
+class ClaimRequest:
     """Who claims, how much, and of what."""
 
     worker_id: int
@@ -86,7 +86,7 @@ class Claims:
 
     def __init__(self) -> None:
         self._answered: OrderedDict[int, datetime] = OrderedDict()
-        self._asking: dict[int, Asking] = {}
+        self._asking: dict[int, ClaimFilter] = {}
         self._refusals: set[str] = set()
 
     def report_refusal(self, error: Exception) -> None:
@@ -102,7 +102,7 @@ class Claims:
         """When the last claim of this worker whose answer came was made; None where nobody here knows."""
         return self._answered.get(worker_id)
 
-    def asking(self, worker_id: int) -> Asking | None:
+    def asking(self, worker_id: int) -> ClaimFilter | None:
         """What it was registered for; None where another process has registered it."""
         return self._asking.get(worker_id)
 
@@ -112,7 +112,7 @@ class Claims:
         if len(self._answered) > KNOWN_WORKERS:
             self.forget([next(iter(self._answered))])
 
-    def born(self, worker_id: int, asking: Asking) -> None:
+    def born(self, worker_id: int, asking: ClaimFilter) -> None:
         """A worker that has just been registered has claimed nothing yet."""
         self._asking[worker_id] = asking
         self.answered(worker_id, NEVER)
@@ -124,7 +124,7 @@ class Claims:
             self._asking.pop(worker_id, None)
 
 
-async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Claiming) -> Claim:
+async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: ClaimRequest) -> Claim:
     """Lease up to `limit` tasks to a worker, the most urgent first, then the oldest job's.
 
     Most often that is one statement. Where its answer is lost, the next look finds what it has leased. Where the
@@ -139,7 +139,7 @@ async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Cl
     return await _claim_apart(store, catalogue, claims, claiming)
 
 
-async def _claim_apart(store: Store, catalogue: Catalogue, claims: Claims, claiming: Claiming) -> Claim:
+async def _claim_apart(store: Store, catalogue: Catalogue, claims: Claims, claiming: ClaimRequest) -> Claim:
     scope = {"worker_id": claiming.worker_id, "pipelines": _listed(claiming.pipelines), "limit": CANDIDATES}
     found = await store.read(lambda transaction: transaction.run("claim_candidates", **scope))
     tasks: list[ClaimedTask] = []
@@ -157,7 +157,7 @@ async def _claim_apart(store: Store, catalogue: Catalogue, claims: Claims, claim
     return Claim(tasks, suspects_waiting=suspects_waiting)
 
 
-async def _claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: Claiming) -> Claim:
+async def _claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: ClaimRequest) -> Claim:
     unanswered: datetime | None = None
 
     async def at_once(transaction: Transaction) -> _Taken | None:
@@ -226,14 +226,14 @@ class _Taken:
         )
 
 
-async def _at_once(transaction: Transaction, claiming: Claiming) -> _Taken | None:
+async def _at_once(transaction: Transaction, claiming: ClaimRequest) -> _Taken | None:
     """One statement that is a transaction of its own; None when the worker must be looked at more closely."""
     rows = await _lease(transaction, claiming, claiming.hints, looked=False)
     return _Taken.of(rows) if rows[0][FIT] else None
 
 
 async def _in_turn(
-    transaction: Transaction, catalogue: Catalogue, claiming: Claiming, since: datetime | None
+    transaction: Transaction, catalogue: Catalogue, claiming: ClaimRequest, since: datetime | None
 ) -> _Taken:
     """The same with a close look at the worker, after every other claim of its own."""
     claimer = await _claimer(transaction, claiming)
@@ -251,7 +251,7 @@ async def _in_turn(
     return taken if taken.is_told(catalogue) else await _told(transaction, catalogue, taken)
 
 
-async def _claimer(transaction: Transaction, claiming: Claiming) -> _Claimer:
+async def _claimer(transaction: Transaction, claiming: ClaimRequest) -> _Claimer:
     worker_id = claiming.worker_id
     parameters = {"pipelines": _listed(claiming.pipelines), "capabilities": _listed(claiming.capabilities)}
     found = await transaction.run("claim_worker", worker_id=worker_id, **parameters)
@@ -273,7 +273,7 @@ def _listed(names: Collection[str] | None) -> list[str] | None:
 
 
 async def _lease(
-    transaction: Transaction, claiming: Claiming, named: Sequence[TaskKey], *, looked: bool, suspect: bool = False
+    transaction: Transaction, claiming: ClaimRequest, named: Sequence[TaskKey], *, looked: bool, suspect: bool = False
 ) -> list[Row]:
     return await transaction.run(
         "claim",

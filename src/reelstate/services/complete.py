@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reelstate.core.aggregate import Counters
-from reelstate.core.document import LIMITS, Limits, encode
+from reelstate.core.document import LIMITS, DocumentLimits, encode
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Completion, Verdict
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.orchestrate import Opened, advance
 from reelstate.services.verdict import HELD_COLUMNS, held, held_of, row_key, verdicts
@@ -26,8 +26,8 @@ Stage = tuple[int, int]
 
 
 async def complete(
-    store: Store, catalogue: Catalogue, items: Sequence[Completion], limits: Limits = LIMITS
-) -> tuple[list[Verdict], set[Bell]]:
+    store: Store, catalogue: Catalogue, items: Sequence[Completion], limits: DocumentLimits = LIMITS
+) -> tuple[list[Verdict], set[Wakeup]]:
     """Record results, a verdict per item in the order given. Only a `running` task under the same token takes one.
 
     The bells tell of what was opened and of jobs that came to rest.
@@ -39,7 +39,7 @@ async def complete(
 
     targets = {(item.key, item.token): (_target(item),) for item in items}
 
-    async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Bell]]:
+    async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Wakeup]]:
         moved = [
             row
             for status, given in rows.items()
@@ -52,7 +52,7 @@ async def complete(
     return await store.write(flow)
 
 
-async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[tuple[int, int, str]]) -> set[Bell]:
+async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[tuple[int, int, str]]) -> set[Wakeup]:
     """Count ended tasks by (job, stage, status), and do what follows from the stages that have none left."""
     closed = await count(transaction, ended)
     only = [job_id for job_id, seen in closed.items() if seen.completes]
@@ -60,7 +60,7 @@ async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[t
         await transaction.run("complete_jobs", job_ids=sorted(only))
     others = {job: seen.opened for job, seen in closed.items() if not seen.completes}
     bells = await advance(transaction, catalogue, others)
-    return bells | {Bell.REST} if only else bells
+    return bells | {Wakeup.REST} if only else bells
 
 
 class Closed:
@@ -102,11 +102,11 @@ def _target(item: Completion) -> TaskStatus:
     return TaskStatus.SKIPPED if item.skipped else TaskStatus.DONE
 
 
-def _result(item: Completion, limits: Limits) -> str | None:
+def _result(item: Completion, limits: DocumentLimits) -> str | None:
     return None if item.result is None else encode(f"result of {item.key}", item.result, limits.result)
 
 
-def _rows(items: Sequence[Completion], status: TaskStatus, limits: Limits) -> list[Row]:
+def _rows(items: Sequence[Completion], status: TaskStatus, limits: DocumentLimits) -> list[Row]:
     rows: list[Row] = [(*item.key, item.token, _result(item, limits)) for item in items if _target(item) is status]
     rows.sort(key=row_key)
     return rows

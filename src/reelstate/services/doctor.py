@@ -41,7 +41,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """An invariant: the statement `doctor_<name>` finds what breaks it; the repair, in words and in deed."""
 
     name: str
@@ -89,7 +89,7 @@ def report_findings(findings: Iterable[Finding]) -> None:
         logger.error("%s %s: %s; run `reel doctor`", finding.check, finding.place, finding.detail)
 
 
-async def _examine(store: Store, checks: Iterable[Check]) -> list[Finding]:
+async def _examine(store: Store, checks: Iterable[DoctorCheck]) -> list[Finding]:
     findings: list[Finding] = []
     for check in checks:
         try:
@@ -121,7 +121,7 @@ async def _mend(store: Store, catalogue: Catalogue, findings: Sequence[Finding])
             logger.warning("%s: %s", check.name, check.remedy)
 
 
-async def _repair(store: Store, check: Check, catalogue: Catalogue) -> list[Row]:
+async def _repair(store: Store, check: DoctorCheck, catalogue: Catalogue) -> list[Row]:
     """Repair what a check finds in one transaction; where that fails, each finding in one of its own."""
     try:
         return await store.write(_mender(check, catalogue))
@@ -147,7 +147,7 @@ async def _repair(store: Store, check: Check, catalogue: Catalogue) -> list[Row]
 
 
 def _mender(
-    check: Check, catalogue: Catalogue, only: Row | None = None
+    check: DoctorCheck, catalogue: Catalogue, only: Row | None = None
 ) -> Callable[[Transaction], Awaitable[list[Row]]]:
     """Repair what a check finds, or one row of it, with the guards off."""
 
@@ -163,20 +163,20 @@ def _mender(
 
 
 CHECKS = (
-    Check(
+    DoctorCheck(
         "duplicates",
         "a part has one task",
         "the one that got furthest kept, its job quarantined",
         repair.deduplicate,
     ),
-    Check(
+    DoctorCheck(
         "unknown_jobs",
         "a job's status is one of the machine's",
         "quarantined, or marked suspect if it had ended",
         repair.distrust,
         quick=True,
     ),
-    Check(
+    DoctorCheck(
         "unknown_tasks",
         "a task's status is one of the machine's",
         "put back to new and its job quarantined",
@@ -184,7 +184,7 @@ CHECKS = (
         quick=True,
         guarded=True,
     ),
-    Check(
+    DoctorCheck(
         "run_without_lease",
         "a running task has a lease",
         "made ready again",
@@ -192,15 +192,15 @@ CHECKS = (
         quick=True,
         guarded=True,
     ),
-    Check("unknown_worker", "a lease names a known worker", "made ready again", repair.requeue, quick=True),
-    Check(
+    DoctorCheck("unknown_worker", "a lease names a known worker", "made ready again", repair.requeue, quick=True),
+    DoctorCheck(
         "restored",
         "events are no younger than their server",
         "renumbered in their order; cursors start again",
         repair.renumber,
         quick=True,
     ),
-    Check(
+    DoctorCheck(
         "pipelines",
         "the pipeline of a job is stored",
         "the job quarantined",
@@ -208,13 +208,13 @@ CHECKS = (
         quick=True,
         guarded=True,
     ),
-    Check(
+    DoctorCheck(
         "times",
         "an instant is a number (SQLite)",
         "set to the time that its text names, else to now",
         repair.set_times,
     ),
-    Check(
+    DoctorCheck(
         "lanes",
         "a task waits in a lane that exists",
         "put into the lane of its stage",
@@ -222,18 +222,28 @@ CHECKS = (
         quick=True,
         guarded=True,
     ),
-    Check("orphans", "a task has a stage and a job", "removed, and kept in the record", repair.remove_orphans),
-    Check("attempts", "attempts are within their limit", "the limit raised to what was counted", repair.normalise),
-    Check("lease_without_run", "only a running task has a lease", "the lease removed", repair.normalise),
-    Check("finished_tasks", "finished_at tells what has finished", "the time set or removed", repair.normalise),
-    Check("finished_jobs", "finished_at tells what has finished", "the time set or removed", repair.normalise_jobs),
-    Check("tokens", "tokens only grow", "raised to the highest that was given out", repair.normalise),
-    Check("counters", "a stage counts its tasks", "counted again", repair.count_again),
-    Check("restless", "nothing waits or runs in a job at rest", "put back to new", repair.put_back),
-    Check("stuck", "a job at work has something that can move", "moved on", repair.count_again),
-    Check("record_jobs", "the events give the row, without a gap", "bridged by repair events", repair.bridge_gaps),
-    Check("record_tasks", "the events give the row, without a gap", "bridged by repair events", repair.bridge_gaps),
-    Check("record_workers", "the events give the row, without a gap", "bridged by repair events", repair.bridge_gaps),
+    DoctorCheck("orphans", "a task has a stage and a job", "removed, and kept in the record", repair.remove_orphans),
+    DoctorCheck(
+        "attempts", "attempts are within their limit", "the limit raised to what was counted", repair.normalise
+    ),
+    DoctorCheck("lease_without_run", "only a running task has a lease", "the lease removed", repair.normalise),
+    DoctorCheck("finished_tasks", "finished_at tells what has finished", "the time set or removed", repair.normalise),
+    DoctorCheck(
+        "finished_jobs", "finished_at tells what has finished", "the time set or removed", repair.normalise_jobs
+    ),
+    DoctorCheck("tokens", "tokens only grow", "raised to the highest that was given out", repair.normalise),
+    DoctorCheck("counters", "a stage counts its tasks", "counted again", repair.count_again),
+    DoctorCheck("restless", "nothing waits or runs in a job at rest", "put back to new", repair.put_back),
+    DoctorCheck("stuck", "a job at work has something that can move", "moved on", repair.count_again),
+    DoctorCheck(
+        "record_jobs", "the events give the row, without a gap", "bridged by repair events", repair.bridge_gaps
+    ),
+    DoctorCheck(
+        "record_tasks", "the events give the row, without a gap", "bridged by repair events", repair.bridge_gaps
+    ),
+    DoctorCheck(
+        "record_workers", "the events give the row, without a gap", "bridged by repair events", repair.bridge_gaps
+    ),
 )
 
 REMEDIES = {GUARDS: "put back", **{check.name: check.remedy for check in CHECKS}}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar, Unpack
 
-from reelstate.core.document import LIMITS, Limits
+from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
     Claim,
@@ -42,18 +42,18 @@ from reelstate.core.model import (
 )
 from reelstate.core.pipeline import Graph
 from reelstate.core.policy import PriorityName
-from reelstate.dispatch.dispatch import Bell, Dispatch
-from reelstate.dispatch.hints import Asking
+from reelstate.dispatch.dispatch import Dispatch, Wakeup
+from reelstate.dispatch.hints import ClaimFilter
 from reelstate.dispatch.poll import PollDispatch
-from reelstate.feed.subscriber import Message
+from reelstate.feed.subscriber import FeedMessage
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services import keep, observe, videos, workers
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.claim import Claiming, ClaimOptions, Claims, claim, claimed
+from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, claimed
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.fail import fail
-from reelstate.services.feed import Told, engine_feed
+from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.flag import flag_stalled
 from reelstate.services.isolation import Isolation
 from reelstate.services.keep import Keepers, Lead
@@ -92,7 +92,7 @@ class Engine:
     Where a verb takes further options, `/` keeps the name `self` out of them, as the blocking façade needs it.
     """
 
-    def __init__(self, store: Store, *, dispatch: Dispatch | None = None, limits: Limits = LIMITS) -> None:
+    def __init__(self, store: Store, *, dispatch: Dispatch | None = None, limits: DocumentLimits = LIMITS) -> None:
         self.store = store
         self.dispatch = dispatch or PollDispatch()
         self.limits = limits
@@ -175,7 +175,7 @@ class Engine:
         Returns how many stages of jobs go on without.
         """
         jobs = await relax(self.store, self.catalogue, older=older, limit=limit)
-        return self._rung((len(jobs), [Bell.WORK] if jobs else []), frozenset(jobs))
+        return self._rung((len(jobs), [Wakeup.WORK] if jobs else []), frozenset(jobs))
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make ready what is due, and move on what was missed."""
@@ -186,7 +186,7 @@ class Engine:
 
     async def claim(self, /, worker_id: int, limit: int = 1, **options: Unpack[ClaimOptions]) -> Claim:
         """Lease tasks to a worker; options are those of `Claiming`."""
-        claiming = Claiming(worker_id=worker_id, limit=limit, **options)
+        claiming = ClaimRequest(worker_id=worker_id, limit=limit, **options)
 
         async def some(count: int, hints: Sequence[TaskKey]) -> Claim:
             return await claim(self.store, self.catalogue, self._claims, replace(claiming, limit=count, hints=hints))
@@ -215,7 +215,7 @@ class Engine:
         accepted = zip(items, answer.verdicts, strict=True)
         heard = [item for item, verdict in accepted if verdict is Verdict.OK]
         self.dispatch.changed({item.key.job_id for item in heard if item.percent is not None})
-        return self._rung((answer, [Bell.STATE] if any(item.states for item in heard) else []))
+        return self._rung((answer, [Wakeup.STATE] if any(item.states for item in heard) else []))
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         return self._ended(await complete(self.store, self.catalogue, items, self.limits), items)
@@ -226,7 +226,7 @@ class Engine:
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         verdicts = await release(self.store, items)
         released = {item.key.job_id for item in items}
-        return self._rung((verdicts, [Bell.WORK] if Verdict.OK in verdicts else []), released)
+        return self._rung((verdicts, [Wakeup.WORK] if Verdict.OK in verdicts else []), released)
 
     async def reclaim(
         self,
@@ -309,7 +309,7 @@ class Engine:
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
-        return self._operated(await cancel(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
+        return self._operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.REST)
 
     async def retry(
         self,
@@ -324,7 +324,7 @@ class Engine:
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
 
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
-        return self._operated(await retry(self.store, self.catalogue, operation, start), Bell.WORK)
+        return self._operated(await retry(self.store, self.catalogue, operation, start), Wakeup.WORK)
 
     async def quarantine(
         self,
@@ -338,7 +338,7 @@ class Engine:
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
-        return self._operated(await quarantine(self.store, self.catalogue, operation), Bell.STOP, Bell.REST)
+        return self._operated(await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.REST)
 
     async def force(
         self,
@@ -353,8 +353,8 @@ class Engine:
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
     async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
-        follows = Bell.WORK if target is JobStatus.PENDING else Bell.REST
-        return self._operated(await force(self.store, self.catalogue, operation, target), Bell.STOP, follows)
+        follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.REST
+        return self._operated(await force(self.store, self.catalogue, operation, target), Wakeup.STOP, follows)
 
     async def reprioritise(
         self,
@@ -369,7 +369,7 @@ class Engine:
         return one(await self.reprioritise_many(Operation(job_ids=[job_id], actor=actor, **options), priority))
 
     async def reprioritise_many(self, operation: Operation, priority: int | PriorityName) -> list[Operated]:
-        return self._operated(await reprioritise(self.store, self.catalogue, operation, priority), Bell.WORK)
+        return self._operated(await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK)
 
     async def pin(
         self,
@@ -402,7 +402,7 @@ class Engine:
         """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
         change = Change(video_id=video_id, actor=actor, **options)
         verdict = await videos.delete_video(self.store, self.catalogue, change)
-        return self._rung((verdict, [Bell.STOP, Bell.REST] if verdict is Verdict.OK else []))
+        return self._rung((verdict, [Wakeup.STOP, Wakeup.REST] if verdict is Verdict.OK else []))
 
     async def remove_versions(self, *, keep: float, limit: int = 100) -> list[int]:
         """Remove versions superseded for so many seconds; gives the jobs whose bytes are still to be deleted."""
@@ -418,11 +418,11 @@ class Engine:
 
     async def unpublished(
         self, since: datetime | None = None, *, limit: int = 100
-    ) -> tuple[datetime, list[videos.Unpublished]]:
+    ) -> tuple[datetime, list[videos.UnpublishedVersion]]:
         """Videos whose public place is out of date, of those changed since then, and the time to ask with again."""
         return await videos.unpublished(self.store, since, limit=limit)
 
-    async def published(self, shown: videos.Unpublished) -> bool:
+    async def published(self, shown: videos.UnpublishedVersion) -> bool:
         """Note that the public place of a video has been brought up to date."""
         return await videos.published(self.store, shown)
 
@@ -535,7 +535,7 @@ class Engine:
         only: Collection[Entity] | None = None,
         progress: bool | None = None,
         settle: bool = False,
-    ) -> AsyncGenerator[Message[Told], None]:
+    ) -> AsyncGenerator[FeedMessage[FeedItem], None]:
         """What happens, with what tasks say: of a job, of one owner's jobs, or all; replayed from a cursor, then live.
 
         Without a cursor a job is told from its beginning, everything else from now on; "0" is the beginning of all.
@@ -609,7 +609,7 @@ class Engine:
         """Make a worker instance known; options are those of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
         worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
-        asking = Asking(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
+        asking = ClaimFilter(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
         self._claims.born(worker_id, asking)
         self._tell_of_worker("idle", id=worker_id, name=name)
         return worker_id
@@ -633,63 +633,63 @@ class Engine:
         """Have the workers of this name finish what they run and take nothing new; gives their ids."""
         drained = await workers.drain(self.store, name, actor=actor, reason=reason)
         self._tell_of_worker("draining", name=name)
-        return self._rung((drained, [Bell.STOP] if drained else []))
+        return self._rung((drained, [Wakeup.STOP] if drained else []))
 
     async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
         """Let workers of this name claim again; gives those that were draining and go on."""
         resumed = await workers.enable(self.store, name, actor=actor, reason=reason)
         self._tell_of_worker("enabled", name=name)
-        self.dispatch.ring(Bell.WORK)
+        self.dispatch.ring(Wakeup.WORK)
         return resumed
 
     async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
         """Refuse claims under this name and give back what its workers run; gives how many tasks."""
         returned = await workers.disable(self.store, name, actor=actor, reason=reason)
         self._tell_of_worker("disabled", name=name)
-        return self._rung((returned, [Bell.STOP, Bell.WORK] if returned else []))
+        return self._rung((returned, [Wakeup.STOP, Wakeup.WORK] if returned else []))
 
     async def revoke(self, name: str, *, actor: str = OPERATOR) -> tuple[int, int]:
         """End the keys of a worker's name and give back what its workers run; gives how many keys and tasks."""
         answer = await workers.revoke(self.store, name, actor=actor)
-        return self._rung((answer, [Bell.STOP, Bell.WORK]))
+        return self._rung((answer, [Wakeup.STOP, Wakeup.WORK]))
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant, and mend it when told to."""
         diagnosis = await doctor(self.store, self.catalogue, mend=repair)
-        return self._rung((diagnosis, Bell if diagnosis.repaired else []))
+        return self._rung((diagnosis, Wakeup if diagnosis.repaired else []))
 
     async def mirror(self) -> None:
         """Compare the hints of the dispatch with what is ready, and mend them both ways."""
         await self.dispatch.reconcile()
 
-    def _rung(self, answered: tuple[T, Iterable[Bell]], jobs: Collection[int] | None = None) -> T:
+    def _rung(self, answered: tuple[T, Iterable[Wakeup]], jobs: Collection[int] | None = None) -> T:
         """Tell everybody of what is committed by now; `jobs` are those that may have become ready, if that is known."""
         answer, bells = answered
         for bell in bells:
-            if bell is Bell.WORK:
+            if bell is Wakeup.WORK:
                 self.dispatch.offer(jobs)
             else:
                 self.dispatch.ring(bell)
         return answer
 
-    def _ended(self, answered: tuple[T, Iterable[Bell]], items: Sequence[Completion] | Sequence[Failure]) -> T:
+    def _ended(self, answered: tuple[T, Iterable[Wakeup]], items: Sequence[Completion] | Sequence[Failure]) -> T:
         jobs = {item.key.job_id for item in items}
         self.dispatch.changed(jobs)
         return self._rung(answered, jobs)
 
-    def _operated(self, outcomes: list[Operated], *bells: Bell) -> list[Operated]:
+    def _operated(self, outcomes: list[Operated], *bells: Wakeup) -> list[Operated]:
         changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}
         self.dispatch.changed(changed)
         return self._rung((outcomes, bells if changed else ()), changed)
 
-    def _who_asks(self, claiming: Claiming) -> Asking | None:
+    def _who_asks(self, claiming: ClaimRequest) -> ClaimFilter | None:
         """What a worker has code for and can do; None where another process has registered it."""
         known = self._claims.asking(claiming.worker_id)
         pipelines = known.pipelines if known and claiming.pipelines is None else claiming.pipelines
         capabilities = known.capabilities if known and claiming.capabilities is None else claiming.capabilities
         if pipelines is None or capabilities is None:
             return None
-        return Asking(frozenset(pipelines), frozenset(capabilities))
+        return ClaimFilter(frozenset(pipelines), frozenset(capabilities))
 
     async def publish_busy(self, keys: Collection[TaskKey]) -> None:
         """Publish whether the workers of these tasks are busy or idle, for workers that cannot do it themselves."""

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reelstate.core.document import LIMITS, Limits, encode, shorten
+from reelstate.core.document import LIMITS, DocumentLimits, encode, shorten
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import Actor, JobStatus, TaskStatus
 from reelstate.core.model import Failure, Json, TaskKey, Verdict
 from reelstate.core.policy import Backoff
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.complete import count
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
@@ -34,8 +34,8 @@ class FinalError:
 
 
 async def fail(
-    store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: Limits = LIMITS
-) -> tuple[list[Verdict], set[Bell]]:
+    store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: DocumentLimits = LIMITS
+) -> tuple[list[Verdict], set[Wakeup]]:
     """Record failed attempts, a verdict per item in the order given, and the bells to ring for what followed."""
     if not items:
         return [], set()
@@ -43,7 +43,7 @@ async def fail(
     asked = held(items)
     dice = [random.random() for _ in items]
 
-    async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Bell]]:
+    async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Wakeup]]:
         rests = await _rests(transaction, catalogue, items, dice)
         rows = [
             (*item.key, item.token, item.retryable, pause, error)
@@ -61,7 +61,7 @@ async def fail(
 
 async def settle(
     transaction: Transaction, catalogue: Catalogue, final: Sequence[FinalError], *, actor: Actor
-) -> set[Bell]:
+) -> set[Wakeup]:
     """What follows from final errors: a required stage fails its job, a killer has it quarantined, an optional
     stage goes on without them. Gives the bells that tell of it.
     """
@@ -80,7 +80,7 @@ async def settle(
     await rest(transaction, killed, actor=Actor.KEEPER, reason="the job was quarantined", stop=True)
     others = {job: seen.opened for job, seen in closed.items() if job not in moves}
     bells = await advance(transaction, catalogue, others)
-    return bells | ({Bell.REST} if moves else set()) | ({Bell.STOP} if killed else set())
+    return bells | ({Wakeup.REST} if moves else set()) | ({Wakeup.STOP} if killed else set())
 
 
 def _move(job: LockedJob, error: FinalError, actor: Actor) -> JobMove:
@@ -118,7 +118,7 @@ def _backoff(declared: Declared | None, stage: int) -> Backoff:
     return declared.graph.stages[stage].backoff if declared else Backoff()
 
 
-def _error_text(item: Failure, limits: Limits) -> str:
+def _error_text(item: Failure, limits: DocumentLimits) -> str:
     if item.retry_in is not None and not 0 <= item.retry_in <= LONGEST_REST:
         raise InvalidRequest("retry_in", f"{item.retry_in!r} is not a delay", hint="seconds, from 0 to 30 days")
     error = {"message": item.error} if isinstance(item.error, str) else item.error

@@ -12,22 +12,22 @@ from typing import Final, NamedTuple
 
 from reelstate.core.model import Event, Json, TaskKey, TaskProgress
 from reelstate.core.state import State
-from reelstate.dispatch.dispatch import EVERY_BELL, Dispatch
+from reelstate.dispatch.dispatch import EVERY_WAKEUP, Dispatch
 from reelstate.feed.feed import Feed, Marks
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics
-from reelstate.feed.subscription import Listening
+from reelstate.feed.subscription import LogSubscription
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.paging import START, cursor_of
 from reelstate.services.rows import event_of, jobs_with_stages
 from reelstate.states.sql import state_of
 from reelstate.stores.store import Row, Store, Transaction
 
-Told = Event | State | TaskProgress
+FeedItem = Event | State | TaskProgress
 """What subscribers are told of."""
 
 FAR: Final = 100
 """Transactions, or rows, behind which the record of a single job is looked up by the job."""
-MOST_JOBS: Final = 100
+MAX_JOBS: Final = 100
 """More jobs than these are not picked out by the store: everything is read, and the feed sorts it."""
 WINDOW: Final = 5_000
 """Rows of the record among which a read looks for what is wanted: few may be, and the store must not read all of it."""
@@ -72,7 +72,7 @@ class EngineLog:
     def __init__(self, store: Store, dispatch: Dispatch, catalogue: Catalogue) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._listening = Listening(dispatch, EVERY_BELL)
+        self._listening = LogSubscription(dispatch, EVERY_WAKEUP)
 
     def first(self) -> str:
         return "0.0.0"
@@ -80,7 +80,7 @@ class EngineLog:
     async def head(self) -> str:
         return (await self._store.read(head_of)).cursor
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[Told]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[FeedItem]:
         return await self._store.read(lambda transaction: _read(transaction, self._catalogue, after, limit, topics))
 
     def order(self, cursor: str) -> Order:
@@ -104,24 +104,24 @@ class RunningTasks:
         self._store = store
         self._since: datetime | None = None
 
-    async def read(self, topics: Topics, *, anew: bool) -> Sequence[Entry[Told]]:
+    async def read(self, topics: Topics, *, anew: bool) -> Sequence[Entry[FeedItem]]:
         parameters: dict[str, Json | datetime] = {"jobs": _jobs(topics), "since": None if anew else self._since}
         rows = await self._store.read(lambda transaction: transaction.run("observe_progress", **parameters))
         if rows:
             self._since = max(row[7] for row in rows) - OVERLAP
         return [_progress(row) for row in rows]
 
-    def key(self, item: Told) -> Hashable:
+    def key(self, item: FeedItem) -> Hashable:
         return item.key if isinstance(item, TaskProgress) else None
 
-    def ended(self, item: Told) -> Hashable | None:
+    def ended(self, item: FeedItem) -> Hashable | None:
         if isinstance(item, Event) and item.entity == "task":
             return TaskKey(item.job_id or 0, item.stage_number or 0, item.part or 0)
         return None
 
 
-def engine_feed(store: Store, dispatch: Dispatch, catalogue: Catalogue) -> Feed[Told]:
-    marks: Marks[Told] = Marks(at=lambda item: item.timestamp if isinstance(item, State) else item.at)
+def engine_feed(store: Store, dispatch: Dispatch, catalogue: Catalogue) -> Feed[FeedItem]:
+    marks: Marks[FeedItem] = Marks(at=lambda item: item.timestamp if isinstance(item, State) else item.at)
     return Feed(EngineLog(store, dispatch, catalogue), marks=marks, values=RunningTasks(store))
 
 
@@ -134,7 +134,7 @@ async def head_of(transaction: Transaction) -> Head:
 
 async def _read(
     transaction: Transaction, catalogue: Catalogue, after: str, limit: int, topics: Topics
-) -> Stretch[Told]:
+) -> Stretch[FeedItem]:
     """Up to where the record stood before it was read: whatever is older than that, these statements see."""
     head = await head_of(transaction)
     start, end = head.find(after), head.order
@@ -169,7 +169,7 @@ class _Found(NamedTuple):
     def event(self) -> Row:
         return (*self.order, *self.values)
 
-    def entry(self, head: Head, stages: Mapping[int, Sequence[str]]) -> Entry[Told]:
+    def entry(self, head: Head, stages: Mapping[int, Sequence[str]]) -> Entry[FeedItem]:
         item = state_of(self.values) if self.is_state else event_of(self.event, head.epoch, stages)
         owner = () if self.user_id is None else (Owner(self.user_id),)
         cursor = f"{head.epoch}.{self.order[0]}.{self.order[1]}"
@@ -221,13 +221,13 @@ def _one_user(topics: Topics) -> str | None:
 
 def _jobs(topics: Topics) -> list[int] | None:
     """The jobs that alone matter; none where others do, too, or where they are many."""
-    if topics is None or len(topics) > MOST_JOBS:
+    if topics is None or len(topics) > MAX_JOBS:
         return None
     jobs = [topic for topic in topics if isinstance(topic, int)]
     return sorted(jobs) if len(jobs) == len(topics) else None
 
 
-def _progress(row: Row) -> Entry[Told]:
+def _progress(row: Row) -> Entry[FeedItem]:
     job_id, stage, part, token, percent, message, step, at, user_id = row
     key = TaskKey(job_id, stage, part)
     item = TaskProgress(key=key, token=token, percent=percent, message=message, step=step, at=at)

@@ -17,7 +17,7 @@ from reelstate.services.doctor import GUARDS
 from reelstate.services.repair import Finding
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
-MOST_GRACE = 600.0
+MAX_GRACE = 600.0
 """Seconds of grace between two hours without any, so that a keeper that restarts again and again still sweeps."""
 CLOCK_STEP = 5.0
 """Seconds by which the store's clock must be off before it counts as set; less is the time that statements take."""
@@ -70,7 +70,7 @@ async def keep_lead(
     `since` is when this keeper was last here, by the store's clock, and `elapsed` gives the seconds since then by a
     clock that nobody sets. Where the store's clock was set meanwhile, leases and due times are moved along.
     """
-    parameters = {"keeper": keeper, "lead": lead, "gap": gap, "grace": grace, "most": MOST_GRACE, "swept": swept}
+    parameters = {"keeper": keeper, "lead": lead, "gap": gap, "grace": grace, "most": MAX_GRACE, "swept": swept}
 
     async def flow(transaction: Transaction) -> Lead:
         await transaction.run("keep_row")

@@ -51,7 +51,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-class Kind(StrEnum):
+class KeyKind(StrEnum):
     KEY = "key"
     SESSION = "session"
     CODE = "code"
@@ -62,7 +62,7 @@ class Key:
     """A key as people may see it; the secret is not among what is known of it."""
 
     id: str
-    kind: Kind
+    kind: KeyKind
     name: str
     user_id: str
     scopes: frozenset[Scope]
@@ -84,7 +84,7 @@ class MadeKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
-    kind: Kind
+    kind: KeyKind
     name: str
     user_id: str
     scopes: Collection[str]
@@ -120,7 +120,7 @@ class Keys:
         if Scope.WORKER in found:
             require_worker_name(name)
         draft = _Draft(
-            kind=Kind.KEY,
+            kind=KeyKind.KEY,
             name=_name(name),
             user_id=plain_text("user_id", user_id, TEXT_LIMIT),
             scopes=found,
@@ -157,7 +157,7 @@ class Keys:
             if not found:
                 raise NotFound("key in force", key_id, hint="`reel keys` lists them with when they ended")
             ((name, user_id, scopes),) = found
-            draft = _Draft(kind=Kind.KEY, name=name, user_id=user_id, scopes=scopes, actor=actor, lifetime=lifetime)
+            draft = _Draft(kind=KeyKind.KEY, name=name, user_id=user_id, scopes=scopes, actor=actor, lifetime=lifetime)
             return await self._make(transaction, draft)
 
         return self._changed(key_id, await self._store.write(flow))
@@ -173,7 +173,7 @@ class Keys:
             raise NotFound("key", key_id, hint="`reel keys` lists those that there are")
         return self._changed(key_id, revoked)
 
-    async def authenticate(self, text: str, kind: Kind = Kind.KEY) -> Key:
+    async def authenticate(self, text: str, kind: KeyKind = KeyKind.KEY) -> Key:
         """The key that this text is, if it is in force."""
         match = _TEXT.fullmatch(text)
         if match is None or match[3] != _checksum(match[1], match[2]):
@@ -192,7 +192,7 @@ class Keys:
     async def open_code(self, key: Key, *, lifetime: float = CODE_LIFETIME) -> str:
         """A code that can be traded once for a session with what this key may do."""
         draft = _Draft(
-            kind=Kind.CODE,
+            kind=KeyKind.CODE,
             name=key.name,
             user_id=key.user_id,
             scopes=key.scopes,
@@ -303,7 +303,7 @@ class Keys:
 
 def _session(name: str, user_id: str, scopes: Collection[str], parent: str | None) -> _Draft:
     return _Draft(
-        kind=Kind.SESSION,
+        kind=KeyKind.SESSION,
         name=name,
         user_id=user_id,
         scopes=scopes,
@@ -345,4 +345,4 @@ def _lifetime(field: str, seconds: float | None) -> float | None:
 def _key(row: Row) -> Key:
     values = dict(zip(Key.__dataclass_fields__, row, strict=True))
     scopes = frozenset(Scope(scope) for scope in values["scopes"])
-    return Key(**{**values, "kind": Kind(values["kind"]), "scopes": scopes})
+    return Key(**{**values, "kind": KeyKind(values["kind"]), "scopes": scopes})

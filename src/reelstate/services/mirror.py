@@ -5,46 +5,46 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from reelstate.core.errors import NotFound
-from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
+from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS
 from reelstate.core.model import Claim, Submission, TaskKey
 from reelstate.core.policy import priority_number
 from reelstate.dispatch.dispatch import Dispatch
-from reelstate.dispatch.hints import Asking, Lane, Message, Source, Waiting
+from reelstate.dispatch.hints import ChannelMessage, ClaimFilter, Lane, MirrorSource, ReadyTask
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.observe import observe_job
 from reelstate.stores.store import Store, Transaction
 
 PROGRESS, COMPLETE, WORKERS = "transcode_progress", "transcode_complete", "worker_status"
 """The channels; the first two are followed by the number of a video."""
-AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
+AT_REST = frozenset({*STOPPED_JOBS, *FINISHED_JOBS})
 REMEMBERED = 10_000
-MOST_VAIN = 3
+MAX_EMPTY_ROUNDS = 3
 """Rounds of hints of which none was good, after which a claim gives up for now."""
 
 ClaimSome = Callable[[int, Sequence[TaskKey]], Awaitable[Claim]]
 """A claim of at most so many tasks: of those named, or of any when none is."""
 
 
-async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int) -> list[Waiting]:
+async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int) -> list[ReadyTask]:
     """The first ready tasks in the order of claims: of these jobs, or of all."""
 
-    async def flow(transaction: Transaction) -> list[Waiting]:
+    async def flow(transaction: Transaction) -> list[ReadyTask]:
         if job_ids is None:
             rows = await transaction.run("mirror_ready", limit=limit)
         else:
             rows = await transaction.run("mirror_jobs", job_ids=sorted(job_ids), limit=limit)
         return [
-            Waiting(TaskKey(*key), priority, number, Lane(pipeline, frozenset(needs), frozenset(prefers)))
+            ReadyTask(TaskKey(*key), priority, number, Lane(pipeline, frozenset(needs), frozenset(prefers)))
             for *key, priority, number, pipeline, needs, prefers in rows
         ]
 
     return await store.read(flow)
 
 
-def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) -> tuple[list[int], list[Waiting]]:
+def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) -> tuple[list[int], list[ReadyTask]]:
     """What has just been submitted: jobs whose first tasks only the store knows, and first tasks that are known."""
     unknown: list[int] = []
-    known: list[Waiting] = []
+    known: list[ReadyTask] = []
     for job_id, asked in made:
         declared = catalogue.named(asked.pipeline, asked.digest)
         first = [number for number, stage in enumerate(declared.graph.stages) if not stage.after]
@@ -54,7 +54,7 @@ def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) ->
             continue
         level = priority_number(asked.priority)
         known += [
-            Waiting(
+            ReadyTask(
                 TaskKey(job_id, number, 0),
                 level,
                 declared.lanes[number],
@@ -65,7 +65,7 @@ def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) ->
     return unknown, known
 
 
-class Films:
+class VideoMessages:
     """Which jobs make a film, and what there is to tell of them. Most jobs of a busy house make none."""
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
@@ -73,7 +73,7 @@ class Films:
         self._catalogue = catalogue
         self._videos: dict[int, int | None] = {}
 
-    async def messages(self, job_ids: Collection[int]) -> list[Message]:
+    async def messages(self, job_ids: Collection[int]) -> list[ChannelMessage]:
         await self._learn([job_id for job_id in job_ids if job_id not in self._videos])
         films = [(job_id, video) for job_id in job_ids if (video := self._videos.get(job_id)) is not None]
         return [await self._message(job_id, video) for job_id, video in films]
@@ -86,28 +86,30 @@ class Films:
         found = await self._store.read(lambda transaction: transaction.run("mirror_videos", job_ids=sorted(unknown)))
         self._videos |= dict.fromkeys(unknown) | {job_id: video for job_id, video in found}  # noqa: C416 - rows
 
-    async def _message(self, job_id: int, video_id: int) -> Message:
+    async def _message(self, job_id: int, video_id: int) -> ChannelMessage:
         try:
             detail = await observe_job(self._store, self._catalogue, job_id)
         except NotFound:  # removed since
-            return Message(f"{COMPLETE}:{video_id}", {"job_id": job_id, "video_id": video_id, "status": "removed"})
+            return ChannelMessage(
+                f"{COMPLETE}:{video_id}", {"job_id": job_id, "video_id": video_id, "status": "removed"}
+            )
         status = detail.job.status
         channel = COMPLETE if status in AT_REST else PROGRESS
         percent = round(detail.progress, 1)
         payload = {"job_id": job_id, "video_id": video_id, "status": str(status), "percent": percent}
-        return Message(f"{channel}:{video_id}", payload)
+        return ChannelMessage(f"{channel}:{video_id}", payload)
 
 
-def source_of(store: Store, catalogue: Catalogue) -> Source:
+def source_of(store: Store, catalogue: Catalogue) -> MirrorSource:
     """What a dispatch may ask of this store."""
 
-    async def ready(job_ids: Collection[int] | None, limit: int) -> list[Waiting]:
+    async def ready(job_ids: Collection[int] | None, limit: int) -> list[ReadyTask]:
         return await mirror_ready(store, job_ids, limit)
 
-    return Source(ready, Films(store, catalogue).messages)
+    return MirrorSource(ready, VideoMessages(store, catalogue).messages)
 
 
-async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, claim: ClaimSome) -> Claim:
+async def claim_hinted(dispatch: Dispatch, asking: ClaimFilter | None, limit: int, claim: ClaimSome) -> Claim:
     """Claim what the dispatch hints at; where it does not know, whatever is first."""
     made, vain = Claim([], suspects_waiting=False), 0
     if asking is None:
@@ -128,7 +130,7 @@ async def claim_hinted(dispatch: Dispatch, asking: Asking | None, limit: int, cl
         dispatch.settle(asking, hints, None if diverted else keys)
         made = Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
         vain = 0 if keys else vain + 1
-        if diverted or vain == MOST_VAIN:
+        if diverted or vain == MAX_EMPTY_ROUNDS:
             return made
         if len(hints.hints) < left:
             left = limit - len(made.tasks)

@@ -18,7 +18,7 @@ from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, StepEntry, Task, TaskKey, Worker
 from reelstate.core.pipeline import Graph
 from reelstate.services.catalogue import Catalogue, Declared
-from reelstate.services.paging import MOST_NUMBERS, MOST_XIDS, PAST_EVERY_ID, cursor_number, cursor_of, page_size, paged
+from reelstate.services.paging import MAX_NUMBERS, MAX_XIDS, PAST_EVERY_ID, cursor_number, cursor_of, page_size, paged
 from reelstate.services.rows import detail_of, event_of, job_of, jobs_with_stages, stage_name, task_of, worker_of
 from reelstate.stores.migrate import OLDEST_SCHEMA, Applied, migrations, require_current
 from reelstate.stores.store import Row, Store, Transaction
@@ -139,7 +139,7 @@ async def observe_events(
     async def flow(transaction: Transaction) -> Page[Event]:
         epoch = await _epoch(transaction)
         xid, number = _cursor(after, epoch)
-        place = {"after_xid": xid, "after_id": number, "until_xid": str(MOST_XIDS - 1), "until_id": MOST_NUMBERS - 1}
+        place = {"after_xid": xid, "after_id": number, "until_xid": str(MAX_XIDS - 1), "until_id": MAX_NUMBERS - 1}
         rows = await transaction.run("observe_feed", limit=page_size(limit), jobs=None, user_id=None, **place)
         events = await _events(transaction, catalogue, [row[:-1] for row in rows], epoch)
         return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
@@ -229,7 +229,7 @@ async def observe_steps(
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingTasks:
     """The tasks of one pipeline that wait or run."""
 
     pipeline: str
@@ -246,7 +246,7 @@ class Queue:
     """How many jobs are in each status, all but `completed`, and the tasks of each pipeline."""
 
     jobs: Mapping[str, int]
-    pipelines: tuple[Waiting, ...]
+    pipelines: tuple[WaitingTasks, ...]
 
 
 async def observe_queue(store: Store, owner: str | None = None) -> Queue:
@@ -259,7 +259,7 @@ async def observe_queue(store: Store, owner: str | None = None) -> Queue:
             counted = found.setdefault(name, {})
             counted[kind] = count
             counted["oldest"] = counted.get("oldest") or since
-        return Queue(dict(sorted(jobs)), tuple(Waiting(name, **counted) for name, counted in found.items()))
+        return Queue(dict(sorted(jobs)), tuple(WaitingTasks(name, **counted) for name, counted in found.items()))
 
     return await store.read(flow)
 

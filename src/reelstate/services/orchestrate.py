@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from reelstate.core.aggregate import Counters
 from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
 from reelstate.core.pipeline import Next
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.isolation import Isolation, finder
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
@@ -26,7 +26,7 @@ from reelstate.stores.store import Batch, Store, Transaction
 
 LATELY = 3600.0
 """Seconds in which a task that was missed when its job came to rest is still looked for."""
-LONGEST_REASON, MOST_NAMES = 500, 100
+LONGEST_REASON, MAX_NAMES = 500, 100
 """Of what a job says it lacks."""
 
 Opened = dict[int, tuple[bool, Counters]]
@@ -54,9 +54,9 @@ class _Decisions:
     opens: bool = False
 
     @property
-    def bells(self) -> set[Bell]:
+    def bells(self) -> set[Wakeup]:
         rests = any(move.status not in PHASES for move in self.moves)
-        return ({Bell.WORK} if self.opens else set()) | ({Bell.REST} if rests else set())
+        return ({Wakeup.WORK} if self.opens else set()) | ({Wakeup.REST} if rests else set())
 
 
 async def orchestrate(
@@ -66,7 +66,7 @@ async def orchestrate(
     limit: int = 1000,
     stuck_after: float = 60.0,
     isolation: Isolation | None = None,
-) -> tuple[Orchestrated, set[Bell]]:
+) -> tuple[Orchestrated, set[Wakeup]]:
     """Make due tasks ready, and move on any job whose next step was missed; with the bells to ring for it."""
     alone = isolation or Isolation()
 
@@ -88,7 +88,7 @@ async def orchestrate(
 
         await store.write(flow)
 
-    async def move_on(only: Sequence[int] | None, without: Sequence[int]) -> set[Bell]:
+    async def move_on(only: Sequence[int] | None, without: Sequence[int]) -> set[Wakeup]:
         jobs: dict[int, Opened] = {job_id: {} for job_id in _chosen(found, only, without)}
         return await store.write(lambda transaction: advance(transaction, catalogue, jobs))
 
@@ -97,7 +97,7 @@ async def orchestrate(
     if await store.read(restless):
         await alone.sweep("orchestrate rest", calm, lambda: store.read(restless))
     found = await store.read(stuck)
-    bells = {Bell.WORK} if ready else set()
+    bells = {Wakeup.WORK} if ready else set()
     if found:
         bells = bells.union(*await alone.sweep("orchestrate advance", move_on, lambda: store.read(stuck)))
     return Orchestrated(ready=len(ready), advanced=len(found), jobs=frozenset([*ready, *found])), bells
@@ -107,7 +107,7 @@ def _chosen(found: Iterable[int], only: Sequence[int] | None, without: Sequence[
     return [job_id for job_id in found if job_id not in without and (only is None or job_id in only)]
 
 
-async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> set[Bell]:
+async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> set[Wakeup]:
     """Open what the closed stages of these jobs allow, and move the jobs to their next phase or to completed.
 
     `closed` says which stages the caller has just closed: of a job with one stage that is all there is to know.
@@ -115,7 +115,7 @@ async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mappin
     """
     jobs = [job for job in await lock_jobs(transaction, catalogue, closed) if job.active and job.known]
     known = {job.id: closed[job.id] for job in jobs if len(closed[job.id]) == len(job.declared.graph.stages)}
-    bells: set[Bell] = set()
+    bells: set[Wakeup] = set()
     while jobs:
         unknown = [job.id for job in jobs if job.id not in known]
         decisions = await _step(transaction, jobs, known | await stage_counters(transaction, unknown))
@@ -198,7 +198,7 @@ async def _with_words(transaction: Transaction, moves: list[JobMove]) -> list[Jo
         return moves
     said: dict[int, list[str]] = {}
     for job_id, names in await transaction.run("orchestrate_degraded", Batch(("job_id", "stage"), leaves)):
-        said.setdefault(job_id, []).extend(str(name)[:LONGEST_REASON] for name in names[:MOST_NAMES])
+        said.setdefault(job_id, []).extend(str(name)[:LONGEST_REASON] for name in names[:MAX_NAMES])
     return [
         replace(move, degraded=[*move.degraded, *said[move.job.id]]) if move.job.id in said else move for move in moves
     ]

@@ -15,7 +15,7 @@ PAST_EVERY_ID = 2**62
 START = (0, 0)
 """The place before everything."""
 CURSOR_PIECES = 3
-MOST_XIDS, MOST_NUMBERS = 2**64, 2**63
+MAX_XIDS, MAX_NUMBERS = 2**64, 2**63
 
 
 def cursor_of(text: str) -> tuple[str, int, int]:
@@ -23,7 +23,7 @@ def cursor_of(text: str) -> tuple[str, int, int]:
     pieces = text.split(".")
     if len(pieces) == CURSOR_PIECES and all(piece.isdecimal() and piece.isascii() for piece in pieces[1:]):
         epoch, (xid, number) = pieces[0], map(int, pieces[1:])
-        if epoch.isalnum() and xid < MOST_XIDS and number < MOST_NUMBERS:
+        if epoch.isalnum() and xid < MAX_XIDS and number < MAX_NUMBERS:
             return epoch, xid, number
     raise InvalidRequest("after", f"{text[:50]!r} is not a cursor", hint="use the one that you were given last")
 

@@ -35,7 +35,7 @@ class Ticket:
     expires_at: datetime
 
 
-class Memory(Generic[K, T]):
+class TicketCache(Generic[K, T]):
     """Answers that are believed for a while."""
 
     def __init__(self, seconds: float) -> None:
@@ -60,9 +60,9 @@ class Playback:
 
     def __init__(self, store: Store, *, believed: float = BELIEVED) -> None:
         self._store = store
-        self._tickets: Memory[str, list[Row]] = Memory(believed)
-        self._videos: Memory[tuple[int, str | None], list[Row]] = Memory(believed)
-        self._versions: Memory[int, list[Row]] = Memory(believed)
+        self._tickets: TicketCache[str, list[Row]] = TicketCache(believed)
+        self._videos: TicketCache[tuple[int, str | None], list[Row]] = TicketCache(believed)
+        self._versions: TicketCache[int, list[Row]] = TicketCache(believed)
 
     async def open(self, video_id: int, *, key_id: str, owner: str | None, lifetime: float = LIFETIME) -> Ticket:
         """A ticket for the files of a video. It ends after its time, with the key, and with the video."""

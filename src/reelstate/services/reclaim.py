@@ -11,7 +11,7 @@ from typing import Any
 
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Reclaimed, TaskKey
-from reelstate.dispatch.dispatch import Bell
+from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.fail import FinalError, settle
 from reelstate.services.isolation import Isolation, finder
@@ -28,7 +28,7 @@ async def reclaim(
     gap: float | None = None,
     stall_after: float | None = None,
     isolation: Isolation | None = None,
-) -> tuple[Reclaimed, set[Bell]]:
+) -> tuple[Reclaimed, set[Wakeup]]:
     """Take back up to `limit` expired leases, in one statement that looks at the expiry and moves the task at once.
 
     Leases of `dead` workers count as expired, and nothing else does with `expired=False`. With a `gap` no expiry counts
@@ -37,7 +37,7 @@ async def reclaim(
     """
     lost = sorted(dead)
 
-    async def sweep(only: Sequence[int] | None, without: Sequence[int]) -> tuple[Reclaimed, set[Bell]]:
+    async def sweep(only: Sequence[int] | None, without: Sequence[int]) -> tuple[Reclaimed, set[Wakeup]]:
         terms: dict[str, Any] = {"limit": limit, "expired": expired, "dead": lost, "gap": gap, "stall": stall_after}
         terms |= {"only": None if only is None else list(only), "without": list(without)}
         return await store.write(partial(_reclaim, catalogue=catalogue, **terms))
@@ -48,7 +48,7 @@ async def reclaim(
     return _total([reclaimed for reclaimed, _ in swept]), {bell for _, bells in swept for bell in bells}
 
 
-async def _reclaim(transaction: Transaction, catalogue: Catalogue, **terms: Any) -> tuple[Reclaimed, set[Bell]]:
+async def _reclaim(transaction: Transaction, catalogue: Catalogue, **terms: Any) -> tuple[Reclaimed, set[Wakeup]]:
     if terms["dead"]:
         await transaction.run("reclaim_dead", dead=terms["dead"])
     moved = await transaction.run("reclaim", **terms)
@@ -66,7 +66,7 @@ async def _reclaim(transaction: Transaction, catalogue: Catalogue, **terms: Any)
         stopped=statuses.count(TaskStatus.NEW) + statuses.count(TaskStatus.CANCELLED),
         quarantined=tuple(sorted({error.key.job_id for error in final if error.killer})),
     )
-    return reclaimed, bells | {Bell.WORK} if ready else bells
+    return reclaimed, bells | {Wakeup.WORK} if ready else bells
 
 
 def _total(swept: Sequence[Reclaimed]) -> Reclaimed:

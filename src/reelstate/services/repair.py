@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reelstate.core.machine import ENDED_JOBS, MACHINES, JobStatus, TaskStatus
+from reelstate.core.machine import FINISHED_JOBS, MACHINES, JobStatus, TaskStatus
 from reelstate.core.record import Line, bridge
 from reelstate.services.catalogue import Catalogue, lane_for
 from reelstate.services.complete import recount
@@ -70,7 +70,7 @@ async def _distrusted(transaction: Transaction, job: LockedJob, reason: str) -> 
     if status is None:
         told = await transaction.run("repair_record", entity="job", id=job.id, stage=-1, part=-1)
         status = KNOWN.get(told[-1][2]) if told else None
-    return (status, reason) if status in ENDED_JOBS else (JobStatus.QUARANTINED, None)
+    return (status, reason) if status in FINISHED_JOBS else (JobStatus.QUARANTINED, None)
 
 
 async def _park(transaction: Transaction, job_ids: Sequence[int], reason: str) -> None:
@@ -100,7 +100,9 @@ async def normalise(transaction: Transaction, catalogue: Catalogue, findings: Se
 async def put_back(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
     await _put_tasks(transaction, [(finding, TaskStatus.NEW) for finding in findings])
     ended = [
-        job for job in await lock_jobs(transaction, catalogue, {f.job_id for f in findings}) if job.status in ENDED_JOBS
+        job
+        for job in await lock_jobs(transaction, catalogue, {f.job_id for f in findings})
+        if job.status in FINISHED_JOBS
     ]
     if ended:
         await distrust(transaction, catalogue, [f for f in findings if f.job_id in {job.id for job in ended}])

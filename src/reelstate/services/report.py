@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reelstate.core import state
-from reelstate.core.document import LIMITS, Limits, encode, encode_optional, shorten, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode, encode_optional, shorten, whole
 from reelstate.core.errors import InvalidRequest, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.core.step import kept
@@ -31,7 +31,7 @@ async def report(
     store: Store,
     worker_id: int,
     items: Sequence[Progress],
-    limits: Limits = LIMITS,
+    limits: DocumentLimits = LIMITS,
     *,
     stuck: int | None = None,
     max_instances: int | None = None,
@@ -92,7 +92,7 @@ def _accepted(rows: list[list[Row]], answers: list[Verdict]) -> list[Row]:
     return [row for said, answer in zip(rows, answers, strict=True) if answer is Verdict.OK for row in said]
 
 
-def _row(item: Progress, limits: Limits) -> Row:
+def _row(item: Progress, limits: DocumentLimits) -> Row:
     if item.percent is not None and not 0 <= item.percent <= WHOLE:
         raise InvalidRequest("percent", f"{item.percent!r} is not a percentage", hint="a number from 0 to 100")
     message = None if item.message is None else shorten(item.message, limits.message)
@@ -101,7 +101,7 @@ def _row(item: Progress, limits: Limits) -> Row:
     return (*item.key, item.token, item.percent, message, step, checkpoint)
 
 
-def _log_rows(item: Progress, limits: Limits) -> list[Row]:
+def _log_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
     return [
         (
             *item.key,
@@ -114,7 +114,7 @@ def _log_rows(item: Progress, limits: Limits) -> list[Row]:
     ]
 
 
-def _step_rows(item: Progress, limits: Limits) -> list[Row]:
+def _step_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
     return [
         (
             *item.key,
@@ -131,7 +131,7 @@ def _step_rows(item: Progress, limits: Limits) -> list[Row]:
     ]
 
 
-def _state_rows(item: Progress, limits: Limits) -> list[Row]:
+def _state_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
     return [
         (
             *item.key,

@@ -17,7 +17,7 @@ from reelstate.stores.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class StatesGrid:
     """The states of one stage, or of any job of the state manager: tasks × tags."""
 
     name: str
@@ -40,7 +40,7 @@ class Grid:
 class States:
     """The grids of a job, in the order of its stages: of those that speak, or are expected to."""
 
-    stages: tuple[Grid, ...]
+    stages: tuple[StatesGrid, ...]
 
     @property
     def lowest(self) -> State | None:
@@ -85,9 +85,9 @@ async def _job(kept: StateStore, detail: JobDetail, name: str, tags: tuple[str, 
         return name, StateJob(job_id=job_id, tasks=max(1, found.total), tags=tags) if tags else None
 
 
-async def _grid(kept: StateStore, name: str, job: StateJob) -> Grid:
+async def _grid(kept: StateStore, name: str, job: StateJob) -> StatesGrid:
     try:
         _, found = await kept.states(job.job_id)
     except NotFound:  # it is only expected
         found = ()
-    return Grid(name, job, tuple(sorted(found, key=lambda state: state.key)))
+    return StatesGrid(name, job, tuple(sorted(found, key=lambda state: state.key)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reelstate.core.document import LIMITS, Limits, encode, plain_text, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text, whole
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest
 from reelstate.core.model import NewVideo, Submission, Submitted, Verdict
 from reelstate.core.policy import priority_number
@@ -116,7 +116,7 @@ class _Request:
 
 
 async def submit(
-    store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: Limits = LIMITS
+    store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: DocumentLimits = LIMITS
 ) -> list[Submitted]:
     """Make a job of each submission, all or none; the answers stand in the order of the submissions.
 
@@ -259,7 +259,7 @@ def _grouped(fresh: list[tuple[int, _Request]]) -> dict[_Alike, list[Row]]:
     return groups
 
 
-def _checked(catalogue: Catalogue, submission: Submission, limits: Limits) -> _Request:
+def _checked(catalogue: Catalogue, submission: Submission, limits: DocumentLimits) -> _Request:
     key = submission.idempotency_key
     if key is not None and not 1 <= len(key) <= limits.idempotency_key:
         raise InvalidRequest(

@@ -11,8 +11,8 @@ from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Event, TaskProgress
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import CursorGone
-from reelstate.feed.subscriber import Kind, Message, Terms
-from reelstate.services.feed import Head, Owner, Told, head_of
+from reelstate.feed.subscriber import FeedMessage, MessageKind, SubscriptionOptions
+from reelstate.services.feed import FeedItem, Head, Owner, head_of
 from reelstate.stores.store import Store
 
 BEGINNING: Final = "0"
@@ -41,9 +41,9 @@ class Subscription:
                     "only", f"{entity!r} is nothing to be told of", hint=f"some of {', '.join(ENTITIES)}"
                 )
 
-    def terms(self, *, settle: bool = False) -> Terms[Told]:
+    def terms(self, *, settle: bool = False) -> SubscriptionOptions[FeedItem]:
         progress = self.job_id is not None if self.progress is None else self.progress
-        return Terms(topic=self._topic, wanted=self._wants, values=progress, settle=settle)
+        return SubscriptionOptions(topic=self._topic, wanted=self._wants, values=progress, settle=settle)
 
     @property
     def _topic(self) -> int | Owner | None:
@@ -51,15 +51,15 @@ class Subscription:
             return self.job_id
         return None if self.user_id is None else Owner(self.user_id)
 
-    def _wants(self, item: Told) -> bool:
+    def _wants(self, item: FeedItem) -> bool:
         if self.only is None or isinstance(item, TaskProgress):
             return True
         return (item.entity if isinstance(item, Event) else STATES) in self.only
 
 
 async def subscribe(
-    feed: Feed[Told], store: Store, subscription: Subscription, after: str | None = None, *, settle: bool = False
-) -> AsyncGenerator[Message[Told], None]:
+    feed: Feed[FeedItem], store: Store, subscription: Subscription, after: str | None = None, *, settle: bool = False
+) -> AsyncGenerator[FeedMessage[FeedItem], None]:
     """What is after a cursor, then what happens. Without one: all of a job; of many jobs, what happens from now on."""
     head = await store.read(head_of)
     beginning = feed.log.first() if subscription.job_id is not None else head.cursor
@@ -68,7 +68,7 @@ async def subscribe(
         await _require_job(store, subscription.job_id, subscription.user_id)
     if gone:
         start = beginning
-        yield Message(Kind.RESET, start)
+        yield FeedMessage(MessageKind.RESET, start)
     terms = subscription.terms(settle=settle)
     async with contextlib.aclosing(feed.follow(start, terms, until=head.cursor)) as messages:
         async for message in messages:

@@ -13,7 +13,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo
 from reelstate.stores.store import Batch, Row, Transaction
 
-MOST_VERSIONS = 1000
+MAX_VERSIONS = 1000
 """The newest versions of a video that are looked at."""
 
 
@@ -68,7 +68,7 @@ async def lock_video(transaction: Transaction, video_id: int, owner: str | None 
 
 async def version_rows(transaction: Transaction, video_id: int) -> list[VersionRow]:
     """The versions of a video, the newest first."""
-    rows = await transaction.run("videos_versions", video_id=video_id, limit=MOST_VERSIONS)
+    rows = await transaction.run("videos_versions", video_id=video_id, limit=MAX_VERSIONS)
     return [VersionRow(row[0], row[4], row[7], row[-1] is not None) for row in rows]
 
 

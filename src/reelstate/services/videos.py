@@ -37,11 +37,11 @@ TRANSCODE = "transcode"
 EVER = datetime.fromtimestamp(0, UTC)
 OVERLAP = timedelta(minutes=2)
 """Seconds that a transaction may take to be seen after the time that it wrote."""
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 """Versions of a video that are shown, the newest first."""
 
 
-class Unpublished(NamedTuple):
+class UnpublishedVersion(NamedTuple):
     """A video whose public place shows `before`, and should show `current`; None is nothing."""
 
     video_id: int
@@ -104,7 +104,7 @@ async def show_video(store: Store, catalogue: Catalogue, video_id: int, owner: s
         found = await _found(transaction, VideoFilter(user_id=owner, deleted=True), video_id, video_id, 1)
         if not found:
             raise NotFound("video", video_id)
-        rows = await transaction.run("videos_versions", video_id=video_id, limit=MOST_SHOWN)
+        rows = await transaction.run("videos_versions", video_id=video_id, limit=MAX_SHOWN)
         versions = [await _version(transaction, catalogue, row, found[0].current) for row in rows]
         return VideoDetail(video=found[0], versions=tuple(versions))
 
@@ -186,23 +186,25 @@ async def remove_versions(store: Store, *, keep: float, limit: int = 100) -> lis
     return await store.read(unswept)
 
 
-async def unpublished(store: Store, since: datetime | None, *, limit: int = 100) -> tuple[datetime, list[Unpublished]]:
+async def unpublished(
+    store: Store, since: datetime | None, *, limit: int = 100
+) -> tuple[datetime, list[UnpublishedVersion]]:
     """Videos whose public place does not show the version that plays, of those changed since then; and what time it is.
 
     Without a time all are looked at. Whoever asks again with the time of the last answer misses none.
     """
     page_size(limit)
 
-    async def flow(transaction: Transaction) -> tuple[datetime, list[Unpublished]]:
+    async def flow(transaction: Transaction) -> tuple[datetime, list[UnpublishedVersion]]:
         ((now,),) = await transaction.run("submit_now")
         begin = EVER if since is None else since - OVERLAP
         rows = await transaction.run("videos_unpublished", since=begin, limit=limit)
-        return now, [Unpublished(*row) for row in rows]
+        return now, [UnpublishedVersion(*row) for row in rows]
 
     return await (store.survey(flow) if since is None else store.read(flow))
 
 
-async def published(store: Store, shown: Unpublished) -> bool:
+async def published(store: Store, shown: UnpublishedVersion) -> bool:
     """Note that the public place of a video shows this version now; false when somebody else has written there."""
 
     async def flow(transaction: Transaction) -> bool:

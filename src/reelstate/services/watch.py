@@ -14,18 +14,18 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from reelstate.core.errors import InvalidRequest, WaitTimeout
-from reelstate.core.machine import ENDED_JOBS, RESTING_JOBS
+from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS
 from reelstate.core.model import Event, JobDetail
-from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
-from reelstate.feed.subscriber import SETTLED, Kind
+from reelstate.feed.subscriber import SETTLED, MessageKind
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.feed import Told
+from reelstate.services.feed import FeedItem
 from reelstate.services.observe import observe_history, observe_job
 from reelstate.services.subscribe import EVENTS, Subscription, subscribe
 from reelstate.stores.store import Store
 
-AT_REST = frozenset({*RESTING_JOBS, *ENDED_JOBS})
+AT_REST = frozenset({*STOPPED_JOBS, *FINISHED_JOBS})
 PAGE = 500
 OVERLAP = 500
 """Events that are held back while more can be read at once: among them there may be some that came before others."""
@@ -34,7 +34,7 @@ LOOK_ANYWAY = 0.5
 
 
 async def watch(
-    feed: Feed[Told], store: Store, catalogue: Catalogue, job_id: int | None = None, after: str | None = None
+    feed: Feed[FeedItem], store: Store, catalogue: Catalogue, job_id: int | None = None, after: str | None = None
 ) -> AsyncGenerator[Event, None]:
     """Events, each after what led to it, after a cursor or from the job's beginning; ends when the job rests.
 
@@ -48,7 +48,7 @@ async def watch(
         async with contextlib.aclosing(subscribe(feed, store, wanted, after, settle=True)) as messages:
             async for message in messages:
                 after = message.cursor
-                if message.kind is Kind.RESET and not reading.begun:
+                if message.kind is MessageKind.RESET and not reading.begun:
                     raise InvalidRequest("after", "the cursor is lost", hint="start again without a cursor")
                 if isinstance(message.item, Event):
                     last = max(last, change_of(message.item))
@@ -68,7 +68,7 @@ async def wait(
     Not by the feed: whoever waits for the end of many tasks need not read of each of them.
     """
     limit = asyncio.timeout(seconds)
-    listener = dispatch.listen((Bell.REST,))
+    listener = dispatch.listen((Wakeup.REST,))
     detail = await observe_job(store, catalogue, job_id)
     try:
         async with limit:

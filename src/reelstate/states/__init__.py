@@ -1,7 +1,7 @@
 """The task×tag state manager: what the tasks of a job say of themselves, for everybody, replayed and then live."""
 
 from reelstate.core.state import FINISHED, NOT_STARTED, STARTED, Severity, State, StateJob
-from reelstate.feed.subscriber import Kind, Message
+from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.states.manager import StateManager
 from reelstate.states.memory import MemoryStore
 from reelstate.states.state_store import StateStore
@@ -10,9 +10,9 @@ __all__ = [
     "FINISHED",
     "NOT_STARTED",
     "STARTED",
-    "Kind",
+    "FeedMessage",
     "MemoryStore",
-    "Message",
+    "MessageKind",
     "Severity",
     "State",
     "StateJob",

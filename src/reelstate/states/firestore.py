@@ -33,7 +33,7 @@ from reelstate.core.state import (
     require_generation,
     require_same,
 )
-from reelstate.feed.feed import FIRST_PAUSE, Feed
+from reelstate.feed.feed import FIRST_DELAY, Feed
 from reelstate.feed.log import Order
 from reelstate.states.firestore_documents import (
     DELETED,
@@ -76,7 +76,7 @@ class FirestoreStore:
         database: str = "(default)",
         collection: str = JOBS,
         calls: int | None = None,
-        pause: float = FIRST_PAUSE,
+        pause: float = FIRST_DELAY,
     ) -> None:
         if not project_id:
             raise InvalidRequest("project_id", "is empty", hint="name the Google Cloud project: it is never guessed")

@@ -30,7 +30,7 @@ from weakref import WeakSet
 
 from reelstate.core.errors import InvalidRequest, StoreError, StoreUnavailable
 from reelstate.core.state import State, StateJob, StateKey
-from reelstate.feed.feed import FIRST_PAUSE, LONGEST_PAUSE
+from reelstate.feed.feed import FIRST_DELAY, MAX_DELAY
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
 from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.states.firestore_documents import (
@@ -76,7 +76,7 @@ class FirestoreLog:
         floor: Callable[[str], Awaitable[Order]],
         *,
         tick: int = 0,
-        pause: float = FIRST_PAUSE,
+        pause: float = FIRST_DELAY,
     ) -> None:
         self._client = client
         self._states = document.collection(STATES)
@@ -330,7 +330,7 @@ class FirestoreLog:
                 self._error = error
                 self._changed.set()
             await asyncio.sleep(random.uniform(self._pause, pause))
-            pause = min(LONGEST_PAUSE, 2 * pause)
+            pause = min(MAX_DELAY, 2 * pause)
 
     async def _listen(self) -> None:
         from google.cloud.firestore_v1.types import TargetChange  # noqa: PLC0415 - an extra

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncGenerator
 from typing import Any, Self
 
-from reelstate.core.document import LIMITS, Limits
+from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.state import (
     FAILED,
@@ -25,7 +25,7 @@ from reelstate.core.state import (
     checked_task,
     checked_write,
 )
-from reelstate.feed.subscriber import Message, Terms, Wanted
+from reelstate.feed.subscriber import FeedMessage, SubscriptionOptions, Wanted
 from reelstate.states.state_store import StateStore
 
 START = "0"
@@ -43,7 +43,7 @@ class StateManager:
     ```
     """
 
-    def __init__(self, job: StateJob, task: int | None, store: StateStore, limits: Limits = LIMITS) -> None:
+    def __init__(self, job: StateJob, task: int | None, store: StateStore, limits: DocumentLimits = LIMITS) -> None:
         self.job = job
         self.task = task
         self._store = store
@@ -59,7 +59,7 @@ class StateManager:
         store: StateStore,
         *,
         tags: tuple[str, ...] = (),
-        limits: Limits = LIMITS,
+        limits: DocumentLimits = LIMITS,
     ) -> StateManager:
         """The manager of a task, its job made if it is not there. Without `num_tasks` the job must be there."""
         if num_tasks is None:
@@ -124,7 +124,7 @@ class StateManager:
 
     async def subscribe(
         self, *, task: int | None = None, tag: str | None = None, after: str | None = None
-    ) -> AsyncGenerator[Message[State], None]:
+    ) -> AsyncGenerator[FeedMessage[State], None]:
         """Yield the current states of a scope, then every later version; it ends when the manager is closed.
 
         With a cursor (or "0") it begins with the versions after it instead of the current states. `Kind.RESET` says
@@ -141,10 +141,10 @@ class StateManager:
         if after is None:
             _, states = await self._store.states(self.job.job_id)
             now = sorted(filter(wanted, states), key=lambda state: state.timestamp)
-            messages = feed.follow(head, Terms(wanted=_News(now, wanted).is_news), replayed=now)
+            messages = feed.follow(head, SubscriptionOptions(wanted=_News(now, wanted).is_news), replayed=now)
         else:
             start = feed.log.first() if after == START else after
-            messages = feed.follow(start, Terms(wanted=wanted), until=head)
+            messages = feed.follow(start, SubscriptionOptions(wanted=wanted), until=head)
         async with contextlib.aclosing(messages), contextlib.aclosing(_until(self._closed, messages)) as open_messages:
             async for message in open_messages:
                 yield message
@@ -181,8 +181,8 @@ class _News:
 
 
 async def _until(
-    closed: asyncio.Event, messages: AsyncGenerator[Message[State], None]
-) -> AsyncGenerator[Message[State], None]:
+    closed: asyncio.Event, messages: AsyncGenerator[FeedMessage[State], None]
+) -> AsyncGenerator[FeedMessage[State], None]:
     """Yield messages until an event is set, which ends a wait for the next one too."""
     closing = asyncio.create_task(closed.wait())
     try:

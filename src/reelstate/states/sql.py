@@ -17,10 +17,10 @@ from reelstate.core.state import (
     require_free,
     require_same,
 )
-from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
-from reelstate.feed.subscription import Listening
+from reelstate.feed.subscription import LogSubscription
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 from reelstate.stores.store import Row, Store, Transaction
 
@@ -59,7 +59,7 @@ class SqlStateStore:
         require_free(write.job_id)
         with self.figures.writing():
             state = await self._written(write, generation)
-        self._dispatch.ring(Bell.STATE)
+        self._dispatch.ring(Wakeup.STATE)
         return state
 
     async def _written(self, write: StateWrite, generation: int) -> State:
@@ -135,7 +135,7 @@ class SqlStateStore:
         if not job_ids:
             return []
         rows = await self._store.write(lambda transaction: transaction.run("states_delete", job_ids=job_ids))
-        self._dispatch.ring(Bell.STATE)
+        self._dispatch.ring(Wakeup.STATE)
         return sorted(row[0] for row in rows)
 
 
@@ -144,7 +144,7 @@ class SqlLog:
 
     def __init__(self, store: Store, dispatch: Dispatch, job_id: str, epoch: str) -> None:
         self._store = store
-        self._listening = Listening(dispatch, [Bell.STATE])
+        self._listening = LogSubscription(dispatch, [Wakeup.STATE])
         self._job_id = job_id
         self._epoch = epoch
 

@@ -4,9 +4,10 @@ Every verb of the engine is a *flow* (see `services/`): a coroutine function tha
 nothing but its `run`. The store runs the flow in one transaction, commits it, and runs it again from the start when
 the database asks for that (deadlock, serialization failure) or went away. A flow therefore has no other effects.
 
-A statement is a file `sql/<name>.sql`; both stores have the same names, take the same parameters and give the same
-columns. Three conventions stand for a schema between them: columns in `TIMES` hold instants, columns in `DOCUMENTS`
-hold JSON, and a `Batch` becomes parallel arrays in PostgreSQL and one JSON array in SQLite.
+A statement is a file `sql/<name>.sql`; both stores have the same names, take the same parameters and return the same
+columns. The verb that runs it declares its columns once, as a `Statement` with a NamedTuple. Three conventions stand
+for a schema between the stores: columns in `TIMES` hold instants, columns in `DOCUMENTS` hold JSON, and a `Batch`
+becomes parallel arrays in PostgreSQL and one JSON array in SQLite.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar, overload
 
 from reelstate.core.document import UNREADABLE
 
 Result = TypeVar("Result")
 Row = tuple[Any, ...]
+RowType = TypeVar("RowType", bound=Row)
 TOO_DEEP = {UNREADABLE: "it is nested too deep to be read"}
 """Stands for a document, written by manual SQL, that no decoder reaches the bottom of: its row is read all the same."""
 
@@ -86,9 +88,49 @@ class Batch:
     rows: Sequence[Row]
 
 
+STATEMENTS: Final[dict[str, Statement[Any]]] = {}
+"""Every declared statement by its name. A test compares each with the columns that both stores return."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Generic[RowType]):
+    """A statement and its columns: `row` is a NamedTuple with the names of the SELECT list, in its order."""
+
+    name: str
+    row: type[RowType]
+
+    def __post_init__(self) -> None:
+        STATEMENTS[self.name] = self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        columns: tuple[str, ...] = self.row._fields  # type: ignore[attr-defined]  # a NamedTuple has it
+        return columns
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise when a store returns other columns than declared; a store checks it the first time it runs one."""
+        if tuple(names) != self.columns:
+            raise AssertionError(f"sql/{self.name}.sql returns {tuple(names)}, declared are {self.columns}")
+
+
+def statement_name(statement: Statement[Any] | str) -> str:
+    return statement if isinstance(statement, str) else statement.name
+
+
 class Transaction(Protocol):
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
-        """Run one statement and give its rows as tuples. The store itself adds the parameter `now`."""
+    @overload
+    async def run(
+        self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
+    ) -> list[RowType]: ...
+
+    @overload
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
+
+    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
+        """Run one statement and return its rows: records for a declared `Statement`, plain tuples for a mere name.
+
+        The store adds the parameter `now`.
+        """
         ...
 
 

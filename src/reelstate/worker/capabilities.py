@@ -21,7 +21,7 @@ HARDWARE = {
 }
 """Encoders that are built into ffmpeg but need a device, by the end of their name."""
 _VIDEO_ENCODER = re.compile(r"^ V[.\w]{5} (\w+) ", re.MULTILINE)
-PATIENCE = 10
+TIMEOUT = 10
 
 
 def found(ffmpeg: str = "") -> frozenset[str]:
@@ -69,7 +69,7 @@ def _devices() -> Iterable[str]:
 def output(command: list[str]) -> str:
     """What a program answers; nothing if it can't be run, or takes too long."""
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)  # noqa: S603
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return answer.stdout

@@ -28,7 +28,7 @@ from reelstate.worker.process import CHILD
 from reelstate.worker.run import LONGEST_LINE, BlockingRun, Results, Run
 
 
-class PipeDesk:
+class PipeReporter:
     """Words and questions go down the pipe; a thread hears the answers."""
 
     def __init__(self, spoken: TextIO) -> None:
@@ -98,7 +98,7 @@ def main() -> None:
     sys.path[:] = order["path"]
     key = TaskKey(*order["task"].pop("key"))
     task = ClaimedTask(key=key, **order["task"])
-    desk = PipeDesk(spoken)
+    desk = PipeReporter(spoken)
     threading.Thread(target=desk.hear, args=[heard], daemon=True).start()
     _report(_attempt(task, order["call"], desk), desk)
     sys.stderr.flush()
@@ -114,7 +114,7 @@ def _own_pipes() -> tuple[TextIO, TextIO]:
     return spoken, heard
 
 
-def _attempt(task: ClaimedTask, place: dict[str, str], desk: PipeDesk) -> Ended:
+def _attempt(task: ClaimedTask, place: dict[str, str], desk: PipeReporter) -> Ended:
     try:
         call = _found(place)
         if inspect.iscoroutinefunction(call):
@@ -145,7 +145,7 @@ def _loaded(place: dict[str, str]) -> Callable[[Any], Any]:
     return found  # type: ignore[no-any-return]  # what a name stands for in the user's module is not known here
 
 
-def _report(ended: Ended, desk: PipeDesk) -> None:
+def _report(ended: Ended, desk: PipeReporter) -> None:
     names = [field.name for field in dataclasses.fields(ended) if field.name not in {"key", "token"}]
     fields = {name: getattr(ended, name) for name in names}
     try:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 
-from reelstate.connections.timeouts import News
+from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import StoreError, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.core.outcome import Stopped
-from reelstate.worker.leases import Held, Lease, refuse
+from reelstate.worker.leases import HeldTask, Lease, refuse
 from reelstate.worker.link import Connect, Link
 
 logger = logging.getLogger("reelstate.worker")
@@ -32,7 +32,7 @@ PAUSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HeartbeatAnswer:
     """What a heartbeat learned: the tasks to stop, and whether to take no more."""
 
     refused: list[tuple[Lease, Verdict]]
@@ -48,10 +48,10 @@ class Heartbeat:
         self,
         connect: Connect,
         worker_id: int,
-        ledger: Mapping[Lease, Held],
+        ledger: Mapping[Lease, HeldTask],
         *,
         every: float,
-        on_answer: Callable[[Answer], None],
+        on_answer: Callable[[HeartbeatAnswer], None],
         on_unknown: Callable[[], None],
         stuck: Callable[[], int] = lambda: 0,
     ) -> None:
@@ -68,7 +68,7 @@ class Heartbeat:
         self._hurried = asyncio.Event()
         self._whole = True
         self._stopping = False
-        self._is_news = News()
+        self._is_news = LogThrottle()
         self._thread = threading.Thread(target=self._run, name="reelstate heartbeat", daemon=True)
 
     def start(self) -> None:
@@ -126,7 +126,7 @@ class Heartbeat:
         leases = [held.task.lease for held in list(self._ledger.values())]
         return min([self._every, *(lease / RENEWALS for lease in leases)])
 
-    async def _beat(self, link: Link, held: list[Held]) -> None:
+    async def _beat(self, link: Link, held: list[HeldTask]) -> None:
         """One report of all that was said, sent until it arrives."""
         said = [task.take() for task in held]
         try:
@@ -148,9 +148,9 @@ class Heartbeat:
             else:
                 refused.append((task.lease, verdict))
                 refuse(each.waiting, Stopped(verdict))
-        self._on_answer(Answer(refused, report.drain, stated, frozenset(further)))
+        self._on_answer(HeartbeatAnswer(refused, report.drain, stated, frozenset(further)))
 
-    async def _sent(self, link: Link, held: list[Held], items: list[Progress]) -> tuple[float, Report]:
+    async def _sent(self, link: Link, held: list[HeldTask], items: list[Progress]) -> tuple[float, Report]:
         while True:
             sent_at, stuck = time.monotonic(), self._stuck()
             try:
@@ -166,12 +166,12 @@ class Heartbeat:
                 self._reported_stuck = stuck
                 return sent_at, report
 
-    def _stop_strict(self, held: list[Held]) -> None:
+    def _stop_strict(self, held: list[HeldTask]) -> None:
         """Stages that must not run without a lease are stopped when theirs can't have been renewed in time."""
         now = time.monotonic()
         late = [(task.lease, Verdict.LOST) for task in held if task.task.strict_lease and now > task.expired]
         if late:
-            self._on_answer(Answer(late, drain=False))
+            self._on_answer(HeartbeatAnswer(late, drain=False))
 
 
 def _as_told(error: Exception) -> BaseException:

@@ -17,9 +17,9 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, Step, TaskKey, TaskState
 from reelstate.core.outcome import Stopped
 
-MOST_LINES = 1000
+MAX_LINES = 1000
 """Log lines, and steps, kept between two reports; a handler that says more loses the oldest."""
-MOST_STATES = 10_000
+MAX_STATES = 10_000
 """States kept between two reports; beyond it the oldest one that a newer one of its tag follows is let go."""
 WHOLE = 100
 
@@ -35,14 +35,14 @@ class Stop(StrEnum):
     TIMED_OUT = "its timeout is over"
 
 
-class Said(NamedTuple):
+class Reported(NamedTuple):
     """What is to be reported of a task, and who waits until it is stored."""
 
     progress: Progress
     waiting: tuple[Future[None], ...]
 
 
-class Held:
+class HeldTask:
     __slots__ = (
         "_lines",
         "_lock",
@@ -96,17 +96,17 @@ class Held:
     def log(self, line: LogLine) -> None:
         with self._lock:
             self._lines.append(line)
-            del self._lines[:-MOST_LINES]
+            del self._lines[:-MAX_LINES]
 
     def step(self, step: Step) -> None:
         with self._lock:
             self._steps.append(step)
-            del self._steps[:-MOST_LINES]
+            del self._steps[:-MAX_LINES]
 
     def state(self, state: TaskState) -> None:
         with self._lock:
             self._states.append(state)
-            if len(self._states) > MOST_STATES:
+            if len(self._states) > MAX_STATES:
                 del self._states[_superseded(self._states)]
 
     def save(self, checkpoint: Json) -> Future[None]:
@@ -124,7 +124,7 @@ class Held:
             self._waiting.append(future)
         return future
 
-    def take(self) -> Said:
+    def take(self) -> Reported:
         """All that was said since the last time."""
         key, token = self.lease
         with self._lock:
@@ -136,7 +136,7 @@ class Held:
             waiting, self._waiting = self._waiting, []
         lists: dict[str, Any] = {"logs": tuple(lines), "steps": tuple(steps), "states": tuple(states)}
         progress = Progress(key=key, token=token, **lists, **said)
-        return Said(progress, tuple(waiting))
+        return Reported(progress, tuple(waiting))
 
     def give_up(self) -> None:
         """Nothing more of it will be stored."""

@@ -21,22 +21,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from reelstate.connections.timeouts import News
-from reelstate.core.document import LIMITS, Limits
+from reelstate.connections.timeouts import LogThrottle
+from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
 from reelstate.core.outcome import Ended, timed_out
-from reelstate.dispatch.dispatch import Bell, Dispatch
+from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.pipelines.declaration import Pipeline, StageHandler
-from reelstate.worker.heartbeat import Answer, Heartbeat
-from reelstate.worker.leases import Held, Lease, Stop
+from reelstate.worker.heartbeat import Heartbeat, HeartbeatAnswer
+from reelstate.worker.leases import HeldTask, Lease, Stop
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.outbox import Outbox
 from reelstate.worker.pace import Pace, Stage
-from reelstate.worker.reporter import LocalDesk
+from reelstate.worker.reporter import LocalReporter
 from reelstate.worker.runner import attempt
-from reelstate.worker.settings import Terms
+from reelstate.worker.settings import WorkerSettings
 
 logger = logging.getLogger("reelstate.worker")
 
@@ -44,16 +44,16 @@ PAUSE = 1.0
 """Between two tries of something that the store could not do."""
 UNKNOWN_STAGE_PAUSE = 10.0
 """How long a pipeline is left to others after a task of it that this code can't run."""
-SUSPECT_PATIENCE = 5.0, 15.0
+ISOLATED_TASK_WAIT = 5.0, 15.0
 """How long a task that must run alone may wait before this worker empties itself for it."""
-FAREWELL = 10.0
+SHUTDOWN_TIMEOUT = 10.0
 """How long a worker that ends waits for the store to take its last words."""
-MOST_UNSENT = 2000
+MAX_UNSENT = 2000
 NO_TASK = TaskKey(0, 0, 0)
 """Asked for by a worker that empties itself: it only wants to know whether that is still needed."""
 
 
-class Worker:
+class WorkerLoop:
     """Runs the tasks of some pipelines. `run` returns after `stop`, when everything is finished or given back."""
 
     def __init__(
@@ -62,9 +62,9 @@ class Worker:
         connect: Connect,
         dispatch: Dispatch,
         pipelines: Iterable[Pipeline],
-        terms: Terms,
+        terms: WorkerSettings,
         *,
-        limits: Limits = LIMITS,
+        limits: DocumentLimits = LIMITS,
         called: Callable[[], str] | None = None,
     ) -> None:
         """`called` tells under which name the other side knows it, where that is not for the worker to say."""
@@ -80,10 +80,10 @@ class Worker:
         self._handlers = {pipeline.name: pipeline.handlers for pipeline in given}
         self._digests = {pipeline.name: pipeline.graph.digest for pipeline in given}
         self._resting: dict[str, float] = {}
-        self._ledger: dict[Lease, Held] = {}
-        self._queue: deque[Held] = deque()
-        self._running: set[Held] = set()
-        self._stuck: set[Held] = set()
+        self._ledger: dict[Lease, HeldTask] = {}
+        self._queue: deque[HeldTask] = deque()
+        self._running: set[HeldTask] = set()
+        self._stuck: set[HeldTask] = set()
         """Runs that were stopped and go on: each holds its slot until its handler ends."""
         self._outbox = Outbox(link, self._store_words, self._delivered)
         self._pace = Pace(terms.concurrency, terms.prefetch)
@@ -98,7 +98,7 @@ class Worker:
         self._again: asyncio.Task[None] | None = None
         self._giving_back: asyncio.Task[None] | None = None
         self._refused: WorkerRefused | None = None
-        self._is_news = News()
+        self._is_news = LogThrottle()
         self._not_given_back: set[Lease] = set()
         self.claim_unanswered = False
         """Whether it ended before a claim was answered: what that leased to it nobody here knows."""
@@ -135,7 +135,7 @@ class Worker:
             self._wake.set()
             try:
                 # A claim on its way is waited for: cut off, it could leave leases behind that nobody knows of.
-                _, unanswered = await asyncio.wait(loops[1:2], timeout=FAREWELL)
+                _, unanswered = await asyncio.wait(loops[1:2], timeout=SHUTDOWN_TIMEOUT)
                 self.claim_unanswered = bool(unanswered)
                 await self._wind_down()
             finally:
@@ -203,9 +203,9 @@ class Worker:
         try:
             while True:
                 bells = await listener.wait(self.terms.poll * random.uniform(0.8, 1.2))
-                if Bell.STOP in bells or (bells and self._draining):
+                if Wakeup.STOP in bells or (bells and self._draining):
                     self._hurry(whole=True)
-                if not bells or Bell.WORK in bells:
+                if not bells or Wakeup.WORK in bells:
                     self._look = True
                     self._wake.set()
         finally:
@@ -225,7 +225,7 @@ class Worker:
     def _room(self) -> int:
         """How many tasks to ask for now. What is fetched ahead is asked for in batches, not one by one."""
         queued, ahead = len(self._queue), self._pace.ahead
-        if not self._slots or self._draining or self._yields() or queued * 2 > ahead or len(self._outbox) > MOST_UNSENT:
+        if not self._slots or self._draining or self._yields() or queued * 2 > ahead or len(self._outbox) > MAX_UNSENT:
             return 0
         return max(0, self._slots + ahead - len(self._running) - queued)
 
@@ -262,7 +262,7 @@ class Worker:
             self._look |= self._suspect_until is not None
             self._suspect_until = None
         elif self._suspect_until is None:
-            self._suspect_until = time.monotonic() + random.uniform(*SUSPECT_PATIENCE)
+            self._suspect_until = time.monotonic() + random.uniform(*ISOLATED_TASK_WAIT)
 
     def _claimable(self) -> list[str]:
         now = time.monotonic()
@@ -270,9 +270,9 @@ class Worker:
 
     async def _take(self, tasks: Sequence[ClaimedTask]) -> None:
         now = time.monotonic()
-        strange: list[Held] = []
+        strange: list[HeldTask] = []
         for task in tasks:
-            held = Held(task, now)
+            held = HeldTask(task, now)
             self._ledger[held.lease] = held
             (self._queue if self._handler(task) else strange).append(held)
         self._pace.claimed({_stage(task) for task in tasks})
@@ -285,7 +285,7 @@ class Worker:
     def _handler(self, task: ClaimedTask) -> StageHandler | None:
         return self._handlers[task.pipeline].get(task.stage_name)
 
-    async def _leave_to_others(self, strange: Sequence[Held]) -> None:
+    async def _leave_to_others(self, strange: Sequence[HeldTask]) -> None:
         """Give back tasks of stages that this code does not have: another version of it was deployed elsewhere."""
         for held in strange:
             self._resting[held.task.pipeline] = time.monotonic() + UNKNOWN_STAGE_PAUSE
@@ -301,7 +301,7 @@ class Worker:
             self._tell_if_busy()
             held.run = asyncio.create_task(self._run(held))
 
-    async def _run(self, held: Held) -> None:
+    async def _run(self, held: HeldTask) -> None:
         """One attempt, from its start to the outbox."""
         handler = self._handler(held.task)
         ended = await self._attempted(held, handler) if handler and held.stop is None else None
@@ -315,7 +315,7 @@ class Worker:
         self._tell_if_busy()
         self._wake.set()
 
-    def _finish(self, held: Held, ended: Ended | None) -> None:
+    def _finish(self, held: HeldTask, ended: Ended | None) -> None:
         """Put the outcome of a run into the outbox. A run that was stopped has none, unless its time was over."""
         if held.stop is not None:
             ended = timed_out(held.task) if held.stop is Stop.TIMED_OUT else None
@@ -334,8 +334,8 @@ class Worker:
             status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
             self._dispatch.tell("worker_status", self._known_id(), status)
 
-    async def _attempted(self, held: Held, handler: StageHandler) -> Ended | None:
-        desk = LocalDesk(held, self._link, self._limits, self._hurry)
+    async def _attempted(self, held: HeldTask, handler: StageHandler) -> Ended | None:
+        desk = LocalReporter(held, self._link, self._limits, self._hurry)
         started = time.perf_counter()
         with self._time_limit(held):
             ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
@@ -343,7 +343,7 @@ class Worker:
         return ended
 
     @contextlib.contextmanager
-    def _time_limit(self, held: Held) -> Iterator[None]:
+    def _time_limit(self, held: HeldTask) -> Iterator[None]:
         """Stop the run at the timeout of its stage, by this machine's clock; the keeper is only the backstop."""
         if held.task.timeout is None:
             yield
@@ -371,7 +371,7 @@ class Worker:
         if held is not None:
             self._forget(held)
 
-    def _forget(self, held: Held) -> None:
+    def _forget(self, held: HeldTask) -> None:
         self._ledger.pop(held.lease, None)
         if held.stop:
             held.give_up()
@@ -379,10 +379,10 @@ class Worker:
             self._look = True  # what it kept from being claimed may be free now
         self._wake.set()
 
-    def _heed(self, answer: Answer) -> None:
+    def _heed(self, answer: HeartbeatAnswer) -> None:
         """What the heartbeat learned. It rings here, because a dispatch belongs to the loop that opened it."""
         if answer.stated:
-            self._dispatch.ring(Bell.STATE)
+            self._dispatch.ring(Wakeup.STATE)
         self._dispatch.changed(answer.jobs)
         for lease, verdict in answer.refused:
             held = self._ledger.get(lease)
@@ -394,7 +394,7 @@ class Worker:
             self._look = True
             self._wake.set()
 
-    def _stop_task(self, held: Held, why: Stop) -> None:
+    def _stop_task(self, held: HeldTask, why: Stop) -> None:
         """Stop a run, or take a task from the queue; one that has ended, or is on its way back, needs neither."""
         loop = asyncio.get_running_loop()
         if held in self._running and held.run is not None:
@@ -408,7 +408,7 @@ class Worker:
         if held.stop:
             logger.info("task %s is stopped: %s", held.task.key, why)
 
-    def _abandon(self, held: Held) -> None:
+    def _abandon(self, held: HeldTask) -> None:
         """Give up waiting for a handler that does not stop. It holds its slot; its token refuses what it reports."""
         if held not in self._running:
             return
@@ -422,7 +422,7 @@ class Worker:
         self._tell_if_busy()
         self._wake.set()
 
-    def _log_stuck(self, level: int, event: str, held: Held) -> None:
+    def _log_stuck(self, level: int, event: str, held: HeldTask) -> None:
         """Log a change of the number of stuck handlers, and have the heartbeat report it now."""
         task = held.task
         place = f"task={task.key} stage={task.pipeline}.{task.stage_name}"
@@ -459,7 +459,7 @@ class Worker:
             runs = [held.run for held in self._running if held.run is not None]
             await asyncio.wait(runs, timeout=self.terms.kill_after + PAUSE)
         try:
-            async with asyncio.timeout(FAREWELL):
+            async with asyncio.timeout(SHUTDOWN_TIMEOUT):
                 await self._outbox.emptied()
                 await self._give_back([*left, *self._taken_from_queue()])  # a late claim may have filled it again
                 await self._sign_off()
@@ -482,16 +482,16 @@ class Worker:
             await asyncio.wait([*runs, hurried], timeout=left, return_when=asyncio.FIRST_COMPLETED)
         hurried.cancel()
 
-    def _taken_from_queue(self) -> list[Held]:
+    def _taken_from_queue(self) -> list[HeldTask]:
         taken = list(self._queue)
         self._queue.clear()
         return taken
 
-    async def _give_back(self, held: Sequence[Held]) -> None:
+    async def _give_back(self, held: Sequence[HeldTask]) -> None:
         """Release tasks, uncharged; if the store is away they run out instead."""
         if held:
             try:
-                async with asyncio.timeout(FAREWELL):
+                async with asyncio.timeout(SHUTDOWN_TIMEOUT):
                     await self._link.release([Release(key=each.task.key, token=each.task.token) for each in held])
             except (StoreError, TimeoutError) as error:
                 logger.warning("%d tasks could not be given back and run out: %s", len(held), error)

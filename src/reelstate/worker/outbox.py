@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from reelstate.connections.timeouts import News
+from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, ReelstateError, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import Ended
@@ -32,7 +32,7 @@ class Outbox:
         self._filled = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
-        self._is_news = News()
+        self._is_news = LogThrottle()
 
     def __len__(self) -> int:
         return len(self._waiting)

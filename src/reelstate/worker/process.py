@@ -21,7 +21,7 @@ from typing import Any
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
 from reelstate.core.outcome import Ended, described, failure, without_passwords
 from reelstate.pipelines.declaration import Handler
-from reelstate.worker.run import LONGEST_LINE, Desk
+from reelstate.worker.run import LONGEST_LINE, Reporter
 
 CHILD = "REEL_CHILD"
 """Set while a process loads the module of the handler that it is to run."""
@@ -32,15 +32,15 @@ LAST_MOMENT = 1.0
 """How long after the end of a child its pipes are read, if something else still holds them."""
 
 
-async def run_in_process(task: ClaimedTask, call: Handler, desk: Desk, *, kill_after: float) -> Ended:
+async def run_in_process(task: ClaimedTask, call: Handler, desk: Reporter, *, kill_after: float) -> Ended:
     """Run a handler in a new process and give its report; a process that dies without one has failed."""
     loop = asyncio.get_running_loop()
     command = [sys.executable, "-m", "reelstate.worker.child"]
     transport, ears = await loop.subprocess_exec(
-        lambda: Ears(loop), *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+        lambda: PipeListener(loop), *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
     )
     process = Process(transport, ears, loop)
-    said = LastWords()
+    said = FinalReport()
     errors = asyncio.create_task(_pass_on(process, said))
     try:
         _send(
@@ -67,7 +67,7 @@ async def run_in_process(task: ClaimedTask, call: Handler, desk: Desk, *, kill_a
         transport.close()
 
 
-class Ears(SubprocessStreamProtocol):
+class PipeListener(SubprocessStreamProtocol):
     """Hears the child until its end, and not for as long as something that it left running holds its pipes open."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -92,7 +92,7 @@ class Ears(SubprocessStreamProtocol):
                 stream.feed_eof()
 
 
-class LastWords:
+class FinalReport:
     """The end of what a child wrote to stderr, kept as evidence."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class LastWords:
             sys.stderr.write(text)
 
 
-async def _converse(process: Process, task: ClaimedTask, desk: Desk) -> Ended | None:
+async def _converse(process: Process, task: ClaimedTask, desk: Reporter) -> Ended | None:
     """Pass on what the child says until it gives its report, or its end."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
     while line := await process.stdout.readline():
@@ -142,14 +142,14 @@ def _send(process: Process, message: dict[str, Any]) -> None:
     process.stdin.write(json.dumps(message).encode() + b"\n")
 
 
-async def _pass_on(process: Process, said: LastWords) -> None:
+async def _pass_on(process: Process, said: FinalReport) -> None:
     """Show what the child writes to stderr. It may write without an end of line, so lines are not waited for."""
     assert process.stderr is not None  # noqa: S101 - it was asked for
     while words := await process.stderr.read(CHUNK):
         said.hear(words)
 
 
-def _died(task: ClaimedTask, process: Process, said: LastWords) -> Failure:
+def _died(task: ClaimedTask, process: Process, said: FinalReport) -> Failure:
     error = {
         "type": "ProcessDied",
         "message": f"its process {how_it_ended(process.returncode or 0)} without a report",

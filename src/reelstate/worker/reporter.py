@@ -7,11 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from reelstate.core import state as states
-from reelstate.core.document import Limits, encode, encode_optional
+from reelstate.core.document import DocumentLimits, encode, encode_optional
 from reelstate.core.model import Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Stopped
 from reelstate.core.step import kept
-from reelstate.worker.leases import Held, refuse
+from reelstate.worker.leases import HeldTask, refuse
 from reelstate.worker.link import Link
 from reelstate.worker.permit import carry
 from reelstate.worker.run import Results
@@ -19,8 +19,8 @@ from reelstate.worker.run import Results
 PAGE = 100
 
 
-class LocalDesk:
-    def __init__(self, held: Held, link: Link, limits: Limits, hurry: Callable[[], None]) -> None:
+class LocalReporter:
+    def __init__(self, held: HeldTask, link: Link, limits: DocumentLimits, hurry: Callable[[], None]) -> None:
         self._held = held
         self._link = link
         self._limits = limits

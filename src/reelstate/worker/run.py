@@ -29,7 +29,7 @@ class Results(NamedTuple):
     after: str | None
 
 
-class Desk(Protocol):
+class Reporter(Protocol):
     """Where the words of a run go."""
 
     def note(self, percent: float | None, message: str | None, step: str | None) -> None: ...
@@ -48,7 +48,7 @@ class Desk(Protocol):
 class _Attempt:
     """What every handler is given."""
 
-    def __init__(self, task: ClaimedTask, desk: Desk) -> None:
+    def __init__(self, task: ClaimedTask, desk: Reporter) -> None:
         self._task = task
         self._desk = desk
         self._steps = count(1)

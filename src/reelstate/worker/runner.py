@@ -14,10 +14,10 @@ from typing import Any
 
 from reelstate.core.outcome import Ended, Stopped, done, judged
 from reelstate.pipelines.declaration import Handler, StageHandler, Style
-from reelstate.worker.leases import Held
+from reelstate.worker.leases import HeldTask
 from reelstate.worker.permit import carry
 from reelstate.worker.process import run_in_process
-from reelstate.worker.reporter import LocalDesk
+from reelstate.worker.reporter import LocalReporter
 from reelstate.worker.run import BlockingRun, Run
 
 LIVENESS_CHECK = 1.0
@@ -27,7 +27,7 @@ _Ending = tuple[Any, BaseException | None]
 """What a thread came to: a result, or what it raised."""
 
 
-async def attempt(held: Held, handler: StageHandler, desk: LocalDesk, *, kill_after: float) -> Ended | None:
+async def attempt(held: HeldTask, handler: StageHandler, desk: LocalReporter, *, kill_after: float) -> Ended | None:
     """Run a task once; None when it was stopped, because then there is nothing to say of it."""
     task = held.task
     carry(task.permit)

@@ -15,7 +15,7 @@ from reelstate.worker import capabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class WorkerSettings:
     name: str
     concurrency: int = 4
     capabilities: frozenset[str] = frozenset()
@@ -41,9 +41,9 @@ class Terms:
         }
 
 
-def terms_of(settings: Settings) -> Terms:
+def terms_of(settings: Settings) -> WorkerSettings:
     """The terms that the settings name, with what is found on this machine."""
-    return Terms(
+    return WorkerSettings(
         name=settings.worker_name or host_name(),
         concurrency=settings.worker_concurrency,
         capabilities=capabilities.adjusted(capabilities.found(settings.ffmpeg), settings.worker_capabilities),

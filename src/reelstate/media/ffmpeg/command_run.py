@@ -22,9 +22,9 @@ from typing import IO
 from reelstate.core.errors import NotFound
 from reelstate.core.outcome import without_passwords
 from reelstate.media.ffmpeg.commands import ENVIRONMENT
-from reelstate.media.ffmpeg.exit_cause import Finished, Kind, cause, failure
+from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, cause, failure
 from reelstate.media.ffmpeg.progress import Advance, AdvanceReader
-from reelstate.media.sandbox.limits import Limits, bounds, starter
+from reelstate.media.sandbox.limits import ProcessLimits, bounds, starter
 from reelstate.media.sandbox.sandbox import Sandbox, confinement, take_back, without_cpu_time
 
 OUTPUT = 64 * 1024
@@ -47,16 +47,16 @@ async def run_tool(
     argv: Sequence[str],
     *,
     folder: Path,
-    limits: Limits | None = None,
+    limits: ProcessLimits | None = None,
     on_progress: OnProgress | None = None,
     sandbox: Sandbox | None = None,
 ) -> Finished:
     """Run a command in a folder of its own; raises `ToolFailed`, which says why, unless it did what it was told."""
-    limits, program = limits or Limits(), _program(argv[0])
+    limits, program = limits or ProcessLimits(), _program(argv[0])
     confined = await confinement(sandbox or Sandbox(), program, folder)
     memory = _kernel_kills()
     tool = Tool([*starter(bounds(limits)), *confined, str(program), *argv[1:]], folder, limits.niceness)
-    stopped: Kind | None = None
+    stopped: ExitKind | None = None
     try:
         await tool.listen()
         stopped = await _watch(tool, Watch(limits, folder, time.monotonic()), on_progress)
@@ -72,7 +72,7 @@ async def run_tool(
     return finished
 
 
-async def _watch(tool: Tool, watch: Watch, on_progress: OnProgress | None) -> Kind | None:
+async def _watch(tool: Tool, watch: Watch, on_progress: OnProgress | None) -> ExitKind | None:
     """Until the tool ends, or has to be ended: then why."""
     told: Advance | None = None
     while True:
@@ -89,23 +89,23 @@ async def _watch(tool: Tool, watch: Watch, on_progress: OnProgress | None) -> Ki
 class Watch:
     """The limits that the kernel does not know of."""
 
-    def __init__(self, limits: Limits, folder: Path, now: float) -> None:
+    def __init__(self, limits: ProcessLimits, folder: Path, now: float) -> None:
         self._limits = limits
         self._folder = folder
         self._began = self._advanced = now
         self._place: object = None
         self._size = _size(folder) if limits.output_size is not None else 0
 
-    def look(self, advance: Advance | None, now: float) -> Kind | None:
+    def look(self, advance: Advance | None, now: float) -> ExitKind | None:
         limits = self._limits
         if advance and advance.place != self._place:
             self._place, self._advanced = advance.place, now
         if limits.timeout is not None and now > self._began + limits.timeout:
-            return Kind.TIMEOUT
+            return ExitKind.TIMEOUT
         if limits.stall is not None and now > self._advanced + limits.stall:
-            return Kind.STALLED
+            return ExitKind.STALLED
         if limits.output_size is not None and _size(self._folder) > self._size + limits.output_size:
-            return Kind.FILE_TOO_LARGE
+            return ExitKind.FILE_TOO_LARGE
         return None
 
 

@@ -13,7 +13,7 @@ from reelstate.media.ffmpeg import commands
 from reelstate.media.ffmpeg.arguments import FILES
 from reelstate.media.ffmpeg.build import Build
 from reelstate.media.ffmpeg.damage import Damage, find_damage, require_tolerable
-from reelstate.media.ffmpeg.exit_cause import BadInput, Kind, ToolFailed
+from reelstate.media.ffmpeg.exit_cause import BadInput, ExitKind, ToolFailed
 from reelstate.media.ffmpeg.progress import Advance
 from reelstate.media.ffmpeg.score import NONE, measure_of, read_score
 from reelstate.media.formats import fragmented_mp4 as boxes
@@ -21,8 +21,8 @@ from reelstate.media.formats.box import MalformedBoxes
 from reelstate.media.formats.fragmented_mp4 import Fragmented
 from reelstate.media.planning.grid import Chunk
 from reelstate.media.planning.plan import Plan
-from reelstate.media.sandbox.limits import Limits
-from reelstate.media.tools import Studio, telling
+from reelstate.media.sandbox.limits import ProcessLimits
+from reelstate.media.tools import MediaTools, telling
 from reelstate.worker.run import Run
 
 STALL: Final = 120.0
@@ -38,7 +38,7 @@ class RungFailed(Retry):
     """A chunk has failed at one required rung; its message begins with the name of the rung."""
 
 
-class Score(TypedDict):
+class ChunkScore(TypedDict):
     measure: str
     mean: float
 
@@ -46,7 +46,7 @@ class Score(TypedDict):
 class Encoding:
     """One chunk on its way to files, a rung each."""
 
-    def __init__(self, studio: Studio, task: Run, plan: Plan, chunk: Chunk, build: Build) -> None:
+    def __init__(self, studio: MediaTools, task: Run, plan: Plan, chunk: Chunk, build: Build) -> None:
         self._studio, self._task, self._plan, self._chunk, self._build = studio, task, plan, chunk, build
         self._errors = 0
         self._seeks = True
@@ -112,7 +112,7 @@ class Encoding:
         )  # fmt: skip
         finished = await self._studio.run(
             self._task, argv, folder, reads=[source], on_progress=self._hear,
-            limits=Limits(timeout=patience(self._chunk.frames / self._plan.grid.rate), stall=STALL),
+            limits=ProcessLimits(timeout=encode_timeout(self._chunk.frames / self._plan.grid.rate), stall=STALL),
         )  # fmt: skip
         self._errors += finished.errors
         return {name: await asyncio.to_thread(self.checked, Path(path)) for name, path in outputs.items()}
@@ -134,14 +134,14 @@ class Encoding:
         self._damage = found
         return found
 
-    async def scores(self, source: Path, folder: Path, names: Iterable[str]) -> dict[str, Score]:
+    async def scores(self, source: Path, folder: Path, names: Iterable[str]) -> dict[str, ChunkScore]:
         """How close each rung is to the source, if the profile asks for it."""
         how = measure_of(self._plan.profile.measure, self._build)
         if how == NONE:
             return {}
         return {name: await self._score(how, source, folder, name) for name in names}
 
-    async def _score(self, how: str, source: Path, folder: Path, name: str) -> Score:
+    async def _score(self, how: str, source: Path, folder: Path, name: str) -> ChunkScore:
         made = folder / name
         rung = self._plan.rung(name)
         argv = commands.compare(self._build.path, self._plan, self._chunk, rung, str(source), str(made), how)
@@ -152,7 +152,7 @@ class Encoding:
         async with telling(self._task, f"comparing {name} with the source by {how}"):
             await self._studio.run(
                 self._task, argv, folder, reads=[source],
-                limits=Limits(timeout=patience(self._chunk.frames / self._plan.grid.rate), stall=STALL),
+                limits=ProcessLimits(timeout=encode_timeout(self._chunk.frames / self._plan.grid.rate), stall=STALL),
             )  # fmt: skip
         return {"measure": how, "mean": await asyncio.to_thread(read_score, how, folder)}
 
@@ -187,10 +187,10 @@ def _failure(message: str, error: ToolFailed | MalformedBoxes) -> Fail | RungFai
 
 def _of_a_rung(error: ToolFailed | MalformedBoxes) -> bool:
     """Whether one rung may have caused it: a full disk or a bad source would stop all of them."""
-    return isinstance(error, MalformedBoxes) or error.kind in {Kind.FAILED, Kind.CRASHED}
+    return isinstance(error, MalformedBoxes) or error.kind in {ExitKind.FAILED, ExitKind.CRASHED}
 
 
-def patience(seconds: Fraction) -> float:
+def encode_timeout(seconds: Fraction) -> float:
     """How long an encode of so many seconds may take."""
     return LEAST_TIME + float(seconds / SLOWEST)
 

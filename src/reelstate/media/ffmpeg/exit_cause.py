@@ -17,7 +17,7 @@ _LEVEL = re.compile(r"^\[(?:warning|error|fatal|panic)\] ?")
 _ERROR = re.compile(r"\[(?:error|fatal|panic)\]")
 
 
-class Kind(StrEnum):
+class ExitKind(StrEnum):
     """What went wrong. Only a bad input is final: the others may go well at another time or place."""
 
     BAD_INPUT = "bad_input"
@@ -33,45 +33,45 @@ class Kind(StrEnum):
 
 
 WORDS = {
-    Kind.BAD_INPUT: "can't use its input",
-    Kind.OUT_OF_MEMORY: "ran out of memory",
-    Kind.KILLED: "was killed",
-    Kind.DISK_FULL: "found the disk full",
-    Kind.FILE_TOO_LARGE: "wrote more than it may",
-    Kind.CPU_LIMIT: "used more CPU time than it may",
-    Kind.CRASHED: "crashed",
-    Kind.TIMEOUT: "took longer than it may",
-    Kind.STALLED: "stopped advancing",
-    Kind.FAILED: "failed",
+    ExitKind.BAD_INPUT: "can't use its input",
+    ExitKind.OUT_OF_MEMORY: "ran out of memory",
+    ExitKind.KILLED: "was killed",
+    ExitKind.DISK_FULL: "found the disk full",
+    ExitKind.FILE_TOO_LARGE: "wrote more than it may",
+    ExitKind.CPU_LIMIT: "used more CPU time than it may",
+    ExitKind.CRASHED: "crashed",
+    ExitKind.TIMEOUT: "took longer than it may",
+    ExitKind.STALLED: "stopped advancing",
+    ExitKind.FAILED: "failed",
 }
 
 RESOURCES = {
-    Kind.OUT_OF_MEMORY: re.compile(
+    ExitKind.OUT_OF_MEMORY: re.compile(
         r"Cannot allocate memory|malloc of size \d+ failed|std::bad_alloc|Out of memory|failed to map segment"
     ),
-    Kind.DISK_FULL: re.compile(r"No space left on device|Disk quota exceeded"),
-    Kind.FILE_TOO_LARGE: re.compile(r"File too large"),
-    Kind.CPU_LIMIT: re.compile(r"received signal 24\b"),
-    Kind.KILLED: re.compile(r"received signal (?:1|2|3|15)\b"),
+    ExitKind.DISK_FULL: re.compile(r"No space left on device|Disk quota exceeded"),
+    ExitKind.FILE_TOO_LARGE: re.compile(r"File too large"),
+    ExitKind.CPU_LIMIT: re.compile(r"received signal 24\b"),
+    ExitKind.KILLED: re.compile(r"received signal (?:1|2|3|15)\b"),
 }
 """Words of a tool that has met a limit, whatever its exit code."""
 
-PASSING = frozenset({Kind.OUT_OF_MEMORY, Kind.KILLED, Kind.DISK_FULL})
+PASSING = frozenset({ExitKind.OUT_OF_MEMORY, ExitKind.KILLED, ExitKind.DISK_FULL})
 """What says nothing of the source, and may be over at the next attempt."""
 
 SIGNALS = {
-    **dict.fromkeys((132, 134, 135, 136, 139), Kind.CRASHED),
-    **dict.fromkeys((123, 129, 130, 131, 137, 143, 255), Kind.KILLED),
-    152: Kind.CPU_LIMIT,
-    153: Kind.FILE_TOO_LARGE,
+    **dict.fromkeys((132, 134, 135, 136, 139), ExitKind.CRASHED),
+    **dict.fromkeys((123, 129, 130, 131, 137, 143, 255), ExitKind.KILLED),
+    152: ExitKind.CPU_LIMIT,
+    153: ExitKind.FILE_TOO_LARGE,
 }
 """Exit codes of tools that a signal has ended: 128 and its number, or what ffmpeg makes of one (255) or many (123)."""
 
 COMPLAINTS = {
-    Kind.FAILED: re.compile(
+    ExitKind.FAILED: re.compile(
         r"Input/output error|Stale file handle|No such file or directory|Permission denied|pthread_create"
     ),
-    Kind.BAD_INPUT: re.compile(
+    ExitKind.BAD_INPUT: re.compile(
         r"Invalid data found when processing input|moov atom not found|not on whitelist|matches no streams"
         r"|exceeds specified max pixel count|Picture size \S+ is invalid|does not contain any stream"
         r"|[Cc]ould not find codec parameters|Error while opening decoder|EBML header parsing failed"
@@ -103,7 +103,7 @@ class Finished:
 class ToolFailed(Retry):
     """A tool did not do what it was told; raised out of a handler, the task is tried again."""
 
-    def __init__(self, kind: Kind, finished: Finished) -> None:
+    def __init__(self, kind: ExitKind, finished: Finished) -> None:
         super().__init__(told(kind, finished))
         self.kind = kind
         self.finished = finished
@@ -113,11 +113,11 @@ class BadInput(ToolFailed, Fail):
     """A tool can't use what it was given; raised out of a handler, the task has failed for good."""
 
 
-def failure(kind: Kind, finished: Finished) -> ToolFailed:
-    return BadInput(kind, finished) if kind is Kind.BAD_INPUT else ToolFailed(kind, finished)
+def failure(kind: ExitKind, finished: Finished) -> ToolFailed:
+    return BadInput(kind, finished) if kind is ExitKind.BAD_INPUT else ToolFailed(kind, finished)
 
 
-def cause(exit_code: int, output: str, *, cpu_spent: bool = False, kernel_short: bool = False) -> Kind | None:
+def cause(exit_code: int, output: str, *, cpu_spent: bool = False, kernel_short: bool = False) -> ExitKind | None:
     """Why a tool failed, or None: told by its exit code, its words, and what the kernel knows of CPU and memory."""
     if exit_code == 0:
         return next(_said_though_well(output), None)
@@ -126,31 +126,31 @@ def cause(exit_code: int, output: str, *, cpu_spent: bool = False, kernel_short:
             return kind
     if exit_code in SIGNALS:
         return _by_signal(SIGNALS[exit_code], cpu_spent=cpu_spent, kernel_short=kernel_short)
-    return next((kind for kind, words in COMPLAINTS.items() if words.search(output)), Kind.FAILED)
+    return next((kind for kind, words in COMPLAINTS.items() if words.search(output)), ExitKind.FAILED)
 
 
-def _said_though_well(output: str) -> Iterator[Kind]:
+def _said_though_well(output: str) -> Iterator[ExitKind]:
     """Limits that were met by a tool that ends with 0, as ffmpeg 5 does when a disk is full or memory is short."""
     errors = [line for line in output.splitlines() if _ERROR.search(line)]
     return (kind for kind, words in RESOURCES.items() if any(words.search(line) for line in errors))
 
 
-def _by_signal(kind: Kind, *, cpu_spent: bool, kernel_short: bool) -> Kind:
-    if kind is not Kind.KILLED:
+def _by_signal(kind: ExitKind, *, cpu_spent: bool, kernel_short: bool) -> ExitKind:
+    if kind is not ExitKind.KILLED:
         return kind
     if cpu_spent:
-        return Kind.CPU_LIMIT
-    return Kind.OUT_OF_MEMORY if kernel_short else kind
+        return ExitKind.CPU_LIMIT
+    return ExitKind.OUT_OF_MEMORY if kernel_short else kind
 
 
-def told(kind: Kind, finished: Finished) -> str:
+def told(kind: ExitKind, finished: Finished) -> str:
     """What happened, in one line."""
-    code = f" with exit code {finished.exit_code}" if kind in {Kind.FAILED, Kind.CRASHED} else ""
+    code = f" with exit code {finished.exit_code}" if kind in {ExitKind.FAILED, ExitKind.CRASHED} else ""
     line = telling_line(kind, finished.output)
     return f"{finished.program} {WORDS[kind]}{code} after {finished.seconds:.1f} s" + (f": {line}" if line else "")
 
 
-def telling_line(kind: Kind, output: str) -> str:
+def telling_line(kind: ExitKind, output: str) -> str:
     """The line that says most: the first that gave the kind away, else the last error, else the last line."""
     lines = [line for line in output.splitlines() if line.strip()]
     pattern = RESOURCES.get(kind) or COMPLAINTS.get(kind)

@@ -50,7 +50,7 @@ class Representation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Captions:
+class CaptionsTrack:
     name: str
     uri: str
     language: str = ""
@@ -78,7 +78,7 @@ def manifest(
     duration: Fraction,
     video: Sequence[Representation],
     audio: Sequence[Representation] = (),
-    captions: Sequence[Captions] = (),
+    captions: Sequence[CaptionsTrack] = (),
     tiles: Tiles | None = None,
 ) -> str:
     """The whole manifest as XML text."""
@@ -134,7 +134,7 @@ def _audio(period: ET.Element, track: Representation) -> None:
     inner.insert(0, ET.Element("AudioChannelConfiguration", schemeIdUri=_CHANNELS, value=str(track.channels)))
 
 
-def _captions(period: ET.Element, text: Captions) -> None:
+def _captions(period: ET.Element, text: CaptionsTrack) -> None:
     place = _set(period, "text", "text/vtt", text.language, text.label, text.roles)
     inner = ET.SubElement(place, "Representation", id=text.name, bandwidth="1000")
     ET.SubElement(inner, "BaseURL").text = text.uri
@@ -202,12 +202,12 @@ def _seconds(duration: Fraction) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class DashManifest:
     duration: Fraction
     representations: dict[str, Representation]
 
 
-def parse(text: str) -> Manifest:
+def parse(text: str) -> DashManifest:
     """A manifest of ours, read back: its rungs and tracks of sound by name.
 
     The last part of each has the length of the others, for a manifest does not say by how much it is shorter.
@@ -217,7 +217,7 @@ def parse(text: str) -> Manifest:
     try:
         root = ET.fromstring(text)  # noqa: S314 - without declarations there are no entities to expand
         found = {each.name: each for each in _representations(root)}
-        return Manifest(_parsed_seconds(root.get("mediaPresentationDuration", "")), found)
+        return DashManifest(_parsed_seconds(root.get("mediaPresentationDuration", "")), found)
     except (ET.ParseError, ValueError, KeyError, ArithmeticError) as error:
         raise MalformedManifest(f"it can't be read: {error}") from None
 

@@ -16,9 +16,9 @@ from reelstate.media.formats.fragment import Fragment, fragment_of
 from reelstate.media.formats.header import Description, Track, described, init_hash
 from reelstate.media.formats.segment import Segment, by_count, ending_by
 
-MOST_METADATA = 1024 * 1024
+MAX_METADATA = 1024 * 1024
 """The largest moov or moof, in bytes: ours are a thousandth of it."""
-MOST_BOXES = 300_000
+MAX_BOXES = 300_000
 """How many boxes a file may have side by side."""
 BLOCK = 64 * 1024
 
@@ -74,7 +74,7 @@ def parse(source: Path | bytes) -> Fragmented:
 class Walker:
     """Takes a file piece by piece and keeps what describes it; one of more than `most` boxes is refused."""
 
-    def __init__(self, most: int = MOST_BOXES) -> None:
+    def __init__(self, most: int = MAX_BOXES) -> None:
         self._most = most
         self._held = bytearray()
         self._position = 0
@@ -119,7 +119,7 @@ class Walker:
             return False
         kind, size, length = header
         if kind in _KEPT:
-            if size > MOST_METADATA:
+            if size > MAX_METADATA:
                 raise MalformedBoxes(f"the {kind} box at byte {self._position:,} claims {size:,} bytes", hint=BROKEN)
             if len(self._held) < size:
                 return False

@@ -10,8 +10,8 @@ from typing import Final
 
 from reelstate.core.errors import ReelstateError
 
-MOST_BYTES: Final = 16 * 1024 * 1024
-MOST_CUE: Final = 4096
+MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_CUE: Final = 4096
 """Characters of one cue; what is longer is left out."""
 
 _TIME = r"(?:(\d{2,4}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
@@ -77,8 +77,8 @@ def timestamp(seconds: Fraction) -> str:
 
 def clean(data: bytes) -> Captions:
     """Captions with only what a player needs: cues in time, known marks, no styles, regions or notes."""
-    if len(data) > MOST_BYTES:
-        raise MalformedCaptions(f"{len(data):,} bytes of captions", hint=f"the limit is {MOST_BYTES:,}")
+    if len(data) > MAX_BYTES:
+        raise MalformedCaptions(f"{len(data):,} bytes of captions", hint=f"the limit is {MAX_BYTES:,}")
     blocks = _blocks(data)
     if not re.match(r"WEBVTT(?:[ \t\n]|$)", blocks[0]):
         raise MalformedCaptions("the file does not begin with WEBVTT", hint="it is another format, or damaged")
@@ -109,7 +109,7 @@ def _cue(block: str) -> str:
     timing_line = next(number for number, line in enumerate(lines) if "-->" in line)
     timing = _TIMING.fullmatch(lines[timing_line].strip())
     words = _DRAWING.sub("", "\n".join(lines[timing_line + 1 :])).strip("\n")
-    if timing_line > 1 or not timing or not words or len(words) > MOST_CUE:
+    if timing_line > 1 or not timing or not words or len(words) > MAX_CUE:
         return ""
     start, end = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:8])
     if end <= start:

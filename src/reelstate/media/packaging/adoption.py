@@ -29,7 +29,7 @@ from reelstate.media.planning.plan import Plan
 from reelstate.media.records import document_of
 from reelstate.media.result_checks import NotAsPlanned, require_planned, tracks_of
 from reelstate.media.results import MadeFile, MadeTrack, read_result, track_fields
-from reelstate.media.tools import Studio, telling
+from reelstate.media.tools import MediaTools, telling
 from reelstate.worker.run import Run
 
 Json = Any
@@ -49,7 +49,7 @@ ADOPT: Final = "adopt"
 class Attempt:
     """One attempt of a task, and what its files follow from."""
 
-    tools: Studio
+    tools: MediaTools
     task: Run
     plan: Plan
     source: str

@@ -28,12 +28,12 @@ from reelstate.media.packaging.manifest import (
 TOLERANCE: Final = Fraction(1, 1000)
 AAC_FRAME: Final = 1024
 TARGET: Final = re.compile(rb"^#EXT-X-TARGETDURATION:([0-9]{1,9})$", re.MULTILINE)
-MOST_OF_A_KIND: Final = 5
+MAX_SAME_KIND: Final = 5
 """How many faults of one kind are told of one playlist: a wrong grid makes every segment wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CheckedFile:
     """What the files of a package hold, as far as they could be read."""
 
     boxes: Mapping[str, Fragmented]
@@ -72,7 +72,7 @@ class Measured:
         return Fraction(self.track.timescale, step) if step else Fraction(0)
 
 
-def check(manifest: Manifest, seen: Seen) -> Iterator[str]:
+def check(manifest: Manifest, seen: CheckedFile) -> Iterator[str]:
     """Every fault of a package whose files were read."""
     for key in sorted((boxed(manifest) | written(manifest)) - manifest["files"].keys()):
         yield f"{key}: is not among the files of the manifest"
@@ -94,7 +94,7 @@ def check(manifest: Manifest, seen: Seen) -> Iterator[str]:
     yield from _dash(manifest, video, audio, seen)
 
 
-def _track(entry: RungEntry | AudioEntry, seen: Seen, found: list[Measured]) -> Iterator[str]:
+def _track(entry: RungEntry | AudioEntry, seen: CheckedFile, found: list[Measured]) -> Iterator[str]:
     """The chunks of a track joined, and its playlist compared with them."""
     init = seen.boxes.get(entry["init"])
     files = [seen.boxes.get(chunk["key"]) for chunk in entry["chunks"]]
@@ -160,10 +160,10 @@ def _without_key_frame(measured: Measured) -> Iterator[str]:
 
 
 def _few(faults: Iterable[str]) -> Iterator[str]:
-    return islice(faults, MOST_OF_A_KIND)
+    return islice(faults, MAX_SAME_KIND)
 
 
-def _playlist(measured: Measured, seen: Seen) -> Iterator[str]:
+def _playlist(measured: Measured, seen: CheckedFile) -> Iterator[str]:
     playlist = seen.texts.get(measured.playlist)
     if playlist is None:
         return
@@ -177,7 +177,7 @@ def _playlist(measured: Measured, seen: Seen) -> Iterator[str]:
         yield f"{measured.playlist}: {error}"
 
 
-def _targets(manifest: Manifest, seen: Seen) -> Iterator[str]:
+def _targets(manifest: Manifest, seen: CheckedFile) -> Iterator[str]:
     """One target duration for all: RFC 8216, section 6.2.4. That of captions may differ."""
     found: dict[str, str] = {}
     for entry in (*manifest["rungs"], *manifest["audio"]):
@@ -271,7 +271,7 @@ def _audio(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measur
             yield f"audio {sound.name}: lasts {_seconds(lasts)}, not {_seconds(expected)}"
 
 
-def _key_frames(rung: RungEntry, video: Sequence[Measured], seen: Seen) -> Iterator[str]:
+def _key_frames(rung: RungEntry, video: Sequence[Measured], seen: CheckedFile) -> Iterator[str]:
     key = rung["key_frames"]
     measured = next((each for each in video if each.name == rung["name"]), None)
     if not key or measured is None or key not in seen.texts:
@@ -286,7 +286,7 @@ def _key_frames(rung: RungEntry, video: Sequence[Measured], seen: Seen) -> Itera
         yield f"{key}: {error}"
 
 
-def _captions(entry: CaptionsEntry, seen: Seen) -> Iterator[str]:
+def _captions(entry: CaptionsEntry, seen: CheckedFile) -> Iterator[str]:
     for fault in webvtt.faults(seen.texts[entry["file"]]) if entry["file"] in seen.texts else ():
         yield f"{entry['file']}: {fault}"
     if entry["playlist"] not in seen.texts:
@@ -300,7 +300,9 @@ def _captions(entry: CaptionsEntry, seen: Seen) -> Iterator[str]:
         yield f"{entry['playlist']}: {error}"
 
 
-def _master(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], seen: Seen) -> Iterator[str]:
+def _master(
+    manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], seen: CheckedFile
+) -> Iterator[str]:
     key = manifest["master"]
     if key not in seen.texts:
         return
@@ -362,7 +364,7 @@ def _groups(
             yield f"{name} is {attributes.get(name, 'missing')}, not {', '.join(map(str, groups))}"
 
 
-def _dash(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], seen: Seen) -> Iterator[str]:
+def _dash(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], seen: CheckedFile) -> Iterator[str]:
     key = manifest["dash"]
     if not key or key not in seen.texts:
         return

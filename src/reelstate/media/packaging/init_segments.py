@@ -6,13 +6,13 @@ from typing import Final
 
 from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import InvalidRequest, StorageMissing
-from reelstate.media.packaging.package import Film, wanted_headers
+from reelstate.media.packaging.package import StreamContents, wanted_headers
 
 MAX_HEADER: Final = 64 * 1024
 """Bytes of what a decoder needs before the first segment: an encoder writes about a thousand."""
 
 
-async def read_headers(storage: Storage, film: Film) -> dict[str, bytes]:
+async def read_headers(storage: Storage, film: StreamContents) -> dict[str, bytes]:
     """The headers of all tracks of a film, by key."""
     return {key: await read_header(storage, key) for key in wanted_headers(film)}
 

@@ -36,7 +36,7 @@ class IncompleteRung(ReelstateError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Film:
+class StreamContents:
     """What the tasks of a job have made: the results of the stages that the package is made of."""
 
     plan: Plan
@@ -84,13 +84,13 @@ class _Track:
         return [replace(part, uri=hls.relative_uri(playlist, part.uri)) for part in self.parts]
 
 
-def wanted_headers(film: Film) -> list[str]:
+def wanted_headers(film: StreamContents) -> list[str]:
     """The keys of the headers of all tracks: what a decoder needs before their first segment."""
     firsts = film.chunks[0]["rungs"].values() if film.chunks else ()
     return [each["init"]["key"] for each in (*firsts, *film.audio)] + [rung["init"] for rung in _reused(film)]
 
 
-def package(film: Film, place: Place) -> Package:
+def package(film: StreamContents, place: Place) -> Package:
     """Everything that a player needs beside the chunks themselves."""
     left_out = dict(_left_out(film))
     files: dict[str, bytes] = {}
@@ -117,7 +117,7 @@ def package(film: Film, place: Place) -> Package:
     return Package(manifest, {**files, place(MANIFEST): written(manifest)}, degraded)
 
 
-def growing(film: Film, place: Place) -> dict[str, bytes]:
+def growing(film: StreamContents, place: Place) -> dict[str, bytes]:
     """The stream as far as it is made: `film.chunks` are the first ones, without a gap. Its playlists will grow."""
     kept: dict[str, FileEntry] = {}
     rungs = _by_size(_made_rungs(film, place, dict(_left_out(film)), kept))
@@ -134,7 +134,7 @@ def growing(film: Film, place: Place) -> dict[str, bytes]:
     return {**files, place(MASTER): _master(film, place(MASTER), plain, sound, ()).encode()}
 
 
-def _target(film: Film, sound: Iterable[_Track]) -> int:
+def _target(film: StreamContents, sound: Iterable[_Track]) -> int:
     """The target duration of all playlists of a version, known before the first chunk is made: sound comes first."""
     grid = film.plan.grid
     picture = grid.time(min(grid.segment_frames, grid.frames))
@@ -168,7 +168,7 @@ def written(manifest: Manifest) -> bytes:
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
 
 
-def _left_out(film: Film) -> Iterator[tuple[str, str]]:
+def _left_out(film: StreamContents) -> Iterator[tuple[str, str]]:
     """Optional rungs of which a chunk failed, with the reason; one that is required makes the package impossible."""
     for rung in film.plan.rungs:
         lacking = next((chunk for chunk in film.chunks if rung.name not in chunk["rungs"]), None)
@@ -183,20 +183,24 @@ def _left_out(film: Film) -> Iterator[tuple[str, str]]:
         yield rung.name, reason if everywhere else f"chunk {lacking['chunk']}: {reason}"
 
 
-def _made_rungs(film: Film, place: Place, left_out: Collection[str], kept: dict[str, FileEntry]) -> Iterator[_Track]:
+def _made_rungs(
+    film: StreamContents, place: Place, left_out: Collection[str], kept: dict[str, FileEntry]
+) -> Iterator[_Track]:
     for rung in film.plan.rungs:
         if rung.name not in left_out:
             made = [chunk["rungs"][rung.name] for chunk in film.chunks]
             yield _track(rung.name, f"video/{rung.name}", made, film, place, kept)
 
 
-def _sound(film: Film, place: Place, kept: dict[str, FileEntry]) -> Iterator[_Track]:
+def _sound(film: StreamContents, place: Place, kept: dict[str, FileEntry]) -> Iterator[_Track]:
     for made in film.audio:
         track = _track(str(made["number"]), f"audio/{made['number']}", [made], film, place, kept)
         yield replace(track, key_frames=None)
 
 
-def _track(name: str, path: str, made: Sequence[Json], film: Film, place: Place, kept: dict[str, FileEntry]) -> _Track:
+def _track(
+    name: str, path: str, made: Sequence[Json], film: StreamContents, place: Place, kept: dict[str, FileEntry]
+) -> _Track:
     init = made[0]["init"]
     kept.update(map(_entry, (init, *made)))
     return _Track(
@@ -209,13 +213,13 @@ def _track(name: str, path: str, made: Sequence[Json], film: Film, place: Place,
     )
 
 
-def _reused(film: Film) -> list[RungEntry]:
+def _reused(film: StreamContents) -> list[RungEntry]:
     """Rungs of the earlier version that this one neither makes nor has tried to make."""
     own = {rung.name for rung in film.plan.rungs}
     return [] if film.reused is None else [rung for rung in film.reused["rungs"] if rung["name"] not in own]
 
 
-def _reused_rungs(film: Film, place: Place, kept: dict[str, FileEntry]) -> Iterator[_Track]:
+def _reused_rungs(film: StreamContents, place: Place, kept: dict[str, FileEntry]) -> Iterator[_Track]:
     for rung in _reused(film):
         assert film.reused is not None  # noqa: S101 - else there would be none
         for key in (rung["init"], *(chunk["key"] for chunk in rung["chunks"])):
@@ -235,7 +239,7 @@ def _entry(made: Json) -> tuple[str, FileEntry]:
 
 
 def _text(
-    film: Film, place: Place, files: dict[str, bytes], kept: dict[str, FileEntry]
+    film: StreamContents, place: Place, files: dict[str, bytes], kept: dict[str, FileEntry]
 ) -> Iterator[tuple[CaptionsEntry, Json]]:
     for track in film.captions:
         playlist = place(f"captions/{track['number']}.m3u8")
@@ -245,7 +249,7 @@ def _text(
         yield CaptionsEntry(name=f"captions-{track['number']}", playlist=playlist, file=track["key"]), track
 
 
-def _pictures(film: Film, place: Place, files: dict[str, bytes], kept: dict[str, FileEntry]) -> None:
+def _pictures(film: StreamContents, place: Place, files: dict[str, bytes], kept: dict[str, FileEntry]) -> None:
     """The poster and the sheets of small pictures count as files; a WebVTT track says which picture is where."""
     if not film.pictures:
         return
@@ -268,7 +272,11 @@ def _sheets(sprites: Json, key: str) -> webvtt.Sheets:
 
 
 def _master(
-    film: Film, key: str, rungs: Sequence[_Track], sound: Sequence[_Track], text: Sequence[tuple[CaptionsEntry, Json]]
+    film: StreamContents,
+    key: str,
+    rungs: Sequence[_Track],
+    sound: Sequence[_Track],
+    text: Sequence[tuple[CaptionsEntry, Json]],
 ) -> str:
     variants = [
         hls.Variant(
@@ -286,7 +294,7 @@ def _master(
     return hls.master_playlist(variants, list(_renditions(film, key, sound)), list(_subtitles(film, key, text)))
 
 
-def _renditions(film: Film, key: str, sound: Sequence[_Track]) -> Iterator[hls.Rendition]:
+def _renditions(film: StreamContents, key: str, sound: Sequence[_Track]) -> Iterator[hls.Rendition]:
     default = _default(film.audio)
     for made, track, name in zip(film.audio, sound, _sound_names(film), strict=True):
         yield hls.Rendition(
@@ -301,7 +309,7 @@ def _renditions(film: Film, key: str, sound: Sequence[_Track]) -> Iterator[hls.R
         )
 
 
-def _subtitles(film: Film, key: str, text: Sequence[tuple[CaptionsEntry, Json]]) -> Iterator[hls.Rendition]:
+def _subtitles(film: StreamContents, key: str, text: Sequence[tuple[CaptionsEntry, Json]]) -> Iterator[hls.Rendition]:
     default = next((made["number"] for _, made in text if made["default"]), None)
     for (entry, made), name in zip(text, _text_names(film, text), strict=True):
         yield hls.Rendition(
@@ -319,22 +327,22 @@ def _default(audio: Sequence[Json]) -> int:
     return int(next((made["number"] for made in audio if made["default"]), audio[0]["number"])) if audio else 0
 
 
-def _planned_sound(film: Film, made: Json) -> PlannedAudio:
+def _planned_sound(film: StreamContents, made: Json) -> PlannedAudio:
     return next(track for track in film.plan.audio if track.number == made["number"])
 
 
-def _planned_text(film: Film, made: Json) -> PlannedCaptions:
+def _planned_text(film: StreamContents, made: Json) -> PlannedCaptions:
     return next(track for track in film.plan.captions if track.number == made["number"])
 
 
-def _sound_names(film: Film) -> list[str]:
+def _sound_names(film: StreamContents) -> list[str]:
     planned = [_planned_sound(film, made) for made in film.audio]
     return track_names(
         (Labelled(title=each.title, language=each.language, commentary=each.commentary) for each in planned), "Audio"
     )
 
 
-def _text_names(film: Film, text: Iterable[tuple[CaptionsEntry, Json]]) -> list[str]:
+def _text_names(film: StreamContents, text: Iterable[tuple[CaptionsEntry, Json]]) -> list[str]:
     planned = [_planned_text(film, made) for _, made in text]
     tracks = (
         Labelled(title=each.title, language=each.language, forced=each.forced, commentary=each.commentary)
@@ -344,7 +352,11 @@ def _text_names(film: Film, text: Iterable[tuple[CaptionsEntry, Json]]) -> list[
 
 
 def _dash(
-    film: Film, key: str, rungs: Sequence[_Track], sound: Sequence[_Track], text: Sequence[tuple[CaptionsEntry, Json]]
+    film: StreamContents,
+    key: str,
+    rungs: Sequence[_Track],
+    sound: Sequence[_Track],
+    text: Sequence[tuple[CaptionsEntry, Json]],
 ) -> str:
     video = [_representation(film, key, rung) for rung in rungs]
     default = _default(film.audio)
@@ -356,7 +368,7 @@ def _dash(
         for made, track, name in zip(film.audio, sound, _sound_names(film), strict=True)
     ]  # fmt: skip
     captions = [
-        dash.Captions(
+        dash.CaptionsTrack(
             name=entry["name"], uri=hls.relative_uri(key, entry["file"]), language=made["language"], label=name,
             roles=_text_roles(_planned_text(film, made)),
         )
@@ -377,7 +389,7 @@ def _text_roles(track: PlannedCaptions) -> list[dash.Role]:
     return ["forced-subtitle"] if track.forced else ["subtitle"]
 
 
-def _tiles(film: Film, key: str) -> dash.Tiles | None:
+def _tiles(film: StreamContents, key: str) -> dash.Tiles | None:
     """The sheets of small pictures, for players that show them to whoever seeks."""
     sprites = film.pictures.get("sprites") if film.pictures else None
     if not sprites:
@@ -398,7 +410,7 @@ def _tiles(film: Film, key: str) -> dash.Tiles | None:
     )
 
 
-def _representation(film: Film, key: str, each: _Track) -> dash.Representation:
+def _representation(film: StreamContents, key: str, each: _Track) -> dash.Representation:
     track = each.track
     return dash.Representation(
         name=each.name,
@@ -416,7 +428,7 @@ def _representation(film: Film, key: str, each: _Track) -> dash.Representation:
 
 
 def _manifest(
-    film: Film,
+    film: StreamContents,
     place: Place,
     rungs: Iterable[_Track],
     sound: Iterable[_Track],

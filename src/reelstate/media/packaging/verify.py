@@ -11,13 +11,13 @@ from typing import Final
 from reelstate.core.errors import NotFound
 from reelstate.media.formats.box import MalformedBoxes
 from reelstate.media.formats.fragmented_mp4 import Fragmented, Walker
-from reelstate.media.packaging.check import Seen, check
+from reelstate.media.packaging.check import CheckedFile, check
 from reelstate.media.packaging.manifest import FileEntry, Manifest, boxed, written
 
 BLOCK: Final = 1024 * 1024
 AT_ONCE: Final = 4
 """How many files are read at the same time."""
-MOST_TEXT: Final = 16 * 1024 * 1024
+MAX_TEXT: Final = 16 * 1024 * 1024
 FEW_BOXES: Final = 64
 BOXES_PER_SEGMENT: Final = 64
 """A moof and an mdat for each fragment: as many fragments in a segment as an encoder could ever want."""
@@ -27,7 +27,7 @@ Get = Callable[[str, int, int], Awaitable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerifyReport:
     faults: tuple[str, ...]
     """Each a sentence that names the place. None: the package may be published."""
     files: int
@@ -39,7 +39,7 @@ class Report:
         return not self.faults
 
 
-async def verify(get: Get, manifest: Manifest) -> Report:
+async def verify(get: Get, manifest: Manifest) -> VerifyReport:
     """Read every file of the package once, and say everything that is wrong with it."""
     room = asyncio.Semaphore(AT_ONCE)
     walked, kept = _most_boxes(manifest), written(manifest)
@@ -52,13 +52,13 @@ async def verify(get: Get, manifest: Manifest) -> Report:
     finally:
         for each in reading:  # where one can't be read, nobody waits for the others
             each.cancel()
-    seen = Seen(
+    seen = CheckedFile(
         {reader.key: reader.boxes for reader in readers if reader.boxes},
         {reader.key: reader.text for reader in readers if reader.text is not None},
     )
     read = [f"{reader.key}: {fault}" for reader in readers for fault in reader.faults]
     found = await asyncio.to_thread(lambda: list(check(manifest, seen)))  # seconds for a long film
-    return Report((*read, *found), len(readers), sum(reader.size for reader in readers))
+    return VerifyReport((*read, *found), len(readers), sum(reader.size for reader in readers))
 
 
 def _most_boxes(manifest: Manifest) -> dict[str, int]:
@@ -99,7 +99,7 @@ class _Reader:
     def _take(self, block: bytes) -> None:
         self.size += len(block)
         self._hash.update(block)
-        if self._kept is not None and self.size <= MOST_TEXT:
+        if self._kept is not None and self.size <= MAX_TEXT:
             self._kept += block
         self._walk(lambda walker: walker.feed(block))
 

@@ -59,7 +59,7 @@ ENCODER: Final = "encoder:"
 LONGEST: Final = Fraction(12 * 3600)
 SLOWEST: Final = Fraction(1, 30)
 """Frames a second; a source below that is a trap for whoever fills the gaps."""
-MOST_TRACKS: Final = 16
+MAX_TRACKS: Final = 16
 MATRICES: Final = ("bt709", "fcc", "bt470bg", "smpte170m", "smpte240m", "bt2020nc")
 PRIMARIES: Final = ("bt709", "bt470m", "bt470bg", "smpte170m", "smpte240m", "bt2020", "smpte431", "smpte432")
 TRANSFERS: Final = ("bt709", "smpte170m", "smpte240m", "iec61966-2-1", "iec61966-2-4", "bt2020-10", "bt2020-12")
@@ -547,7 +547,7 @@ def _with_tracks(plan: Plan, facts: SourceFacts, video: VideoFacts) -> Plan:
 
 
 def _audio(tracks: Iterable[AudioFacts], profile: AudioProfile, duration: Fraction) -> Iterator[PlannedAudio]:
-    decoded = [track for track in tracks if is_decoded(track)][:MOST_TRACKS]
+    decoded = [track for track in tracks if is_decoded(track)][:MAX_TRACKS]
     for number, track in enumerate(decoded):
         yield PlannedAudio(
             number=number,
@@ -573,7 +573,7 @@ def is_text(track: SubtitleFacts) -> bool:
 
 
 def _captions(facts: SourceFacts) -> Iterator[PlannedCaptions]:
-    texts = [track for track in facts.subtitles if is_text(track)][:MOST_TRACKS]
+    texts = [track for track in facts.subtitles if is_text(track)][:MAX_TRACKS]
     for number, track in enumerate(texts):
         yield PlannedCaptions(
             number=number,
@@ -626,11 +626,11 @@ def _left_out(facts: SourceFacts, profile: Profile) -> Iterator[str]:
     if profile.audio:
         heard = [track for track in facts.audio if is_decoded(track)]
         yield from _reasons("audio", [each for each in facts.audio if each not in heard], "its codec is not decoded")
-        yield from _reasons("audio", heard[MOST_TRACKS:], f"at most {MOST_TRACKS} audio tracks are published")
+        yield from _reasons("audio", heard[MAX_TRACKS:], f"at most {MAX_TRACKS} audio tracks are published")
     if profile.captions:
         read = [track for track in facts.subtitles if is_text(track)]
         yield from _reasons("subtitle", [each for each in facts.subtitles if each not in read], "it is not text")
-        yield from _reasons("subtitle", read[MOST_TRACKS:], f"at most {MOST_TRACKS} subtitle tracks are published")
+        yield from _reasons("subtitle", read[MAX_TRACKS:], f"at most {MAX_TRACKS} subtitle tracks are published")
 
 
 def _unseen(facts: SourceFacts) -> Iterator[str]:

@@ -46,7 +46,7 @@ KNOWN: Final = tuple(SPEC["properties"])
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TranscodeRequest:
     """What a job was submitted with."""
 
     source: str
@@ -56,7 +56,7 @@ class Order:
     reuse_from: int | None
 
     @classmethod
-    def of(cls, spec: Json) -> Order:
+    def of(cls, spec: Json) -> TranscodeRequest:
         """The order in a spec; `InvalidRequest` names the field that can't be."""
         if isinstance(spec, Mapping):
             _require_known(spec)

@@ -24,7 +24,7 @@ Bounds = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ProcessLimits:
     """None is no limit."""
 
     timeout: float | None = 6 * 3600.0
@@ -42,7 +42,7 @@ class Limits:
     niceness: int = 0
 
 
-def bounds(limits: Limits) -> dict[str, tuple[int, int]]:
+def bounds(limits: ProcessLimits) -> dict[str, tuple[int, int]]:
     """Soft and hard limits by the names of the kernel; none is above what this process has itself."""
     cpu = limits.cpu_seconds
     wanted = {

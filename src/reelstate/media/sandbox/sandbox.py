@@ -28,7 +28,7 @@ logger = logging.getLogger("reelstate.media")
 AUTO, REQUIRE, OFF = "auto", "require", "off"
 BUBBLEWRAP, LANDLOCK, LIMITS = "bubblewrap", "landlock", "limits only"
 OWN_PROCESS = "/proc/self"
-PATIENCE = 10
+TIMEOUT = 10
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 """Where programs and their libraries are."""
 SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
@@ -195,7 +195,7 @@ def _tried_behind(
         with TemporaryDirectory() as folder:
             command = [*wall(program, Path(folder), readable), str(program), *trial]
             answer = subprocess.run(  # noqa: S603 - a fixed command
-                command, capture_output=True, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL
+                command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
             )
             take_back(Path(folder))
     except (OSError, subprocess.TimeoutExpired) as error:

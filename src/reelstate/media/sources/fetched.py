@@ -12,7 +12,7 @@ Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedSource:
     size: int
     sha256: str
 

@@ -51,7 +51,7 @@ LOOKED_AT: Final = 4
 """Frames that are decoded, for what only a frame tells."""
 TRIED: Final = 100
 """Packets that are decoded at most to get them."""
-MOST_BOXES: Final = 100
+MAX_BOXES: Final = 100
 MAX_SPANS: Final = 100
 """Damaged spans that are listed; all are counted."""
 MAX_RESYNCS: Final = 10_000
@@ -751,7 +751,7 @@ def is_fragmented(source: BinaryIO) -> bool:
 def _boxes(source: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
     """The first boxes of an mp4: the name of each, where it begins, and how long it is."""
     at = 0
-    for _ in range(MOST_BOXES):
+    for _ in range(MAX_BOXES):
         source.seek(at)
         head = source.read(BOX.size)
         if len(head) < BOX.size:

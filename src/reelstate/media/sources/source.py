@@ -19,7 +19,7 @@ from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import StorageDenied, StorageError, StorageMissing
 from reelstate.media.sources.address import Address, BucketAddress, LocalAddress, Rules, StoredAddress, WebAddress
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, UnusableSource
-from reelstate.media.sources.fetched import Fetched, Progress, check_limit
+from reelstate.media.sources.fetched import FetchedSource, Progress, check_limit
 from reelstate.media.sources.reader import BlockReader, Reader
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ async def reading(address: Address, rules: Rules, storage: Storage | None = None
 
 async def fetch(
     address: Address, path: Path, rules: Rules, storage: Storage | None = None, *, on_progress: Progress | None = None
-) -> Fetched:
+) -> FetchedSource:
     """Have the source as a file of ours, hashed on its way. What is there at `path` is overwritten."""
     match address:
         case LocalAddress() | BucketAddress() if rules.served is not None:
             await _served_size(address, rules)
             with _object_faults(address):
-                return Fetched(*await rules.served.fetch(path, on_progress))
+                return FetchedSource(*await rules.served.fetch(path, on_progress))
         case LocalAddress():
             with opened(address, rules) as file:
                 return await _copied(file, path, rules, on_progress)
@@ -84,7 +84,7 @@ async def fetch(
             with _stored_faults(address):
                 kept = _open(address, storage)
                 found = await kept.download(keys.source(address.sha256), path, sha256=address.sha256)
-                return Fetched(found.size, found.sha256)
+                return FetchedSource(found.size, found.sha256)
 
 
 def _web(rules: Rules) -> Web:
@@ -142,7 +142,7 @@ def _not_opened(address: LocalAddress, error: OSError) -> SourceError:
             return SourceUnavailable(f"{address}: {error.strerror}", hint="see that the disk is there and well")
 
 
-async def _copied(file: BinaryIO, path: Path, rules: Rules, on_progress: Progress | None) -> Fetched:
+async def _copied(file: BinaryIO, path: Path, rules: Rules, on_progress: Progress | None) -> FetchedSource:
     size, digest = 0, hashlib.sha256()
     total = os.fstat(file.fileno()).st_size
     with folder_faults(str(path)), path.open("wb") as target:
@@ -151,7 +151,7 @@ async def _copied(file: BinaryIO, path: Path, rules: Rules, on_progress: Progres
             check_limit(str(path), size, rules.limit)
             if on_progress is not None:
                 on_progress(size, total)
-    return Fetched(size, digest.hexdigest())
+    return FetchedSource(size, digest.hexdigest())
 
 
 def _copy_chunk(source: BinaryIO, target: BinaryIO, update: Callable[[bytes], None]) -> int:
@@ -205,7 +205,7 @@ async def _part(address: BucketAddress, offset: int, length: int) -> bytes:
         return await _bucket(address).get_bytes(address.key, offset, length)
 
 
-async def _object(address: BucketAddress, path: Path, rules: Rules, on_progress: Progress | None) -> Fetched:
+async def _object(address: BucketAddress, path: Path, rules: Rules, on_progress: Progress | None) -> FetchedSource:
     size = await _object_size(address, rules)
 
     def hear(so_far: int) -> None:
@@ -215,7 +215,7 @@ async def _object(address: BucketAddress, path: Path, rules: Rules, on_progress:
 
     with _object_faults(address):
         stored = await _bucket(address).download(address.key, path, on_progress=hear)
-    return Fetched(stored.size, stored.sha256)
+    return FetchedSource(stored.size, stored.sha256)
 
 
 def _bucket(address: BucketAddress) -> Bucket:

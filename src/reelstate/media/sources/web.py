@@ -24,7 +24,7 @@ import httpx
 from reelstate.artifacts.faults import folder_faults
 from reelstate.media.sources.address import Rules, shown
 from reelstate.media.sources.errors import SourceUnavailable, UnusableSource
-from reelstate.media.sources.fetched import Fetched, Progress, check_limit
+from reelstate.media.sources.fetched import FetchedSource, Progress, check_limit
 from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK, BlockReader, HeadReader, Reader
 
@@ -33,20 +33,20 @@ T = TypeVar("T")
 Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-MOST_REDIRECTS: Final = 5
+MAX_REDIRECTS: Final = 5
 OK: Final = 200
 PARTIAL: Final = 206
 HEAD: Final = 8 * 1024 * 1024
 """What is read of a source whose server does not serve parts."""
 BATCH: Final = 1024 * 1024
-LONGEST_PAUSE: Final = 30.0
+MAX_DELAY: Final = 30.0
 # It would log the addresses of redirects, which may be signed.
 logging.getLogger("httpcore").setLevel(logging.INFO)
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A server's answer, its body not yet read."""
 
     url: str
@@ -97,7 +97,7 @@ class Web:
         for transport in self._transports.values():
             await transport.aclose()
 
-    async def download(self, url: str, path: Path, *, on_progress: Progress | None = None) -> Fetched:
+    async def download(self, url: str, path: Path, *, on_progress: Progress | None = None) -> FetchedSource:
         """Fetch a source into a file. What breaks off is taken up where it broke, if the source is still the same."""
         try:
             async with asyncio.timeout(self._rules.total):
@@ -123,7 +123,7 @@ class Web:
     async def part(self, url: str, offset: int, length: int, validator: str | None) -> bytes:
         return await self._in_time(url, self._part(url, offset, length, validator))
 
-    async def _beginning(self, url: str) -> tuple[bytes, int | None, Answer]:
+    async def _beginning(self, url: str) -> tuple[bytes, int | None, HttpAnswer]:
         """The first part, and how long the whole is; more of it, and no length, where a server does not serve parts."""
         async with self._opened(url, {"Range": f"bytes=0-{BLOCK - 1}"}) as answer:
             if answer.response.status_code == PARTIAL and answer.span is not None:
@@ -150,7 +150,7 @@ class Web:
                 f"{shown(url)} took longer than {self._rules.part:g} s for a part", hint="it is tried again"
             ) from None
 
-    async def _download(self, url: str, download: Download) -> Fetched:
+    async def _download(self, url: str, download: Download) -> FetchedSource:
         failures = 0
         while True:
             before = download.size
@@ -162,7 +162,7 @@ class Web:
                 failures = failures + 1 if download.size <= before else 1
                 if failures >= self._rules.attempts:
                     raise
-            await asyncio.sleep(min(LONGEST_PAUSE, self._rules.pause * 2 ** (failures - 1)))
+            await asyncio.sleep(min(MAX_DELAY, self._rules.pause * 2 ** (failures - 1)))
 
     async def _go_on(self, url: str, download: Download) -> None:
         async with self._opened(url, download.wanted()) as answer:
@@ -172,7 +172,7 @@ class Web:
             await download.end(shown(url))
 
     @asynccontextmanager
-    async def _opened(self, url: str, headers: dict[str, str]) -> AsyncIterator[Answer]:
+    async def _opened(self, url: str, headers: dict[str, str]) -> AsyncIterator[HttpAnswer]:
         """Send a request, follow redirects, and have an answer that holds bytes."""
         answer = await self._asked(url, headers)
         try:
@@ -183,17 +183,17 @@ class Web:
         finally:
             await answer.response.aclose()
 
-    async def _asked(self, url: str, headers: dict[str, str]) -> Answer:
+    async def _asked(self, url: str, headers: dict[str, str]) -> HttpAnswer:
         target = _parsed(url)
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             response = await self._sent(target, headers)
             location = response.headers.get("location")
             if response.status_code not in REDIRECTS or location is None:
-                return Answer(str(target), response)
+                return HttpAnswer(str(target), response)
             await response.aclose()
             target = _joined(target, location)
         raise UnusableSource(
-            "address", f"{shown(url)} redirects more than {MOST_REDIRECTS} times", hint="submit the address it leads to"
+            "address", f"{shown(url)} redirects more than {MAX_REDIRECTS} times", hint="submit the address it leads to"
         )
 
     async def _sent(self, target: httpx.URL, headers: dict[str, str]) -> httpx.Response:
@@ -253,7 +253,7 @@ class Download:
             return {}
         return {"Range": f"bytes={self.size}-", "If-Range": self._validator}
 
-    def begin(self, answer: Answer) -> None:
+    def begin(self, answer: HttpAnswer) -> None:
         same = answer.span == (self.size, self._total) and answer.validator in (None, self._validator)
         if answer.response.status_code == PARTIAL and same:
             return
@@ -262,7 +262,7 @@ class Download:
             raise SourceUnavailable(f"{shown(answer.url)} sent another part", hint="it is fetched again from the start")
         self._restart(answer)
 
-    def _restart(self, answer: Answer) -> None:
+    def _restart(self, answer: HttpAnswer) -> None:
         self._validator, self._total, self.size = answer.validator, answer.length, 0
         self._digest = hashlib.sha256()
         self._file.seek(0)
@@ -292,9 +292,9 @@ class Download:
         self._digest.update(data)
         self._file.write(data)
 
-    def fetched(self) -> Fetched:
+    def fetched(self) -> FetchedSource:
         self._file.flush()
-        return Fetched(self.size, self._digest.hexdigest())
+        return FetchedSource(self.size, self._digest.hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,13 +383,13 @@ def _broken(url: str, error: httpx.TransportError, address: str = "") -> SourceU
     return SourceUnavailable(f"{shown(url)}: {said}", hint="see that the server answers; it is tried again")
 
 
-async def _chunks(answer: Answer) -> AsyncIterator[bytes]:
+async def _chunks(answer: HttpAnswer) -> AsyncIterator[bytes]:
     stream: Any = answer.response.stream
     async for chunk in stream:
         yield chunk
 
 
-async def _body(answer: Answer, most: int) -> bytes:
+async def _body(answer: HttpAnswer, most: int) -> bytes:
     """The body, but no more of it than was asked for."""
     body = bytearray()
     async for chunk in _chunks(answer):

@@ -20,7 +20,7 @@ from reelstate.core.errors import (
     SelectionChanged,
     VersionConflict,
 )
-from reelstate.core.machine import ENDED_JOBS, JOB, JobStatus
+from reelstate.core.machine import FINISHED_JOBS, JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue, unreadable
 from reelstate.services.jobs import LockedJob, lock_jobs
@@ -28,7 +28,7 @@ from reelstate.stores.store import Batch, Store, Transaction
 
 REASON_LIMIT = 1000
 ACTOR_LIMIT = 255
-MOST_SELECTED = 5000
+MAX_SELECTED = 5000
 """Jobs that one transaction changes at most."""
 READ_ONLY = "it is left alone: upgrade Reelstate, or run `reel doctor`"
 
@@ -185,12 +185,12 @@ async def matching(transaction: Transaction, selection: Selection) -> list[int]:
         statuses=sorted(selection.statuses),
         pipeline=selection.pipeline,
         user_id=selection.user_id,
-        limit=MOST_SELECTED + 1,
+        limit=MAX_SELECTED + 1,
     )
-    if len(rows) > MOST_SELECTED:
+    if len(rows) > MAX_SELECTED:
         raise InvalidRequest(
             "selection",
-            f"more than {MOST_SELECTED:,} jobs match",
+            f"more than {MAX_SELECTED:,} jobs match",
             hint="narrow it to a pipeline, a user or fewer statuses",
         )
     return [row[0] for row in rows]
@@ -245,7 +245,7 @@ def _judge(
         )
     if operation.version is not None and operation.version != job.version:
         return Operated(job_id, None, VersionConflict("job", job_id, operation.version, job.version))
-    if target is None and job.status in ENDED_JOBS:
+    if target is None and job.status in FINISHED_JOBS:
         return Operated(job_id, None, InvalidTransition("job", job.status, "a change", operation.actor))
     if already(job):
         return Operated(job_id, Verdict.REPEATED)

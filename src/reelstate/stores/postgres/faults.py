@@ -26,11 +26,11 @@ AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAva
 AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 
 
-class Again(Exception):
+class RetryTransaction(Exception):
     """The database asks for the transaction to be run again."""
 
 
-class Away(Exception):
+class ServerUnreachable(Exception):
     """The connection is gone; the server may come back."""
 
 
@@ -40,10 +40,10 @@ def translated() -> Iterator[None]:
     try:
         yield
     except AGAIN as error:
-        raise Again(first_line(error)) from error
+        raise RetryTransaction(first_line(error)) from error
     except (psycopg.Error, PoolTimeout) as error:
         if _is_away(error):
-            raise Away(first_line(error)) from error
+            raise ServerUnreachable(first_line(error)) from error
         raise _meaning(error) from error
 
 

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from reelstate.core.machine import ENDED_JOBS, PHASES, SQL_ACTOR, Machine
+from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Machine
 from reelstate.stores.guard import KEPT, KEYS, TABLES, pairs, quoted, triples
 
 REFUSED = "RS001"
@@ -22,7 +22,7 @@ REFUSED = "RS001"
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class PostgresAudit:
     """How an event says which entity it is about, what must never go backwards, and what an event keeps of the row."""
 
     columns: str
@@ -32,20 +32,20 @@ class Audit:
 
 
 AUDITS = {
-    "jobs": Audit(
+    "jobs": PostgresAudit(
         "job_id",
         "n.id",
         "n.version < o.version",
         "CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END",
     ),
-    "tasks": Audit(
+    "tasks": PostgresAudit(
         "job_id, stage, part, token, worker_id",
         "n.job_id, n.stage, n.part, n.token, n.last_worker",
         "n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1",
         "CASE WHEN n.status = 'error' THEN n.error"
         " WHEN n.status = 'ready' AND n.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', n.lost) END",
     ),
-    "workers": Audit("worker_id", "n.id", "n.version < o.version"),
+    "workers": PostgresAudit("worker_id", "n.id", "n.version < o.version"),
 }
 
 REFUSE = f"""
@@ -172,7 +172,7 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE OR REPLACE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jobs
-    FOR EACH ROW WHEN (OLD.priority <> NEW.priority AND NEW.status NOT IN ({quoted(ENDED_JOBS)}))
+    FOR EACH ROW WHEN (OLD.priority <> NEW.priority AND NEW.status NOT IN ({quoted(FINISHED_JOBS)}))
     EXECUTE FUNCTION reelstate.move_priority();
 """
 """The tasks of a job follow its priority; finished ones too, for they may be run again.

@@ -16,22 +16,29 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any, LiteralString, TypeVar, cast
+from typing import Any, LiteralString, TypeVar, cast, overload
 
 import psycopg
 from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
 from reelstate.connections.postgres import Silent, WatchedConnection
-from reelstate.connections.timeouts import Patience, patience_left
+from reelstate.connections.timeouts import RetryTimer, timeout_left
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.model import Json
 from reelstate.stores import guard, migrate
 from reelstate.stores.postgres import guards
 from reelstate.stores.postgres.address import session_address, shown_address
 from reelstate.stores.postgres.array import array
-from reelstate.stores.postgres.faults import AWAY, Again, Away, first_line, translated, wrong_address
-from reelstate.stores.store import TOO_DEEP, Batch, Clock, Flow, Row
+from reelstate.stores.postgres.faults import (
+    AWAY,
+    RetryTransaction,
+    ServerUnreachable,
+    first_line,
+    translated,
+    wrong_address,
+)
+from reelstate.stores.store import TOO_DEEP, Batch, Clock, Flow, Row, RowType, Statement
 
 Result = TypeVar("Result")
 Connection = WatchedConnection
@@ -69,7 +76,7 @@ HOT = frozenset(
 )
 """Statements whose plan is kept by the connection. The others are planned each time, for the tables as they are."""
 MIGRATION_LOCK = 0x5245454C53544154
-FIRST_PATIENCE = 10.0
+FIRST_TIMEOUT = 10.0
 """Seconds that opening waits for a server that is not there yet, unless `arrival` says more: it may never have been."""
 RECONNECT = 2.0
 """Seconds in which the pool's own pauses grow; then it begins again, so that it is never far behind the server."""
@@ -85,13 +92,35 @@ class PostgresTransaction:
         clock: Clock | None,
         *,
         prepare: bool,
+        checked: set[str],
     ) -> None:
         self._connection = connection
         self._statements = statements
         self._clock = clock
+        self._checked = checked
         self._prepare = prepare
 
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+    @overload
+    async def run(
+        self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
+    ) -> list[RowType]: ...
+
+    @overload
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
+
+    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
+        if isinstance(statement, str):
+            cursor = await self._execute(statement, batch, parameters)
+            return await cursor.fetchall() if cursor.description else []
+        cursor = await self._execute(statement.name, batch, parameters)
+        if statement.name not in self._checked:
+            statement.check([column.name for column in cursor.description or ()])
+            self._checked.add(statement.name)
+        return list(map(statement.row._make, await cursor.fetchall()))
+
+    async def _execute(
+        self, statement: str, batch: Batch | None, parameters: dict[str, Any]
+    ) -> psycopg.AsyncCursor[Row]:
         if batch is not None:
             columns = zip(*batch.rows, strict=True) if batch.rows else ((),) * len(batch.columns)
             parameters |= {name: array(values) for name, values in zip(batch.columns, columns, strict=True)}
@@ -101,11 +130,9 @@ class PostgresTransaction:
         parameters["now"] = self._clock() if self._clock else None
         text = self._statements[statement]
         if self._prepare and statement in HOT:
-            cursor = await self._connection.execute(text, parameters, prepare=True)
-        else:
-            # The values stand in the text, so that it is planned for them: a filter that is left out costs nothing.
-            cursor = await psycopg.AsyncClientCursor(self._connection).execute(text, parameters)
-        return await cursor.fetchall() if cursor.description else []
+            return await self._connection.execute(text, parameters, prepare=True)
+        # The values stand in the text, so that it is planned for them: a filter that is left out costs nothing.
+        return await psycopg.AsyncClientCursor(self._connection).execute(text, parameters)
 
 
 class PostgresStore:
@@ -116,17 +143,18 @@ class PostgresStore:
         url: str,
         *,
         connections: int = 4,
-        patience: float = 60.0,
+        timeout: float = 60.0,
         arrival: float | None = None,
         prepare: bool = True,
         clock: Clock | None = None,
     ) -> None:
         self.url = url
-        self._patience = patience
-        self._arrival = min(patience, FIRST_PATIENCE) if arrival is None else arrival
+        self._timeout = timeout
+        self._arrival = min(timeout, FIRST_TIMEOUT) if arrival is None else arrival
         self._clock = clock
         self._prepare = prepare
         self._statements = dict(migrate.statements(PACKAGE))
+        self._checked: set[str] = set()
         self._migrations = migrate.migrations(PACKAGE)
         self._constraints = guards.constraints("".join(migration.script for migration in self._migrations))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -137,10 +165,13 @@ class PostgresStore:
             max_size=connections,
             configure=_configured(prepare),
             open=False,
-            reconnect_timeout=min(patience, RECONNECT),
+            reconnect_timeout=min(timeout, RECONNECT),
             reconnect_failed=_begin_again,
             name="reelstate",
         )
+
+    def _transaction(self, connection: Connection, *, prepare: bool) -> PostgresTransaction:
+        return PostgresTransaction(connection, self._statements, self._clock, prepare=prepare, checked=self._checked)
 
     async def open(self) -> None:
         """Connect and check the server and its schema."""
@@ -188,7 +219,7 @@ class PostgresStore:
 
     async def read(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
-            return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=False))
+            return await flow(self._transaction(connection, prepare=False))
 
         return await self._persist(attempt)
 
@@ -196,7 +227,7 @@ class PostgresStore:
         async def attempt(connection: Connection) -> Result:
             async with connection.transaction():
                 await connection.execute("SET TRANSACTION READ ONLY")
-                return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=False))
+                return await flow(self._transaction(connection, prepare=False))
 
         return await self._persist(attempt)
 
@@ -211,7 +242,7 @@ class PostgresStore:
             if sent:
                 return await self._transact(connection, again or flow)
             sent = True
-            return await flow(PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare))
+            return await flow(self._transaction(connection, prepare=self._prepare))
 
         return await self._persist(attempt)
 
@@ -222,7 +253,7 @@ class PostgresStore:
             pass
         transaction_id, begun_at = cast("Row", await cursor.fetchone())
         try:
-            transaction = PostgresTransaction(connection, self._statements, self._clock, prepare=self._prepare)
+            transaction = self._transaction(connection, prepare=self._prepare)
             result = await flow(transaction)
             written_until = begun_at + timedelta(seconds=time.monotonic() - begun) + CLOCK_ERROR
         except BaseException:
@@ -241,8 +272,8 @@ class PostgresStore:
 
         Not through the pool: all its connections may have broken at once, each with somebody who asks this.
         """
-        patience = Patience(self._patience)
-        while await patience.wait(cause, "the connection broke during COMMIT"):
+        timeout = RetryTimer(self._timeout)
+        while await timeout.wait(cause, "the connection broke during COMMIT"):
             try:
                 async with await self._connect() as connection:
                     cursor = await connection.execute("SELECT pg_xact_status(%s::xid8)", [transaction_id])
@@ -261,20 +292,20 @@ class PostgresStore:
 
     async def _persist(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
         """Run an attempt until it is through, the patience ends, or it fails for a reason of its own."""
-        seconds = patience_left(self._patience)
-        patience = Patience(seconds)
+        seconds = timeout_left(self._timeout)
+        timeout = RetryTimer(seconds)
         while True:
             try:
                 with translated():
                     async with self._pool.connection(timeout=seconds) as connection:
                         return await attempt(connection)
-            except Again as error:
-                if not await patience.wait(error, "the transaction must be run again"):
+            except RetryTransaction as error:
+                if not await timeout.wait(error, "the transaction must be run again"):
                     raise StoreUnavailable(str(error), hint="the database is too contended; try again later") from error
-            except Away as error:
+            except ServerUnreachable as error:
                 # Where the network swallowed an answer, the other connections through it are as good as dead.
                 await (self._pool.drain() if isinstance(error.__cause__, Silent) else self._pool.check())
-                if not await patience.wait(error, "the database is away"):
+                if not await timeout.wait(error, "the database is away"):
                     raise StoreUnavailable(
                         f"the database has been away for {seconds:.0f} s: {error}",
                         hint="check that it runs and can be reached; nothing was lost",
@@ -285,12 +316,12 @@ class PostgresStore:
 
     async def _first_connection(self) -> Connection:
         """A connection of its own, with an error that says what is wrong with the address."""
-        patience = Patience(self._arrival)
+        timeout = RetryTimer(self._arrival)
         while True:
             try:
                 return await self._connect()
             except psycopg.OperationalError as error:
-                if wrong_address(error) or not await patience.wait(error, "the database can't be reached"):
+                if wrong_address(error) or not await timeout.wait(error, "the database can't be reached"):
                     raise StoreUnavailable(
                         f"can't connect to {shown_address(self.url)}: {first_line(error)}",
                         hint="check REEL_DATABASE_URL: host, port, database, user and password",

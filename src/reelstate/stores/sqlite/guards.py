@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from reelstate.core.machine import ENDED_JOBS, PHASES, SQL_ACTOR, Machine
+from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Machine
 from reelstate.stores.guard import KEPT, KEYS, TABLES
 from reelstate.stores.sqlite.statement import split
 
@@ -36,7 +36,7 @@ def _none_of(column: str, words: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class SqliteAudit:
     """How an event says which entity it is about, how earlier are found, what only grows, what is kept."""
 
     columns: str
@@ -48,7 +48,7 @@ class Audit:
 
 
 AUDITS = {
-    "jobs": Audit(
+    "jobs": SqliteAudit(
         "job_id",
         "NEW.id",
         "job_id = NEW.id AND stage = -1 AND part = -1",
@@ -56,7 +56,7 @@ AUDITS = {
         "NEW.version NOT IN (OLD.version, OLD.version + 1)",
         "CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END",
     ),
-    "tasks": Audit(
+    "tasks": SqliteAudit(
         "job_id, stage, part, token, worker_id",
         "NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker",
         "job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part",
@@ -65,7 +65,7 @@ AUDITS = {
         "CASE WHEN NEW.status = 'error' THEN NEW.error"
         " WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END",
     ),
-    "workers": Audit(
+    "workers": SqliteAudit(
         "worker_id",
         "NEW.id",
         "entity = 'worker' AND worker_id = NEW.id",
@@ -165,7 +165,7 @@ END;
 """
 """A job that stops or starts again has no run that an operator must decide about."""
 
-_MOVED = f"NEW.priority <> OLD.priority AND {_none_of('NEW.status', ENDED_JOBS)} AND {UNLESS_REPAIRING}"
+_MOVED = f"NEW.priority <> OLD.priority AND {_none_of('NEW.status', FINISHED_JOBS)} AND {UNLESS_REPAIRING}"
 PRIORITIES = f"""
 CREATE TRIGGER guard_jobs_priority AFTER UPDATE OF priority ON jobs WHEN {_MOVED}
 BEGIN

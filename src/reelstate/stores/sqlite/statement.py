@@ -19,7 +19,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqliteStatement:
     """What one file says. It may have several parts, since a CTE can't write; the last one gives the rows."""
 
     parts: tuple[str, ...]
@@ -27,7 +27,7 @@ class Statement:
     """What `:rows` holds, in order: the columns of the expression `given`."""
 
     @classmethod
-    def of(cls, text: str) -> Statement:
+    def of(cls, text: str) -> SqliteStatement:
         given = _GIVEN.search(text)
         names = given[1].split(", ") if given else []
         return cls(tuple(split(text)), tuple(name for name in names if name != NUMBER))
@@ -40,17 +40,20 @@ class Statement:
         return _encode([[row[place] for place in order] for row in batch.rows])
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Where a result has instants and documents. It is the same at every run, so it is looked up once."""
+@dataclass(slots=True)
+class ResultShape:
+    """The columns of a result, and which of them hold instants and documents. It is the same at every run."""
 
+    names: tuple[str, ...]
     times: tuple[int, ...]
     documents: tuple[int, ...]
+    checked: bool = False
+    """Whether the names were compared with the declaration of the statement."""
 
     @classmethod
-    def of(cls, cursor: sqlite3.Cursor) -> Shape:
-        names = [column[0] for column in cursor.description or ()]
-        return cls(tuple(columns_of(TIMES, names)), tuple(columns_of(DOCUMENTS, names)))
+    def of(cls, cursor: sqlite3.Cursor) -> ResultShape:
+        names = tuple(column[0] for column in cursor.description or ())
+        return cls(names, tuple(columns_of(TIMES, names)), tuple(columns_of(DOCUMENTS, names)))
 
     def read(self, rows: list[Row]) -> list[Row]:
         """The rows with their instants as times in UTC and their documents decoded."""

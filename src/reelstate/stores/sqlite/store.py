@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from reelstate.core.errors import InvalidRequest, SchemaMismatch, StoreUnavailable
 from reelstate.runtime.private_files import create_file
@@ -25,8 +25,8 @@ from reelstate.stores import guard, migrate
 from reelstate.stores.sqlite import guards
 from reelstate.stores.sqlite.address import database_path, require_place
 from reelstate.stores.sqlite.faults import is_busy, translated
-from reelstate.stores.sqlite.statement import Shape, Statement, bound, split
-from reelstate.stores.store import Batch, Clock, Flow, Row
+from reelstate.stores.sqlite.statement import ResultShape, SqliteStatement, bound, split
+from reelstate.stores.store import Batch, Clock, Flow, Row, RowType, Statement
 
 Result = TypeVar("Result")
 Setting = int | str
@@ -49,8 +49,8 @@ class SQLiteTransaction:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        statements: dict[str, Statement],
-        shapes: dict[str, Shape],
+        statements: dict[str, SqliteStatement],
+        shapes: dict[str, ResultShape],
         clock: Clock | None,
     ) -> None:
         self._connection = connection
@@ -58,7 +58,25 @@ class SQLiteTransaction:
         self._shapes = shapes
         self._clock = clock
 
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]:
+    @overload
+    async def run(
+        self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
+    ) -> list[RowType]: ...
+
+    @overload
+    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
+
+    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
+        if isinstance(statement, str):
+            return self._execute(statement, batch, parameters)
+        rows = self._execute(statement.name, batch, parameters)
+        shape = self._shapes[statement.name]
+        if not shape.checked:
+            statement.check(shape.names)
+            shape.checked = True
+        return list(map(statement.row._make, rows))
+
+    def _execute(self, statement: str, batch: Batch | None, parameters: dict[str, Any]) -> list[Row]:
         known = self._statements[statement]
         values = {name: bound(value) for name, value in parameters.items()}
         values["now"] = self._clock().timestamp() if self._clock else time.time()
@@ -70,7 +88,7 @@ class SQLiteTransaction:
         if cursor.description is None:
             return []
         if statement not in self._shapes:
-            self._shapes[statement] = Shape.of(cursor)
+            self._shapes[statement] = ResultShape.of(cursor)
         return self._shapes[statement].read(cursor.fetchall())
 
 
@@ -87,7 +105,7 @@ class SQLiteStore:
         address: str | os.PathLike[str],
         *,
         clock: Clock | None = None,
-        patience: float = 30.0,
+        timeout: float = 30.0,
         synchronous: str = "FULL",
         pragmas: Mapping[str, Setting] | None = None,
     ) -> None:
@@ -97,10 +115,10 @@ class SQLiteStore:
             )
         self.path = database_path(address)
         self._clock = clock
-        self._patience = patience
+        self._timeout = timeout
         self._settings = {**SETTINGS, "synchronous": synchronous, **(pragmas or {})}
         self._statements = dict(_statements())
-        self._shapes: dict[str, Shape] = {}
+        self._shapes: dict[str, ResultShape] = {}
         self._migrations = migrate.migrations(PACKAGE)
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reelstate-sqlite")
@@ -154,7 +172,7 @@ class SQLiteStore:
 
     def _survey(self, flow: Flow[Result]) -> Result:
         self._ready()
-        with contextlib.closing(_connection(self.path, self._patience, self._settings)) as connection:
+        with contextlib.closing(_connection(self.path, self._timeout, self._settings)) as connection:
             return self._transact_on(connection, "BEGIN", flow)
 
     def _transact_on(self, connection: sqlite3.Connection, begin: str, flow: Flow[Result]) -> Result:
@@ -207,7 +225,7 @@ class SQLiteStore:
             with contextlib.suppress(OSError):  # why it can't be created is reported by the connection
                 create_file(self.path)  # its log and shared memory get the mode of the file
         if create or self.path is None or self.path.exists():
-            self._connection = _connection(self.path, self._patience, self._settings)
+            self._connection = _connection(self.path, self._timeout, self._settings)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -216,8 +234,8 @@ class SQLiteStore:
 
 
 @cache
-def _statements() -> Mapping[str, Statement]:
-    return {name: Statement.of(text) for name, text in migrate.statements(PACKAGE).items()}
+def _statements() -> Mapping[str, SqliteStatement]:
+    return {name: SqliteStatement.of(text) for name, text in migrate.statements(PACKAGE).items()}
 
 
 def _translated(work: Callable[[], Result]) -> Result:
@@ -257,17 +275,17 @@ def _require_library(version: tuple[int, ...]) -> None:
         )
 
 
-def _connection(path: Path | None, patience: float, settings: Mapping[str, Setting]) -> sqlite3.Connection:
+def _connection(path: Path | None, timeout: float, settings: Mapping[str, Setting]) -> sqlite3.Connection:
     name = ":memory:" if path is None else str(path)
     try:
-        connection = sqlite3.connect(name, timeout=patience, isolation_level=None, cached_statements=512)
+        connection = sqlite3.connect(name, timeout=timeout, isolation_level=None, cached_statements=512)
     except sqlite3.OperationalError as error:
         raise StoreUnavailable(
             f"{name} can't be opened: {error}",
             hint="may this user write to its folder? is there room, and no limit met?",
         ) from error
     try:
-        _use_log(connection, time.monotonic() + patience)
+        _use_log(connection, time.monotonic() + timeout)
         for setting, value in settings.items():
             connection.execute(f"PRAGMA {setting} = {value}")
     except BaseException as error:
