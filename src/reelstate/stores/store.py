@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, Protocol, TypeVar, overload
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from reelstate.core.document import UNREADABLE
 
@@ -86,6 +86,10 @@ class Batch:
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
+
+
+class NoRow(NamedTuple):
+    """The row of a statement that returns none."""
 
 
 STATEMENTS: Final[dict[str, Statement[Any]]] = {}

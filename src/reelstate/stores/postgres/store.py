@@ -116,7 +116,7 @@ class PostgresTransaction:
         if statement.name not in self._checked:
             statement.check([column.name for column in cursor.description or ()])
             self._checked.add(statement.name)
-        return list(map(statement.row._make, await cursor.fetchall()))
+        return list(map(statement.row._make, await cursor.fetchall())) if cursor.description else []
 
     async def _execute(
         self, statement: str, batch: Batch | None, parameters: dict[str, Any]

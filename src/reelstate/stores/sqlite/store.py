@@ -85,10 +85,10 @@ class SQLiteTransaction:
         for part in known.parts[:-1]:
             self._connection.execute(part, values)
         cursor = self._connection.execute(known.parts[-1], values)
-        if cursor.description is None:
-            return []
         if statement not in self._shapes:
             self._shapes[statement] = ResultShape.of(cursor)
+        if cursor.description is None:
+            return []
         return self._shapes[statement].read(cursor.fetchall())
 
 
