@@ -25,9 +25,9 @@ from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import DocumentLimits
 from reelstate.core.machine import MACHINES, Machine
+from reelstate.engine import Engine
 from reelstate.media.planning.profile import SCHEMA
 from reelstate.services.doctor import CHECKS, DoctorCheck
-from reelstate.services.engine import Engine
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = (

@@ -15,7 +15,7 @@ import pytest
 
 from reelstate.app import store_at
 from reelstate.connections.redis import RedisSettings
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.store import Store
 from tests.engines import DIALECTS, FakeClock, engine_at
 from tests.postgres import PostgresServer, PostgresUnavailable, memory_folder

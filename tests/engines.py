@@ -9,7 +9,7 @@ from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, Completion, Failure, Json
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 DIALECTS = ("sqlite", "postgres")
 

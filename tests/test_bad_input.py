@@ -26,7 +26,7 @@ from reelstate.core.errors import (
     WorkerRefused,
 )
 from reelstate.core.model import Completion, Failure, LogLine, Progress, Release, Submission, TaskKey, Verdict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.sqlite.store import SQLiteStore

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.store import Row
 from tests.engines import a_worker, engine_at
 from tests.faults.wrapped import wrapped

@@ -15,7 +15,7 @@ import httpx
 from bench.api.measured import Measured
 from bench.api.noop import noop
 from reelstate.app import open_engine
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from tests.postgres import PostgresServer, memory_folder
 

@@ -11,7 +11,7 @@ import httpx
 from bench.api.measured import Measured
 from bench.api.noop import noop
 from reelstate.app import open_engine
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.following import EVENT_STREAM, Following
 from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
 from tests.postgres import PostgresServer, memory_folder

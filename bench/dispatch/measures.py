@@ -20,7 +20,7 @@ from reelstate.app import open_engine
 from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Submission
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 POLL = 1.0
 ROOM = 4

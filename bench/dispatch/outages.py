@@ -11,7 +11,7 @@ from reelstate import Pipeline, Run
 from reelstate.app import open_engine
 from reelstate.config import Settings
 from reelstate.dispatch.redis import RedisDispatch
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.redis_server import RedisServer
 
 POLL = 1.0

@@ -19,8 +19,8 @@ from reelstate.cli.process import settle_in
 from reelstate.config import Settings
 from reelstate.core.model import Completion, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Handler, Pipeline
-from reelstate.services.engine import Engine
 from reelstate.worker.run import Run
 
 TABLES = ("jobs", "stages", "tasks", "events")

@@ -12,8 +12,8 @@ from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Progress
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.feed.subscriber import MessageKind
-from reelstate.services.engine import Engine
 
 GRAPH = Graph.of("bench", [StageSpec(name="work", each="spec.parts")])
 JOBS = 100

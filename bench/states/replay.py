@@ -9,8 +9,8 @@ from typing import TypeVar
 from reelstate.app import open_engine
 from reelstate.core.model import Progress, TaskState
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.feed.subscriber import FeedMessage, MessageKind
-from reelstate.services.engine import Engine
 
 GRAPH = Graph.of("bench", [StageSpec(name="work", each="spec.parts")])
 PARTS = 8

@@ -19,11 +19,11 @@ from reelstate.core.pipeline import Graph
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
+from reelstate.engine import Engine
 from reelstate.keeper import Duty, Keeper
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.services.doctor import check_at_open
-from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 from reelstate.stores.sqlite.address import database_path, database_url
 from reelstate.stores.sqlite.store import SQLiteStore

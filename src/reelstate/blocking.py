@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from reelstate.app import open_engine
 from reelstate.core.errors import InvalidRequest, ReelstateError, StoreUnavailable
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 P = ParamSpec("P")
 R = TypeVar("R")

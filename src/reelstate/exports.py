@@ -97,12 +97,12 @@ from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.state import Severity, State, StateJob
+from reelstate.engine import Engine
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.pipelines.spec_schema import SpecType
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
-from reelstate.services.engine import Engine
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.observe import Queue, WaitingTasks
 from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection

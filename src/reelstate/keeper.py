@@ -31,9 +31,9 @@ from datetime import datetime
 
 from reelstate.config import Settings
 from reelstate.core.errors import RedisUnavailable, StorageError, StoreFull, StoreReadOnly, StoreUnavailable
+from reelstate.engine import Engine
 from reelstate.locks.lock import Lock
 from reelstate.runtime.process_identity import is_alive, own_machine
-from reelstate.services.engine import Engine
 
 logger = logging.getLogger("reelstate.keeper")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.films import Films, films_at
 from tests.api.served import Served, served
 from tests.engines import engine_at

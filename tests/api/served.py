@@ -16,7 +16,7 @@ from reelstate.api.app import create_app
 from reelstate.api.context import Context
 from reelstate.api.server import HttpServer, listening, url_of
 from reelstate.config import Settings
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import MadeKey, Scope
 from tests.engines import engine_at
 

@@ -15,7 +15,7 @@ import httpx
 
 from reelstate.api.server import listening
 from reelstate.config import PREFIX, Settings
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from tests.api.served import PLAIN
 

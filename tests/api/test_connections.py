@@ -12,7 +12,7 @@ import pytest
 
 from reelstate.api import server
 from reelstate.api.connections import MAX_OPEN_FILES, RESERVED_FILES, Admission
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.served import NOBODY, Served, served
 from tests.api.server_process import ServerProcess
 from tests.worker.crew import until

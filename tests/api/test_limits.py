@@ -15,7 +15,7 @@ from reelstate.api.body import DEEPEST, too_deep
 from reelstate.api.rate import Buckets
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.model import Json
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.served import NOBODY, Served, served
 from tests.worker.crew import until
 

@@ -14,7 +14,7 @@ from reelstate.api.app import create_app
 from reelstate.api.auth import Require
 from reelstate.app import store_at
 from reelstate.config import Settings
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Scope
 from tests.api.served import NOBODY, ROLES, Served
 from tests.engines import a_worker

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from reelstate.config import Settings
+from reelstate.engine import Engine
 from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.tools import studio_of
-from reelstate.services.engine import Engine
 from tests.api.served import NOBODY, PLAIN, Served, served
 from tests.cli.conftest import Reel, reel
 

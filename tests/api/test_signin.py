@@ -2,7 +2,7 @@
 
 import httpx
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.served import NOBODY, PLAIN, Served, served
 
 JOBS = "/api/v1/jobs"

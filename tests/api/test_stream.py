@@ -9,8 +9,8 @@ import pytest
 
 from reelstate.api import events
 from reelstate.core.model import Progress, TaskState
+from reelstate.engine import Engine
 from reelstate.services import feed as log
-from reelstate.services.engine import Engine
 from tests.api.following import EVENT_STREAM, Heard, following
 from tests.api.served import Served, served
 from tests.engines import a_worker, done, failed

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 from tests.api.following import EVENT_STREAM
 from tests.api.served import Served, served

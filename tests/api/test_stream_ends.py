@@ -14,8 +14,8 @@ import pytest
 from reelstate.api.auth import COOKIE
 from reelstate.api.streams import Streams
 from reelstate.core.model import Submission
+from reelstate.engine import Engine
 from reelstate.feed.subscriber import BUFFER
-from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys, Scope
 from tests.api.following import EVENT_STREAM, TOLD, following
 from tests.api.served import NOBODY, Served, served

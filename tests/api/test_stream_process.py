@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from reelstate.core.model import Submission
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.following import EVENT_STREAM, TOLD, Following
 from tests.api.served import PLAIN
 from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of

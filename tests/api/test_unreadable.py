@@ -12,7 +12,7 @@ from reelstate.api.body import DEEPEST, MAX_VALUES, SMALL, Shape
 from reelstate.core.document import MAX_DEPTH, UNREADABLE, encode, is_deeper, shown
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Failure
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.following import following
 from tests.api.served import Served, served
 from tests.engines import a_worker

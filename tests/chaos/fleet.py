@@ -19,7 +19,7 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Event, Submission, Task, Worker
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.chaos import pipelines
 from tests.chaos.launch import HERE
 

@@ -17,7 +17,7 @@ from reelstate.config import Settings
 from reelstate.connections.redis import RedisClient, RedisSettings, redis_at
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Submission
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.chaos import pipelines
 from tests.chaos.fleet import Fleet, a_fleet
 from tests.redis_server import RedisServer

@@ -14,7 +14,7 @@ import pytest
 
 from reelstate.cli import main
 from reelstate.config import PREFIX
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import engine_at
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from reelstate.core.model import Completion, LogLine, Progress, Step, TaskState
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import a_worker, done, failed
 
 

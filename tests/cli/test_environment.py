@@ -9,7 +9,7 @@ from reelstate.cli.environment import FULL, NEARLY_FULL, Status, check_disks, ch
 from reelstate.config import Settings
 from reelstate.connections.breaker import Circuit, CircuitHealth
 from reelstate.dispatch.dispatch import DispatchHealth
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.cli.conftest import Reel
 from tests.engines import FakeClock
 

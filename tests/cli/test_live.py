@@ -10,8 +10,8 @@ from rich.console import Console
 from reelstate.cli.live import follow, page_of, snapshot, told
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask, Progress
+from reelstate.engine import Engine
 from reelstate.library.ladder import LadderReader
-from reelstate.services.engine import Engine
 from tests.cli.test_videos import RESULTS, a_video, half_done
 from tests.engines import FakeClock, a_worker, done, engine_at
 from tests.worker.crew import until

@@ -6,7 +6,7 @@ import pytest
 
 from reelstate.cli.options import StatusName
 from reelstate.core.machine import JobStatus, WorkerStatus
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.cli import scenes
 from tests.cli.conftest import Reel
 from tests.cli.test_videos import declared

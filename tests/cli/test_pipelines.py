@@ -10,7 +10,7 @@ from reelstate.cli.application import pipelines_of
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidPipeline, InvalidRequest
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.cli.conftest import APP_MODULE, Reel
 from tests.engines import a_worker
 

@@ -16,7 +16,7 @@ from reelstate.cli.live import follow, page_of, snapshot
 from reelstate.cli.process import PrintableFormatter
 from reelstate.core.model import LogLine, Progress, Step, TaskState
 from reelstate.core.printable import printable_line, printable_text
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.cli.conftest import Reel
 from tests.cli.test_videos import a_video
 from tests.engines import a_worker, engine_at, failed

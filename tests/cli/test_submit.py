@@ -15,8 +15,8 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.core.outcome import Retry
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from reelstate.worker.run import BlockingRun
 from tests.cli import scenes
 from tests.cli.conftest import APP_MODULE, Reel

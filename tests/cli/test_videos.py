@@ -19,7 +19,7 @@ from reelstate.core.errors import NotFound
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys, MadeKey, Scope
 from reelstate.services.playback import Playback
 from tests.api.served import SETTINGS

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from reelstate.app import open_engine
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
 from tests.engines import FAN, PARTS, SIMPLE, FakeClock
 from tests.postgres import PostgresServer

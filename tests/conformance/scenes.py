@@ -6,7 +6,7 @@ from typing import Any
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import ClaimedTask, Event, Json, Progress, Release, Task, TaskKey, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import FakeClock, a_worker, done, failed
 
 LEASE = 60.0

@@ -10,7 +10,7 @@ from reelstate.core.errors import CorruptState
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Progress, TaskKey, TaskState, Verdict
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import declared, keys, status_of, submitted, take, take_one, task_at
 from tests.conformance.shell import GUARD, shell_at
 from tests.engines import FAN, PARTS, SIMPLE, FakeClock, a_worker, failed

@@ -6,7 +6,7 @@ from reelstate.core.errors import InvalidTransition
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.core.model import Verdict
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     declared,

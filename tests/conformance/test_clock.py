@@ -7,7 +7,7 @@ import pytest
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Verdict
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     declared,

@@ -10,8 +10,8 @@ from reelstate.app import open_engine
 from reelstate.core.errors import CorruptState, InvalidRequest
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.documents import job_document
+from reelstate.engine import Engine
 from reelstate.services import doctor
-from reelstate.services.engine import Engine
 from tests.conformance.scenes import submitted
 from tests.conformance.test_bad_job import allow_changes, forbid_changes_of
 from tests.engines import FakeClock, a_worker, done, engine_at, failed

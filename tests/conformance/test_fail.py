@@ -10,7 +10,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Completion, Failure, Json, TaskKey, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import Backoff
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     declared,

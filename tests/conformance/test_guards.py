@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from reelstate.core.machine import FINISHED_JOBS, JOB, STOPPED_JOBS, TASK, WORKER, Actor, Machine
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.shell import GUARD, Shell, aside, shell_at, undone
 
 TABLES = {"job": "jobs", "task": "tasks", "worker": "workers"}

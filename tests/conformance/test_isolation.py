@@ -6,7 +6,7 @@ from reelstate.core.errors import InvalidPipeline
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import declared, submitted
 from tests.engines import FakeClock, a_worker
 

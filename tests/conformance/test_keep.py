@@ -8,7 +8,7 @@ import pytest
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Reclaimed
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keep import MAX_GRACE, Keepers
 from tests.conformance.scenes import (
     LEASE,

@@ -7,7 +7,7 @@ import pytest
 from reelstate.core.errors import InvalidPipeline, InvalidRequest
 from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker, done
 

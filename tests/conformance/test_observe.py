@@ -12,7 +12,7 @@ from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Event, LogLine, Page, Step, TaskKey
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.conformance.scenes import (
     a_running_task,

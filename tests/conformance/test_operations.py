@@ -8,7 +8,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest, InvalidTransition, NotFound, TooLarge, VersionConflict
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Verdict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operation
 from tests.conformance.scenes import (
     a_running_task,

@@ -6,7 +6,7 @@ from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.core.model import Completion, Json
 from reelstate.core.pipeline import StageSpec
 from reelstate.dispatch.dispatch import Wakeup
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.orchestrate import Orchestrated
 from tests.conformance.scenes import (
     a_running_task,

@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Verdict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import FakeClock, a_worker, done
 
 

@@ -11,7 +11,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask, LogLine, Progress, Report, Step, TaskKey, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import BACKSTOP_MARGIN
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     declared,

@@ -5,7 +5,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest, InvalidTransition, NotFound, SelectionChanged, VersionConflict
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Verdict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operation, Selection
 from reelstate.services.operate.retry import From
 from tests.conformance.scenes import fail_for_good, job_events, keys, running_parts, submitted, take, take_one

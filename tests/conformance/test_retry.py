@@ -6,7 +6,7 @@ from reelstate.core.errors import InvalidRequest, InvalidTransition
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Json, Progress, Verdict
 from reelstate.core.pipeline import StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operation
 from reelstate.services.operate.retry import From
 from tests.conformance.scenes import (

@@ -9,7 +9,7 @@ from reelstate.core.machine import TaskStatus, WorkerStatus
 from reelstate.core.model import ClaimState, Step, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import Backoff
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     LEASE,
     declared,

@@ -8,7 +8,7 @@ from reelstate.core.errors import InvalidPipeline
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import ClaimedTask, Job
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     declared,

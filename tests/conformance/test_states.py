@@ -12,8 +12,8 @@ from reelstate.core.model import ClaimedTask, Report, TaskState, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.state import FINISHED, Severity, State
 from reelstate.dispatch.dispatch import Wakeup
+from reelstate.engine import Engine
 from reelstate.feed.subscriber import MessageKind
-from reelstate.services.engine import Engine
 from reelstate.services.states import States
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore

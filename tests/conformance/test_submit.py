@@ -10,7 +10,7 @@ from reelstate.core.errors import IdempotencyConflict, InvalidPipeline, InvalidR
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Json, Submission, Submitted, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.conformance.scenes import (
     declared,
     finish,

@@ -10,10 +10,10 @@ import pytest
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Event, TaskProgress, TaskState
 from reelstate.core.state import State
+from reelstate.engine import Engine
 from reelstate.feed import feed
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
-from reelstate.services.engine import Engine
 from reelstate.services.feed import FeedItem
 from tests.conformance.scenes import a_running_task, finish, progress, running_parts, submitted, take_one
 from tests.engines import a_worker, done

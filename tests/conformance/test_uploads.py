@@ -6,7 +6,7 @@ Bytes count only from the position that the sender knows of.
 import pytest
 
 from reelstate.core.errors import NotFound, QuotaExceeded, TooManyRequests, UploadConflict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.uploads import Upload, UploadLimits, Uploads
 from tests.engines import FakeClock
 

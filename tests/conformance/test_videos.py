@@ -10,8 +10,8 @@ from reelstate.core.errors import IdempotencyConflict, InvalidRequest, NotFound,
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict, VideoStatus
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from tests.conformance.scenes import fail_for_good, finish, progress, status_of, take, take_one
 from tests.engines import FakeClock, a_worker, done
 

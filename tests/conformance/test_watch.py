@@ -8,9 +8,9 @@ from reelstate.core.errors import InvalidRequest, NotFound, WaitTimeout
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Event
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
+from reelstate.engine import Engine
 from reelstate.feed import feed
 from reelstate.services import watch as watching
-from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     fail_for_good,

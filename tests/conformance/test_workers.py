@@ -7,8 +7,8 @@ import pytest
 from reelstate.core.errors import InvalidRequest, InvalidTransition, NotFound, TooLarge, WorkerRefused
 from reelstate.core.machine import TaskStatus, WorkerStatus
 from reelstate.core.model import Verdict, Worker
+from reelstate.engine import Engine
 from reelstate.services import claim
-from reelstate.services.engine import Engine
 from tests.conformance.scenes import (
     a_running_task,
     fail_for_good,

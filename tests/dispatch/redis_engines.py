@@ -13,7 +13,7 @@ from reelstate.config import Settings
 from reelstate.core.model import TaskKey
 from reelstate.dispatch.hints import ClaimFilter
 from reelstate.dispatch.redis import RedisDispatch
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import FAN, PARTS, SIMPLE
 
 ANYTHING = ClaimFilter(frozenset({"simple", "fan", "parts"}), frozenset())

@@ -14,7 +14,7 @@ from reelstate.core.model import ClaimedTask, Release, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.dispatch.conftest import heard
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, done, failed
 

@@ -15,8 +15,8 @@ from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.errors import RedisUnavailable
 from reelstate.core.model import Submission
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
+from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, dispatch_of, hinted, redis_engine, until
 from tests.engines import a_worker, done
 from tests.redis_server import RedisServer

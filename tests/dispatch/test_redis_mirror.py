@@ -12,7 +12,7 @@ from reelstate.dispatch.dispatch import Wakeup
 from reelstate.dispatch.hint_queue import HANDED_MILLISECONDS
 from reelstate.dispatch.hints import ASK_STORE, ClaimFilter, Lane, ReadyTask
 from reelstate.dispatch.mirror import Mirror
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
 from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until
 from tests.engines import a_worker, done

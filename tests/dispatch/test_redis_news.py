@@ -14,8 +14,8 @@ from reelstate.config import Settings
 from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import ClaimedTask, NewVideo, Progress
+from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from tests.api.served import served
 from tests.dispatch.redis_engines import redis_engine, until
 from tests.engines import a_worker, done

@@ -11,7 +11,7 @@ import pytest
 import reelstate
 from reelstate.core import errors
 from reelstate.core.machine import MACHINES
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")})

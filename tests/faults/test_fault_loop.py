@@ -20,7 +20,7 @@ from reelstate.core.model import (
     Verdict,
 )
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker
 from tests.faults.wrapped import Broken, Fault, wrapped

@@ -16,9 +16,9 @@ from reelstate.core.machine import JobStatus
 from reelstate.dispatch import notify
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.dispatch.notify import NotifyDispatch
+from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.locks.postgres import PostgresLock
-from reelstate.services.engine import Engine
 from reelstate.worker import loop
 from tests.faults.swallowing import swallowing
 from tests.worker.crew import QUICK, engine_for, rested, until, working

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.store import Batch, Flow, Row, Store, Transaction, statement_name
 
 Result = TypeVar("Result")

@@ -21,9 +21,9 @@ from reelstate.core.errors import NotFound, StoreError, StoreFull, StoreUnavaila
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Progress, Task
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.keeper import JITTER, LEAVE_TIMEOUT, PRUNE_EVERY, Keeper, jittered
 from reelstate.runtime.process_identity import own_machine, own_process
-from reelstate.services.engine import Engine
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.keeper.test_process_identity import TELL
 from tests.keeper.watched import TIMEOUT, Watched

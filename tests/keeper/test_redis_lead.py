@@ -8,8 +8,8 @@ import pytest
 from reelstate.app import keeper_for
 from reelstate.config import Settings
 from reelstate.connections.redis import RedisSettings
+from reelstate.engine import Engine
 from reelstate.keeper import Keeper
-from reelstate.services.engine import Engine
 from tests.dispatch.redis_engines import Statements, redis_engine, until
 from tests.faults.proxy import proxied
 from tests.redis_server import RedisServer

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 TIMEOUT = 300.0
 

@@ -12,9 +12,9 @@ from reelstate.app import built_in, open_engine
 from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail, LogEntry, StepEntry, Task
+from reelstate.engine import Engine
 from reelstate.media.packaging.manifest import Manifest
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg
 from tests.media.streams import builds

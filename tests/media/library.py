@@ -18,11 +18,11 @@ from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, JobDetail, Submitted
 from reelstate.core.policy import Backoff
+from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.library.publisher import Publisher
 from reelstate.media.formats.hls import resolve_uri
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from reelstate.worker.run import Run
 from tests.media.films import profile
 

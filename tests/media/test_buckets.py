@@ -13,8 +13,8 @@ import pytest
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import JobDetail
+from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
-from reelstate.services.engine import Engine
 from tests.chaos.fleet import a_fleet
 from tests.media import web_server
 from tests.media.films import BUILD, RATE, decoded, film, profile

@@ -13,6 +13,7 @@ import pytest
 from reelstate.core.errors import InvalidRequest, UnknownPipeline
 from reelstate.core.model import Verdict
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.library import ingest as module
 from reelstate.library.ingest import (
     PATTERNS,
@@ -26,7 +27,6 @@ from reelstate.library.ingest import (
     wanted,
 )
 from reelstate.library.inotify import Inotify
-from reelstate.services.engine import Engine
 from tests.engines import engine_at
 
 TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="main")])

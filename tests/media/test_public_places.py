@@ -17,9 +17,9 @@ from reelstate.core.errors import StorageDamaged, StorageMissing
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Progress
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.library.publisher import Publisher
-from reelstate.services.engine import Engine
 from tests.conformance.scenes import take_one
 from tests.engines import a_worker, done, engine_at
 from tests.media.library import Slow

@@ -23,7 +23,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Completion, Event, Failure, Json, Progress, Release, TaskKey, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, engine_at
 from tests.model.reference import AT_REST, Held, Reference, RefJob, RefTask, Refused, RefWorker

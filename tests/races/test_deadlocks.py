@@ -12,7 +12,7 @@ from reelstate.core.machine import FINISHED_JOBS, JobStatus
 from reelstate.core.model import Completion, Failure, Progress, Release, Submission
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.races.crew import SIZE, Crew, start

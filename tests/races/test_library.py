@@ -12,7 +12,7 @@ from reelstate.core.errors import QuotaExceeded, SelectionChanged, TooManyReques
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operation, Selection
 from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.services.workers import RegisterOptions

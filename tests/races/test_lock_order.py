@@ -15,8 +15,8 @@ from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, Completion, Failure, Progress, Release
 from reelstate.core.pipeline import Graph, StageSpec
+from reelstate.engine import Engine
 from reelstate.services.claim import ClaimOptions
-from reelstate.services.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.faults.wrapped import Pause, wrapped

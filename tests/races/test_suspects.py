@@ -13,7 +13,7 @@ import pytest
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Claim, ClaimedTask, Completion, Progress, Reclaimed, TaskKey, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.store import Row
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.faults.wrapped import Pause, wrapped

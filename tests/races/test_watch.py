@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from reelstate.core.model import Event, TaskKey, Verdict
+from reelstate.engine import Engine
 from reelstate.services import watch
-from reelstate.services.engine import Engine
 from reelstate.services.watch import _Reading, in_order
 from tests.engines import a_worker, done, engine_at, failed
 from tests.races.crew import Crew, start

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.served import Served, served
 from tests.chaos.fleet import a_fleet
 from tests.engines import engine_at

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from reelstate.engine import Engine
 from reelstate.remote.wire import PROTOCOL
-from reelstate.services.engine import Engine
 from tests.api.served import Served
 from tests.remote.far import HELLO, Far, kind
 

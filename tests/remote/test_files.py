@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Release, TaskKey
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.served import Served
 from tests.remote.far import Far, Json, kind, prefix, remotes
 

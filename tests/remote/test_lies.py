@@ -12,7 +12,7 @@ import pytest
 import reelstate as rs
 from reelstate.app import built_in
 from reelstate.core.machine import JobStatus
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at

@@ -11,10 +11,10 @@ import reelstate as rs
 from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.model import Completion, JobDetail, LogLine, Progress, Verdict
+from reelstate.engine import Engine
 from reelstate.remote.files import HttpFiles
 from reelstate.remote.link import Holdings, HttpLink
 from reelstate.remote.server import KeyNotAccepted, ServerClient, checked_server
-from reelstate.services.engine import Engine
 from reelstate.services.keys import Scope
 from reelstate.stores.store import Flow, Store
 from tests.api.served import Served, served

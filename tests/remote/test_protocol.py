@@ -4,7 +4,7 @@ import asyncio
 
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.api.served import Served, served
 from tests.remote.far import HELLO, Far, Json, kind, prefix, remotes
 from tests.vandal import Vandal

@@ -15,7 +15,7 @@ from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail, TaskKey
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.permits import Grant
 from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served

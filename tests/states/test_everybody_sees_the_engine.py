@@ -13,10 +13,10 @@ import pytest
 
 from reelstate.core.model import Event, TaskProgress
 from reelstate.core.state import State
+from reelstate.engine import Engine
 from reelstate.feed import feed
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
-from reelstate.services.engine import Engine
 from reelstate.services.feed import FeedItem
 from reelstate.services.subscribe import EVENTS
 from tests.engines import engine_at

@@ -6,7 +6,7 @@ import contextlib
 from reelstate.app import open_engine
 from reelstate.core.model import ClaimedTask, Progress, TaskState, Verdict
 from reelstate.core.state import StateKey
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.states.manager import StateManager
 from tests.engines import PARTS, a_worker
 from tests.worker.crew import until

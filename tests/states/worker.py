@@ -6,7 +6,7 @@ import sys
 
 from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import ClaimedTask, Progress, TaskState
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import a_worker, done, engine_at, failed
 
 TAGS = 5

@@ -31,7 +31,7 @@ from reelstate.core.model import (
     Worker,
 )
 from reelstate.core.pipeline import Graph, StageSpec
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Key, KeyKind, Keys, Scope
 from reelstate.services.pipelines import DIGESTS
 from reelstate.services.uploads import Upload, UploadLimits, Uploads

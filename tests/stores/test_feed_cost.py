@@ -9,10 +9,10 @@ import pytest
 
 from reelstate.core.model import Event, TaskState
 from reelstate.core.state import State
+from reelstate.engine import Engine
 from reelstate.feed.feed import Feed
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
-from reelstate.services.engine import Engine
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.stores.store import Batch, Flow, Row, Store

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from reelstate.core.model import Progress
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.engines import a_worker, engine_at
 
 LEASE = timedelta(seconds=60)

@@ -15,7 +15,7 @@ from reelstate.config import Settings
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Completion, SubmitOptions, Verdict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.store import Transaction
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, engine_at

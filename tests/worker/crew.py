@@ -13,7 +13,7 @@ import reelstate as rs
 from reelstate.app import open_engine, worker_for
 from reelstate.core.machine import STOPPED_JOBS
 from reelstate.core.model import JobDetail
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.worker.loop import WorkerLoop
 
 QUICK = rs.Settings(

@@ -15,7 +15,7 @@ from reelstate.app import open_engine, worker_for
 from reelstate.core.errors import CorruptState, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.core.model import Claim, Completion, Progress, Report, Verdict
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.worker.heartbeat import HeartbeatAnswer
 from reelstate.worker.loop import WorkerLoop
 from tests.worker.crew import QUICK, engine_for, leased, rested, until, working

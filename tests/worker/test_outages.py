@@ -13,7 +13,7 @@ from reelstate.app import worker_for
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.core.model import Progress, Report
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.worker.link import Link
 from tests.worker.crew import QUICK, engine_for, rested, until, working
 

@@ -9,7 +9,7 @@ import pytest
 import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Worker
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.worker.crew import engine_for, leased, rested, until, working
 
 HEARTBEAT = 30.0

@@ -11,7 +11,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.worker.crew import engine_for, rested, until, working
 from tests.worker.processes import endless
 

@@ -2,7 +2,7 @@
 
 import reelstate as rs
 from reelstate.core.model import PipelineVersion
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from tests.worker.crew import engine_for, rested, working
 
 

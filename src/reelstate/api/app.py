@@ -37,7 +37,7 @@ from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import RedisUnavailable
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (

@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 
 from reelstate.api.rate import Buckets
 from reelstate.config import Settings
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 
 Check = Callable[[], Awaitable[None]]

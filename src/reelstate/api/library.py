@@ -9,9 +9,9 @@ from starlette.requests import HTTPConnection
 
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.config import Settings
+from reelstate.engine import Engine
 from reelstate.library.receiver import UploadReceiver, reception_of
 from reelstate.media.sources.address import Rules, rules_of
-from reelstate.services.engine import Engine
 from reelstate.services.playback import Playback
 
 

@@ -19,9 +19,9 @@ from reelstate.config import Settings
 from reelstate.core.errors import LeaseLost, StorageError, WorkerUnknown
 from reelstate.core.model import Completion, Failure, Json, Verdict
 from reelstate.dispatch.dispatch import WORKER_WAKEUPS, Listener
+from reelstate.engine import Engine
 from reelstate.media.inspection import Inspector
 from reelstate.media.tools import studio_of
-from reelstate.services.engine import Engine
 from reelstate.services.permits import Grant, Permits, Standing
 
 logger = logging.getLogger("reelstate.remote")

@@ -16,7 +16,7 @@ from reelstate.api.context import Context
 from reelstate.api.stream import NAME, Stream
 from reelstate.core.errors import KeyRefused, NotFound, StoreError, TooManyRequests
 from reelstate.core.pipeline import Graph
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 logger = logging.getLogger("reelstate.stream")
 

@@ -33,12 +33,12 @@ from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.documents import Document, quality_document, version_document, video_document
+from reelstate.engine import Engine
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import STORED
 from reelstate.media.sources.errors import UnusableSource
-from reelstate.services.engine import Engine
 
 PREFIX: Final = "/api/v1/videos"
 router = APIRouter(prefix=PREFIX, tags=["videos"], route_class=JsonRoute)

@@ -15,7 +15,7 @@ from reelstate.api.operations import OperationRequest
 from reelstate.api.schemas import WorkerDocument
 from reelstate.core.errors import NotFound
 from reelstate.documents import Document, worker_document
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 router = APIRouter(
     prefix="/api/v1/workers",

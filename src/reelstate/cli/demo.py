@@ -37,11 +37,11 @@ from reelstate.config import Settings, variable
 from reelstate.core.errors import ReelstateError
 from reelstate.core.machine import ACTIVE_JOBS, Actor, JobStatus, TaskStatus
 from reelstate.core.model import Event, JobDetail, Json, Task
+from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.packaging.package import MANIFEST, MASTER
 from reelstate.media.planning.quality import ENCODE
-from reelstate.services.engine import Engine
 from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.watch import in_order
 

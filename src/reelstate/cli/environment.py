@@ -24,10 +24,10 @@ from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import ReelstateError
 from reelstate.core.outcome import without_passwords
 from reelstate.dispatch.dispatch import DispatchHealth
+from reelstate.engine import Engine
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.sandbox.sandbox import LIMITS, OFF, REQUIRE, standing_wall
 from reelstate.services.doctor import read_clock
-from reelstate.services.engine import Engine
 from reelstate.stores.sqlite.address import database_path
 
 GIBIBYTE: Final = 1024**3

@@ -33,9 +33,9 @@ from reelstate.core.errors import WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, TaskKey, Worker
 from reelstate.documents import event_id
+from reelstate.engine import Engine
 from reelstate.library.ladder import LadderReader
 from reelstate.media.planning.quality import Quality
-from reelstate.services.engine import Engine
 
 INTERVAL = 0.5
 SHORTEST = 0.25

@@ -18,7 +18,7 @@ from reelstate.cli.terminal import console, moment
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import LogEntry, StepEntry, TaskKey
 from reelstate.documents import log_document, stage_name
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": "bold red"}
 

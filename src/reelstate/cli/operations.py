@@ -17,7 +17,7 @@ from reelstate.core.errors import ReelstateError, StoreError
 from reelstate.core.machine import job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operated, Operation, Selection
 
 

@@ -22,7 +22,7 @@ from reelstate.cli.session import operator
 from reelstate.cli.state_files import address_file, key_file, sign_in_file, text_of, write_key, write_state
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys, Scope
 
 logger = logging.getLogger("reelstate.server")

@@ -18,7 +18,7 @@ from reelstate.cli.application import load
 from reelstate.config import Settings, from_environment
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.machine import Actor
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.stores.sqlite.address import database_path
 
 T = TypeVar("T")

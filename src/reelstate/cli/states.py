@@ -19,8 +19,8 @@ from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import Event
 from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateKey, checked_tag, stage_job
 from reelstate.documents import state_document, states_document
+from reelstate.engine import Engine
 from reelstate.feed.subscriber import SETTLED
-from reelstate.services.engine import Engine
 from reelstate.services.states import States, StatesGrid
 
 MAX_TASKS: Final = 50

@@ -18,7 +18,7 @@ from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, span
 from reelstate.core.model import StepEntry
 from reelstate.documents import stage_name, step_document
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 
 LAST_LINES = 20
 """Of the output of a command that failed; `--json` has all that is kept."""

@@ -23,10 +23,10 @@ from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
 from reelstate.documents import Document, detail_document
+from reelstate.engine import Engine
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import name_in, parse_address
-from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 
 PUBLIC_TIMEOUT = 15.0

@@ -22,8 +22,8 @@ from reelstate.cli.serve import Host, Insecure, Port
 from reelstate.cli.worker import HURRY, STOP
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.outcome import without_passwords
+from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import how_it_ended
 from reelstate.worker.settings import host_name

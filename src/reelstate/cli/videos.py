@@ -31,11 +31,11 @@ from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
 from reelstate.documents import Document, quality_document, version_document, video_document
+from reelstate.engine import Engine
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.quality import Quality
 from reelstate.media.planning.request import TranscodeRequest
-from reelstate.services.engine import Engine
 from reelstate.services.keys import Keys
 from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.playback import LIFETIME, Playback

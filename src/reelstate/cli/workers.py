@@ -20,7 +20,7 @@ from reelstate.core.errors import NotFound
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Worker
 from reelstate.documents import Document, worker_document
-from reelstate.services.engine import Engine
+from reelstate.engine import Engine
 from reelstate.services.keys import Keys, MadeKey, Scope
 from reelstate.services.workers import require_worker_name
 

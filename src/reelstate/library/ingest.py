@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest, UnknownPipeline
 from reelstate.core.model import Json, Verdict
+from reelstate.engine import Engine
 from reelstate.library.inotify import Inotify, Notice
-from reelstate.services.engine import Engine
 
 logger = logging.getLogger("reelstate.ingest")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus
 from reelstate.core.model import JobDetail, Json, Page, Task, VideoDetail, VideoVersion
+from reelstate.engine import Engine
 from reelstate.media.planning.quality import ENCODE, Ladder, Quality, ladder_of, qualities
-from reelstate.services.engine import Engine
 from reelstate.services.paging import every
 
 

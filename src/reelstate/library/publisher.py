@@ -21,13 +21,13 @@ from reelstate.artifacts.sweep import sweep_job, sweep_sources, sweep_versions
 from reelstate.core.errors import NotFound, StorageUnavailable, StoreUnavailable
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Job, JobDetail, Task
+from reelstate.engine import Engine
 from reelstate.keeper import Duty
 from reelstate.media.formats.relocate import moved
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.package import DASH, MASTER, StreamContents, growing
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import ENCODE
-from reelstate.services.engine import Engine
 from reelstate.services.videos import TRANSCODE, UnpublishedVersion
 
 logger = logging.getLogger("reelstate.library")

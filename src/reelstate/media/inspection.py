@@ -21,6 +21,7 @@ from reelstate.artifacts.stored import Stored, stored, unchanged
 from reelstate.core.errors import ReelstateError, StorageConflict, StorageError, StorageMissing
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Fail, Retry
+from reelstate.engine import Engine
 from reelstate.media.packaging.init_segments import read_header
 from reelstate.media.packaging.package import DASH, MANIFEST, MASTER
 from reelstate.media.packaging.verify import verify
@@ -31,7 +32,6 @@ from reelstate.media.result_checks import Made, require_header, require_planned,
 from reelstate.media.results import RESULTS, Fetched, Validated, Verified, read_result
 from reelstate.media.sources.address import STORED
 from reelstate.media.tools import MediaTools
-from reelstate.services.engine import Engine
 from reelstate.services.permits import Grant
 from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Results, Run
