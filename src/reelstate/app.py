@@ -327,5 +327,5 @@ def _tell_of_end(running: asyncio.Task[None]) -> None:
 def _store_options(url: str, settings: Settings | None) -> dict[str, Any]:
     if settings is None:
         return {}
-    options: dict[str, Any] = {"patience": settings.database_timeout}
+    options: dict[str, Any] = {"timeout": settings.database_timeout}
     return options if url.startswith("sqlite:") else {**options, "connections": settings.database_connections}
