@@ -12,7 +12,7 @@ import pytest
 from reelstate.engine import Engine
 from reelstate.stores.store import Row
 from tests.engines import a_worker, engine_at
-from tests.faults.wrapped import wrapped
+from tests.faults.wrapped_store import wrap_engine
 from tests.postgres import PostgresServer
 
 LIMIT = 100
@@ -68,7 +68,7 @@ async def explained(engine: Engine, worker: int) -> dict[str, Any]:
     statements["claim"] = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {kept}"
     try:
         with pytest.raises(Explained) as plan:
-            await wrapped(engine, around).claim(worker, LIMIT)
+            await wrap_engine(engine, around).claim(worker, LIMIT)
     finally:
         statements["claim"] = kept
     explanation: dict[str, Any] = plan.value.args[0]

@@ -15,7 +15,7 @@ from reelstate.api.connections import MAX_OPEN_FILES, RESERVED_FILES, Admission
 from reelstate.engine import Engine
 from tests.api.served import NOBODY, Served, served
 from tests.api.server_process import ServerProcess
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 TIMEOUT = 300.0
 

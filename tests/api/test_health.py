@@ -8,7 +8,7 @@ from reelstate.connections.breaker import Circuit
 from reelstate.connections.timeouts import timeout_left, timeout_of
 from tests.api.served import NOBODY, Served, served
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
-from tests.faults.proxy import proxied
+from tests.faults.proxy import through_proxy
 from tests.redis_server import RedisServer
 
 JOBS = "/api/v1/jobs"
@@ -54,7 +54,7 @@ def test_health_has_plain_words_for_every_state_of_the_breaker() -> None:
 async def test_a_read_does_not_wait_long_for_a_database_that_is_away(postgres_database: str, path: str) -> None:
     """Its store would wait for an hour, as whatever changes something does."""
     async with (
-        proxied(postgres_database) as (address, proxy),
+        through_proxy(postgres_database) as (address, proxy),
         open_engine(address, timeout=3600.0) as engine,
         served(engine, address) as api,
     ):

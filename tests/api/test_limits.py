@@ -17,7 +17,7 @@ from reelstate.core.errors import StoreUnavailable
 from reelstate.core.model import Json
 from reelstate.engine import Engine
 from tests.api.served import NOBODY, Served, served
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 JOBS = "/api/v1/jobs"
 MIB = 1024 * 1024

@@ -10,7 +10,7 @@ import pytest
 from reelstate.api import server
 from reelstate.api.ranges import BLOCK
 from tests.api.films import VIDEOS, Films
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 SMALL = 8192
 FILE = bytes(range(256)) * (3 * BLOCK // 256)

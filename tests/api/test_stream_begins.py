@@ -13,7 +13,7 @@ from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 from tests.api.following import EVENT_STREAM
 from tests.api.served import Served, served
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 EVENTS = "/api/v1/events"
 pytestmark = pytest.mark.parametrize("dialect", ["postgres"])

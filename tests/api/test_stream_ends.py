@@ -19,7 +19,7 @@ from reelstate.feed.subscriber import BUFFER
 from reelstate.services.keys import Keys, Scope
 from tests.api.following import EVENT_STREAM, TOLD, following
 from tests.api.served import NOBODY, Served, served
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 EVENTS = "/api/v1/events"
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])

@@ -16,7 +16,7 @@ from reelstate.engine import Engine
 from tests.api.following import following
 from tests.api.served import Served, served
 from tests.engines import a_worker
-from tests.remote.far import HELLO, Far, kind
+from tests.remote.scripted_worker import HELLO, ScriptedWorker, error_name
 from tests.vandal import Vandal
 
 Json = Any
@@ -51,7 +51,7 @@ async def failed(engine: Engine) -> int:
 
 
 async def test_a_worker_that_sends_deep_json_is_refused(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
     deep = nested(400)
@@ -61,7 +61,7 @@ async def test_a_worker_that_sends_deep_json_is_refused(api: Served) -> None:
         await far.end("complete", task["permit"], result=deep),
         await far.say("progress", worker_id=far.worker_id, items=[{"permit": task["permit"], "checkpoint": deep}]),
     ]:
-        assert (answer.status_code, kind(answer), answer.json()["field"]) == (422, "invalid-request", "body")
+        assert (answer.status_code, error_name(answer), answer.json()["field"]) == (422, "invalid-request", "body")
     assert (await far.end("complete", task["permit"], result=nested(MAX_DEPTH))).json() == {"verdicts": ["ok"]}
 
 
@@ -140,7 +140,7 @@ def test_a_body_has_the_same_shape_in_pieces_of_any_size(size: int) -> None:
 
 
 async def test_a_body_of_too_many_values_is_refused_before_it_is_read(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     body = b'{"items":[' + b"[]," * MAX_VALUES + b"[]]}"
     assert len(body) > SMALL
     answer = await far.client.post("/complete", content=body, headers={"Content-Type": "application/json"})

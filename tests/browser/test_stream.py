@@ -11,7 +11,7 @@ from reelstate.api.streams import Streams
 from tests.api.served import Served, served
 from tests.browser.chromium import Browser, Page
 from tests.engines import a_worker, done, engine_at
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 FOLLOW = """
     function follow(path) {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.fleet import Fleet, a_fleet
+from tests.chaos.fleet import Fleet, open_fleet
 from tests.postgres import PostgresServer, memory_folder
 
 
@@ -18,7 +18,7 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def fleet(database_url: str, tmp_path: Path, bytecode: Path) -> AsyncIterator[Fleet]:
     """A fleet on each store in turn."""
-    async with a_fleet(database_url, tmp_path, bytecode) as fleet:
+    async with open_fleet(database_url, tmp_path, bytecode) as fleet:
         yield fleet
 
 
@@ -32,5 +32,5 @@ def frail_server() -> Iterator[PostgresServer]:
 @pytest.fixture
 async def frail_fleet(frail_server: PostgresServer, tmp_path: Path, bytecode: Path) -> AsyncIterator[Fleet]:
     """A fleet on the server that may be stopped."""
-    async with a_fleet(frail_server.new_database(), tmp_path, bytecode) as fleet:
+    async with open_fleet(frail_server.new_database(), tmp_path, bytecode) as fleet:
         yield fleet

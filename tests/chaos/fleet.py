@@ -21,7 +21,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Event, Submission, Task, Worker
 from reelstate.engine import Engine
 from tests.chaos import pipelines
-from tests.chaos.launch import HERE
+from tests.chaos.reel_process import HERE
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
@@ -224,7 +224,7 @@ class Fleet:
                 os.kill(pid, Signals.SIGKILL)
 
     def _start(self, name: str, host: str, arguments: list[str], settings: dict[str, Any]) -> Member:
-        command = [sys.executable, "-m", "tests.chaos.launch", host, *arguments]
+        command = [sys.executable, "-m", "tests.chaos.reel_process", host, *arguments]
         member = Member(name, command, self._environment(settings), self._folder / f"{name}.log")
         self._members.append(member)
         return member
@@ -258,7 +258,7 @@ class Fleet:
 
 
 @asynccontextmanager
-async def a_fleet(url: str, folder: Path, bytecode: Path) -> AsyncIterator[Fleet]:
+async def open_fleet(url: str, folder: Path, bytecode: Path) -> AsyncIterator[Fleet]:
     """A fleet without members yet, and the test's own engine on its store."""
     async with open_engine(url, pipelines=pipelines.every, migrate=True) as engine:
         fleet = Fleet(url, folder, engine, bytecode)

@@ -19,7 +19,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Submission
 from reelstate.engine import Engine
 from tests.chaos import pipelines
-from tests.chaos.fleet import Fleet, a_fleet
+from tests.chaos.fleet import Fleet, open_fleet
 from tests.redis_server import RedisServer
 
 AWAY = 1.0
@@ -56,7 +56,7 @@ FAULTS: list[Callable[[RedisServer, RedisClient], Awaitable[None]]] = [killed, f
 
 @pytest.fixture
 async def fleet(postgres_database: str, tmp_path: Path, bytecode: Path) -> AsyncIterator[Fleet]:
-    async with a_fleet(postgres_database, tmp_path, bytecode) as fleet:
+    async with open_fleet(postgres_database, tmp_path, bytecode) as fleet:
         yield fleet
 
 

@@ -18,13 +18,13 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
 from reelstate.library.publisher import Publisher
 from reelstate.media.packaging.adoption import RECORD
-from tests.chaos.fleet import Fleet, Member, a_fleet
+from tests.chaos.fleet import Fleet, Member, open_fleet
 from tests.media.films import RATE, Stream, film, profile, wrapper
 from tests.media.tools import Handles, running
 
 CHUNKS, FEW = 10, 6
 TIMEOUT = 300.0
-APP = "tests.chaos.films:every"
+APP = "tests.chaos.transcode_pipeline:every"
 ENCODE = "encode"
 
 
@@ -109,7 +109,7 @@ def studios_of(fleet: Fleet, folder: Path) -> Studios:
 
 @pytest.fixture
 async def studios(tmp_path: Path, bytecode: Path) -> AsyncIterator[Studios]:
-    async with a_fleet(f"sqlite:///{tmp_path / 'reelstate.db'}", tmp_path, bytecode) as fleet:
+    async with open_fleet(f"sqlite:///{tmp_path / 'reelstate.db'}", tmp_path, bytecode) as fleet:
         yield studios_of(fleet, tmp_path)
 
 

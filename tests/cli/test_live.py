@@ -14,7 +14,7 @@ from reelstate.engine import Engine
 from reelstate.library.ladder import LadderReader
 from tests.cli.test_videos import RESULTS, a_video, half_done
 from tests.engines import FakeClock, a_worker, done, engine_at
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 LADDER = r"720p +in_progress +\S+ +{percent} % +{segments}"
 

@@ -18,7 +18,7 @@ from reelstate.services.feed import FeedItem
 from tests.conformance.scenes import a_running_task, finish, progress, running_parts, submitted, take_one
 from tests.engines import a_worker, done
 from tests.vandal import Vandal
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 TIMEOUT = 300.0
 Enough = Callable[[FeedMessage[FeedItem]], bool]

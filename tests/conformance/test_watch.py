@@ -24,7 +24,7 @@ from tests.conformance.scenes import (
     take_one,
 )
 from tests.engines import FakeClock, a_worker, done, failed
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 TIMEOUT = 300.0
 FAN_RESULTS = {"plan": {"items": [1, 2, 3]}}

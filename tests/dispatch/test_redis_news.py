@@ -19,7 +19,7 @@ from reelstate.pipelines.declaration import Pipeline
 from tests.api.served import served
 from tests.dispatch.redis_engines import redis_engine, until
 from tests.engines import a_worker, done
-from tests.remote.station import key_of, line_to, settings_for, working
+from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
 
 
 class Inbox:
@@ -136,8 +136,8 @@ async def test_a_remote_worker_is_told_of_when_it_begins_and_ends_to_work(
     async with (
         redis_engine(database_url, redis_terms.url, dispatch="hybrid", redis_prefix=redis_terms.prefix) as engine,
         served(engine, database_url, **places) as api,
-        line_to(api) as line,
-        working([simple], settings_for(await key_of(api, "far"), line, tmp_path)) as worker,
+        proxy_to(api) as line,
+        run_remote_worker([simple], settings_for(await create_key(api, "far"), line, tmp_path)) as worker,
     ):
         told = {"id": worker.id, "name": "far"}
         assert (await inbox.told("worker_status"))[1] == {"status": "idle", **told}

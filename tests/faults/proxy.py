@@ -147,7 +147,7 @@ class _Line:
 
 
 @asynccontextmanager
-async def proxied(url: str) -> AsyncIterator[tuple[str, Proxy]]:
+async def through_proxy(url: str) -> AsyncIterator[tuple[str, Proxy]]:
     """The address of the same database through a proxy, and the proxy."""
     parts = urlsplit(url)
     assert parts.hostname is not None

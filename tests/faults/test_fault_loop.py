@@ -23,7 +23,7 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker
-from tests.faults.wrapped import Broken, Fault, wrapped
+from tests.faults.wrapped_store import Broken, Fault, wrap_engine
 
 GRAPH = Graph.of(
     "faulty",
@@ -161,7 +161,7 @@ async def broken_everywhere(engine: Engine, clock: FakeClock, name: str, *, afte
         before = await visible(engine, scene)
         fault = Fault(number, after=after)
         try:
-            await verb(wrapped(engine, fault), scene, clock)
+            await verb(wrap_engine(engine, fault), scene, clock)
         except Broken:
             assert await visible(engine, scene) == before, f"{name} broken at {fault.statement} has changed something"
             answer = await verb(engine, scene, clock)

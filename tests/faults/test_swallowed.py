@@ -20,8 +20,8 @@ from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.locks.postgres import PostgresLock
 from reelstate.worker import loop
-from tests.faults.swallowing import swallowing
-from tests.worker.crew import QUICK, engine_for, rested, until, working
+from tests.faults.swallowing_proxy import swallowing_proxy
+from tests.worker.local_workers import QUICK, engine_for, run_worker, until, wait_inactive
 
 TIMEOUT = 300.0
 PROMISED = 15.0
@@ -55,20 +55,20 @@ async def test_work_goes_on_after_the_network_swallowed_every_open_connection(po
         return "cut"
 
     async with (
-        swallowing(postgres_database) as (url, proxy),
+        swallowing_proxy(postgres_database) as (url, proxy),
         engine_for(postgres_database, film) as direct,
         engine_for(url, film) as engine,
-        working(engine, url, [film], worker_concurrency=2),
+        run_worker(engine, url, [film], worker_concurrency=2),
     ):
         long = await direct.submit("film", "long")
         await asyncio.wait_for(started.wait(), TIMEOUT)
         proxy.swallow()
         before = await heartbeat(direct)
         other = await direct.submit("film", "short")
-        assert (await rested(direct, other.id, TIMEOUT)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(direct, other.id, TIMEOUT)).job.status is JobStatus.COMPLETED
         await until(lambda: later(direct, before), TIMEOUT)
         go.set()
-        assert (await rested(direct, long.id, TIMEOUT)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(direct, long.id, TIMEOUT)).job.status is JobStatus.COMPLETED
         (task,) = (await direct.tasks(long.id)).items
         assert (task.lost, task.attempt) == (0, 1)
 
@@ -77,7 +77,7 @@ async def test_work_goes_on_after_the_network_swallowed_every_open_connection(po
 async def test_a_keeper_goes_on_too(postgres_database: str) -> None:
     settings = replace(QUICK, sweep_every=0.1, orchestrate_every=0.1)
     async with (
-        swallowing(postgres_database) as (url, proxy),
+        swallowing_proxy(postgres_database) as (url, proxy),
         open_engine(postgres_database) as direct,
         open_engine(url) as engine,
     ):
@@ -92,7 +92,7 @@ async def test_a_keeper_goes_on_too(postgres_database: str) -> None:
 
 @pytest.mark.usefixtures("impatient")
 async def test_wake_ups_are_sent_and_heard_again(postgres_database: str) -> None:
-    async with swallowing(postgres_database) as (url, proxy):
+    async with swallowing_proxy(postgres_database) as (url, proxy):
         here, there = NotifyDispatch(url), NotifyDispatch(postgres_database)
         heard_here, heard_there = here.listen([Wakeup.WORK]), there.listen([Wakeup.WORK])
         try:
@@ -113,7 +113,7 @@ async def test_wake_ups_are_sent_and_heard_again(postgres_database: str) -> None
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_lock_whose_connection_is_swallowed_is_lost(postgres_database: str) -> None:
-    async with swallowing(postgres_database) as (url, proxy):
+    async with swallowing_proxy(postgres_database) as (url, proxy):
         lock = PostgresLock(url, "one", ttl=30.0)
         assert await lock.acquire()
         proxy.swallow()
@@ -131,7 +131,7 @@ async def test_a_statement_that_takes_long_is_waited_for(postgres_database: str)
 @pytest.mark.usefixtures("impatient")
 async def test_a_session_that_nobody_can_reach_does_not_keep_its_locks(postgres_database: str) -> None:
     async with (
-        swallowing(postgres_database) as (url, proxy),
+        swallowing_proxy(postgres_database) as (url, proxy),
         await WatchedConnection.connect(postgres_database) as other,
     ):
         holder = await WatchedConnection.connect(url)
@@ -155,10 +155,13 @@ async def test_a_worker_that_can_tell_nobody_says_what_stays_leased(
         started.set()
         await asyncio.sleep(1000)
 
-    async with swallowing(postgres_database) as (url, proxy), engine_for(postgres_database, film) as direct:
+    async with (
+        swallowing_proxy(postgres_database) as (url, proxy),
+        engine_for(postgres_database, film) as direct,
+    ):
         async with (
             engine_for(url, film) as engine,
-            working(engine, url, [film], worker_grace=0.1, poll=60.0) as worker,
+            run_worker(engine, url, [film], worker_grace=0.1, poll=60.0) as worker,
         ):
             job = await direct.submit("film")
             await asyncio.wait_for(started.wait(), TIMEOUT)
@@ -179,8 +182,11 @@ async def test_a_worker_that_is_told_to_stop_meanwhile_gives_its_task_back(postg
         started.set()
         await asyncio.sleep(1000)
 
-    async with swallowing(postgres_database) as (url, proxy), engine_for(postgres_database, film) as direct:
-        async with engine_for(url, film) as engine, working(engine, url, [film], worker_grace=0.1) as worker:
+    async with (
+        swallowing_proxy(postgres_database) as (url, proxy),
+        engine_for(postgres_database, film) as direct,
+    ):
+        async with engine_for(url, film) as engine, run_worker(engine, url, [film], worker_grace=0.1) as worker:
             job = await direct.submit("film")
             await asyncio.wait_for(started.wait(), TIMEOUT)
             proxy.swallow()

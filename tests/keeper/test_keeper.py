@@ -25,8 +25,8 @@ from reelstate.engine import Engine
 from reelstate.keeper import JITTER, LEAVE_TIMEOUT, PRUNE_EVERY, Keeper, jittered
 from reelstate.runtime.process_identity import own_machine, own_process
 from tests.engines import FakeClock, a_worker, engine_at
+from tests.keeper.counting_engine import TIMEOUT, CountingEngine
 from tests.keeper.test_process_identity import TELL
-from tests.keeper.watched import TIMEOUT, Watched
 from tests.postgres import PostgresServer
 
 FAST = Settings(orchestrate_every=0.01, sweep_every=0.01, check_every=0.02)
@@ -34,8 +34,8 @@ HERE = pytest.mark.skipif(own_machine() is None, reason="there is no /proc here"
 
 
 @pytest.fixture
-def watched(engine: Engine) -> Watched:
-    return Watched(engine)
+def watched(engine: Engine) -> CountingEngine:
+    return CountingEngine(engine)
 
 
 @asynccontextmanager
@@ -67,7 +67,7 @@ async def statuses(engine: Engine, job_id: int) -> dict[str, int]:
 # What is done, and when
 
 
-def test_the_duties_read_like_a_table(watched: Watched) -> None:
+def test_the_duties_read_like_a_table(watched: CountingEngine) -> None:
     settings = Settings(orchestrate_every=1, sweep_every=5, check_every=300)
     table = [(duty.name, duty.every, duty.leaders) for duty in Keeper(watched, settings).duties]
     assert table == [
@@ -80,7 +80,7 @@ def test_the_duties_read_like_a_table(watched: Watched) -> None:
     ]
 
 
-async def test_a_keeper_alone_does_everything(watched: Watched) -> None:
+async def test_a_keeper_alone_does_everything(watched: CountingEngine) -> None:
     async with running(Keeper(watched, FAST)):
         for verb, times in {
             "orchestrate": 3,
@@ -94,7 +94,7 @@ async def test_a_keeper_alone_does_everything(watched: Watched) -> None:
     assert watched.done["prune_workers"] == 1
 
 
-async def test_states_are_kept_as_long_as_the_setting_says(watched: Watched, clock: FakeClock) -> None:
+async def test_states_are_kept_as_long_as_the_setting_says(watched: CountingEngine, clock: FakeClock) -> None:
     async with await watched.state_manager("nightly", 0, 1) as manager:
         await manager.set_finished("copy")
     clock.advance(100)
@@ -114,7 +114,7 @@ async def test_pauses_vary_a_little() -> None:
     assert 5.2 < max(pauses) <= 5 * (1 + JITTER)
 
 
-async def test_what_becomes_due_is_made_ready(watched: Watched, clock: FakeClock) -> None:
+async def test_what_becomes_due_is_made_ready(watched: CountingEngine, clock: FakeClock) -> None:
     job_id = (await watched.submit("simple", delay=30)).job_id
     async with running(Keeper(watched, FAST)):
         await watched.times("orchestrate", 2)
@@ -124,7 +124,7 @@ async def test_what_becomes_due_is_made_ready(watched: Watched, clock: FakeClock
         assert (await the_task(watched, job_id)).status is TaskStatus.READY
 
 
-async def test_an_expired_lease_is_taken_back_and_its_worker_marked(watched: Watched, clock: FakeClock) -> None:
+async def test_an_expired_lease_is_taken_back_and_its_worker_marked(watched: CountingEngine, clock: FakeClock) -> None:
     job_id = await a_leased_job(watched)
     async with running(Keeper(watched, FAST)):
         for _ in range(4):
@@ -138,7 +138,7 @@ async def test_an_expired_lease_is_taken_back_and_its_worker_marked(watched: Wat
 
 @pytest.mark.parametrize("action", ["recover", "flag"])
 async def test_a_run_without_progress_is_recovered_or_flagged_as_the_deployment_says(
-    watched: Watched, clock: FakeClock, caplog: pytest.LogCaptureFixture, action: str
+    watched: CountingEngine, clock: FakeClock, caplog: pytest.LogCaptureFixture, action: str
 ) -> None:
     worker = await a_worker(watched)
     job_id = await a_leased_job(watched, worker)
@@ -161,7 +161,9 @@ async def test_a_run_without_progress_is_recovered_or_flagged_as_the_deployment_
         assert f"job flagged job={job_id} " in caplog.text
 
 
-async def test_nothing_stalls_unless_the_deployment_or_the_stage_says_so(watched: Watched, clock: FakeClock) -> None:
+async def test_nothing_stalls_unless_the_deployment_or_the_stage_says_so(
+    watched: CountingEngine, clock: FakeClock
+) -> None:
     worker = await a_worker(watched)
     job_id = await a_leased_job(watched, worker)
     keeper = Keeper(watched, Settings(stall_action="flag"))
@@ -176,7 +178,7 @@ async def test_nothing_stalls_unless_the_deployment_or_the_stage_says_so(watched
 
 
 async def test_after_a_gap_nothing_is_taken_back_for_the_grace(
-    watched: Watched, clock: FakeClock, caplog: pytest.LogCaptureFixture
+    watched: CountingEngine, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = await a_leased_job(watched)
     await Keeper(watched, FAST).duties[0].do()
@@ -194,7 +196,7 @@ async def test_after_a_gap_nothing_is_taken_back_for_the_grace(
     assert warnings == {"no keeper was here for a while: leases that ran out have 60 s of grace"}
 
 
-async def test_one_sweep_takes_back_no_more_than_its_limit(watched: Watched, clock: FakeClock) -> None:
+async def test_one_sweep_takes_back_no_more_than_its_limit(watched: CountingEngine, clock: FakeClock) -> None:
     job_id = (await watched.submit("parts", {"parts": 1200})).job_id
     worker = await a_worker(watched, slots=2000)
     await watched.claim(worker, 1200)
@@ -210,7 +212,7 @@ async def test_one_sweep_takes_back_no_more_than_its_limit(watched: Watched, clo
     assert await statuses(watched, job_id) == {"ready": 1200}
 
 
-async def test_it_is_on_record_that_sweeps_go_through(watched: Watched, clock: FakeClock) -> None:
+async def test_it_is_on_record_that_sweeps_go_through(watched: CountingEngine, clock: FakeClock) -> None:
     keeper = Keeper(watched, Settings())
     sweep = keeper.duties[0]
     await sweep.do()
@@ -232,7 +234,7 @@ async def test_it_is_on_record_that_sweeps_go_through(watched: Watched, clock: F
 
 
 async def test_one_leads_and_the_other_takes_over_at_once_when_it_stops(engine: Engine) -> None:
-    first, second = Watched(engine), Watched(engine)
+    first, second = CountingEngine(engine), CountingEngine(engine)
     leader, other = Keeper(first, FAST), Keeper(second, FAST)
     async with running(leader) as task:
         await first.times("orchestrate", 1)
@@ -248,7 +250,7 @@ async def test_one_leads_and_the_other_takes_over_at_once_when_it_stops(engine: 
     assert (await engine.keepers()).leader is None
 
 
-async def test_a_leader_that_died_is_replaced_when_its_lead_ends(watched: Watched, clock: FakeClock) -> None:
+async def test_a_leader_that_died_is_replaced_when_its_lead_ends(watched: CountingEngine, clock: FakeClock) -> None:
     settings = Settings(sweep_every=0.01, orchestrate_every=0.01, check_every=100)
     await Keeper(watched, Settings(sweep_every=5)).duties[0].do()
     keeper = Keeper(watched, settings)
@@ -261,7 +263,7 @@ async def test_a_leader_that_died_is_replaced_when_its_lead_ends(watched: Watche
         assert keeper.leads
 
 
-async def test_one_that_lost_the_lead_stops_its_duties(watched: Watched) -> None:
+async def test_one_that_lost_the_lead_stops_its_duties(watched: CountingEngine) -> None:
     keeper = Keeper(watched, FAST)
     async with running(keeper):
         await watched.times("orchestrate", 1)
@@ -288,7 +290,7 @@ async def test_of_many_keepers_at_once_one_leads(database_url: str) -> None:
     assert [answer.leads for answer in answers].count(True) == 1
 
 
-class Usurper(Watched):
+class Usurper(CountingEngine):
     """Whoever asks leads."""
 
     async def lead(self, keeper: str, **terms: Any) -> Any:
@@ -334,7 +336,7 @@ def neighbour() -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
 
 @HERE
 async def test_the_leases_of_a_killed_neighbour_are_taken_back_by_a_keeper_that_does_not_lead(
-    watched: Watched, neighbour: tuple[subprocess.Popen[str], dict[str, Any]], clock: FakeClock
+    watched: CountingEngine, neighbour: tuple[subprocess.Popen[str], dict[str, Any]], clock: FakeClock
 ) -> None:
     process, metadata = neighbour
     await Engine.lead(watched, "another", lead=1000.0, gap=60.0, grace=120.0)
@@ -356,7 +358,7 @@ async def test_the_leases_of_a_killed_neighbour_are_taken_back_by_a_keeper_that_
 
 @HERE
 async def test_a_stopped_neighbour_keeps_its_leases(
-    watched: Watched, neighbour: tuple[subprocess.Popen[str], dict[str, Any]]
+    watched: CountingEngine, neighbour: tuple[subprocess.Popen[str], dict[str, Any]]
 ) -> None:
     process, metadata = neighbour
     job_id = await a_leased_job(watched, await a_worker(watched, metadata=metadata))
@@ -367,7 +369,7 @@ async def test_a_stopped_neighbour_keeps_its_leases(
 
 
 @HERE
-async def test_the_dead_and_the_expired_share_the_limit_of_a_sweep(watched: Watched, clock: FakeClock) -> None:
+async def test_the_dead_and_the_expired_share_the_limit_of_a_sweep(watched: CountingEngine, clock: FakeClock) -> None:
     own: Any = own_process()
     dead = await a_worker(watched, "dead", metadata={"process": {**own, "started": own["started"] - 1}})
     living = await a_worker(watched, "living", metadata={"process": own})
@@ -390,7 +392,7 @@ async def test_the_dead_and_the_expired_share_the_limit_of_a_sweep(watched: Watc
 # What goes wrong
 
 
-class Deaf(Watched):
+class Deaf(CountingEngine):
     """A verb that is through at the very moment of its cancel, and does not pass it on."""
 
     async def orchestrate(self, **options: Any) -> Any:
@@ -416,7 +418,7 @@ async def test_a_cancel_that_a_verb_swallowed_still_ends_the_keeper(engine: Engi
     "fault, traced", [(StoreFull("no room", hint="make some"), False), (StoreError("who knows"), True)]
 )
 async def test_a_verb_that_fails_is_logged_once_and_tried_again_and_stops_no_other(
-    watched: Watched, caplog: pytest.LogCaptureFixture, fault: Exception, traced: bool
+    watched: CountingEngine, caplog: pytest.LogCaptureFixture, fault: Exception, traced: bool
 ) -> None:
     caplog.set_level(logging.INFO, "reelstate.keeper")
     watched.faults["orchestrate"] = fault
@@ -434,7 +436,9 @@ async def test_a_verb_that_fails_is_logged_once_and_tried_again_and_stops_no_oth
     assert bool(failures[0].exc_info) == traced
 
 
-async def test_an_outage_is_logged_once_whatever_meets_it(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_outage_is_logged_once_whatever_meets_it(
+    watched: CountingEngine, caplog: pytest.LogCaptureFixture
+) -> None:
     away = StoreUnavailable("the server is gone", hint="start it")
     async with running(Keeper(watched, FAST)):
         await watched.times("orchestrate", 1)
@@ -472,9 +476,9 @@ async def test_a_keeper_goes_on_when_a_crashed_server_is_back(caplog: pytest.Log
 
 
 @asynccontextmanager
-async def opened(url: str, *, database_timeout: float) -> AsyncIterator[Watched]:
+async def opened(url: str, *, database_timeout: float) -> AsyncIterator[CountingEngine]:
     async with open_engine(url, timeout=database_timeout, migrate=True) as engine:
-        yield Watched(engine)
+        yield CountingEngine(engine)
 
 
 async def test_a_keeper_stops_soon_even_while_the_database_is_away() -> None:

@@ -11,7 +11,7 @@ from reelstate.connections.redis import RedisSettings
 from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from tests.dispatch.redis_engines import Statements, redis_engine, until
-from tests.faults.proxy import proxied
+from tests.faults.proxy import through_proxy
 from tests.redis_server import RedisServer
 
 
@@ -62,7 +62,7 @@ async def test_a_keeper_that_is_cut_off_from_the_store_does_not_keep_the_lock_fr
 ) -> None:
     prefix = {"redis_prefix": redis_terms.prefix}
     async with (
-        proxied(postgres_database) as (through, proxy),
+        through_proxy(postgres_database) as (through, proxy),
         redis_engine(through, redis_terms.url, **prefix) as far,
         redis_engine(postgres_database, redis_terms.url, **prefix) as near,
     ):

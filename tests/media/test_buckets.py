@@ -15,7 +15,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import JobDetail
 from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
-from tests.chaos.fleet import a_fleet
+from tests.chaos.fleet import open_fleet
 from tests.media import web_server
 from tests.media.films import BUILD, RATE, decoded, film, profile
 from tests.media.library import TIMEOUT, Gate, encoded, front, library
@@ -30,7 +30,7 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
     (tmp_path / "film.mp4").unlink()
     storage = open_storage(f"{bucket_url}/streams")
     settings: dict[str, Any] = {"app": "", "storage_url": storage.url, "worker_concurrency": 1}
-    async with a_fleet(f"sqlite:///{tmp_path / 'jobs.db'}", tmp_path, tmp_path / "bytecode") as fleet:
+    async with open_fleet(f"sqlite:///{tmp_path / 'jobs.db'}", tmp_path, tmp_path / "bytecode") as fleet:
         for name in ("one", "two"):
             fleet.worker(name, scratch=tmp_path / name, **settings)
         await fleet.ready("one", "two")

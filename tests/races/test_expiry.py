@@ -9,7 +9,7 @@ import pytest
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Completion, Progress, Reclaimed, Task, TaskKey, Verdict
 from tests.engines import FakeClock, a_worker, engine_at
-from tests.faults.wrapped import wrapped
+from tests.faults.wrapped_store import wrap_engine
 from tests.races.crew import Crew, Part, start
 from tests.races.test_library import Meeting, done_or_waiting
 
@@ -104,7 +104,7 @@ async def test_a_renewal_that_is_being_committed_wins_against_reclaim(url: str, 
             sweeps.append(asyncio.create_task(engine.reclaim()))
             await done_or_waiting(url, sweeps[0])
 
-        renewing = wrapped(engine, Meeting("report", sweep_meanwhile))
+        renewing = wrap_engine(engine, Meeting("report", sweep_meanwhile))
         answer = await renewing.report(worker, [Progress(key=held.key, token=held.token)])
         assert answer.verdicts == [Verdict.OK]
         assert await sweeps[0] == Reclaimed(0, 0, 0, ())

@@ -18,7 +18,7 @@ from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.services.workers import RegisterOptions
 from reelstate.stores.store import Row
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
-from tests.faults.wrapped import WrappedStore, wrapped
+from tests.faults.wrapped_store import WrappedStore, wrap_engine
 
 TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="only", attempts=1)])
 TWO = UploadLimits(open=2, unused=100, bytes=2**40)
@@ -58,7 +58,7 @@ async def test_a_job_that_is_tried_again_meanwhile_is_not_among_the_failed(engin
     meeting = Meeting("operate_matching", lambda: engine.retry(jobs[1]))
     selection = Selection(statuses=[JobStatus.FAILED], expected=3)
     with pytest.raises(SelectionChanged, match="2 jobs match, not 3"):
-        await wrapped(engine, meeting).cancel_many(Operation(actor="operator", selection=selection))
+        await wrap_engine(engine, meeting).cancel_many(Operation(actor="operator", selection=selection))
     assert meeting.met
     statuses = [(await engine.job(job_id)).job.status for job_id in jobs]
     assert statuses == [JobStatus.FAILED, JobStatus.PENDING, JobStatus.FAILED]
@@ -68,7 +68,7 @@ async def test_a_video_whose_job_completes_meanwhile_is_deleted(engine: Engine) 
     answer = await engine.submit_video("/films/a.mp4")
     (task,) = (await engine.claim(await a_worker(engine))).tasks
     meeting = Meeting("videos_unfinished", lambda: engine.complete([done(task)]))
-    assert await wrapped(engine, meeting).delete_video(answer.video_id or 0) is Verdict.OK
+    assert await wrap_engine(engine, meeting).delete_video(answer.video_id or 0) is Verdict.OK
     assert meeting.met
     video = (await engine.video(answer.video_id or 0)).video
     assert video.deleted_at is not None
@@ -85,11 +85,11 @@ async def test_versions_of_several_videos_are_added_in_any_order_without_a_circl
     other = Meeting("", asyncio.Event().wait)
 
     async def meet() -> None:
-        second.append(asyncio.create_task(wrapped(engine, other).submit_many(versions(videos[::-1]))))
+        second.append(asyncio.create_task(wrap_engine(engine, other).submit_many(versions(videos[::-1]))))
         await done_or_waiting(url, second[0])
 
     meeting = Meeting("videos_lock", meet)
-    await wrapped(engine, meeting).submit_many(versions(videos))
+    await wrap_engine(engine, meeting).submit_many(versions(videos))
     await asyncio.gather(*second)
     assert (meeting.runs["submit_ids"], other.runs["submit_ids"]) == (1, 1), "one of them was begun anew"
     for video in videos:
@@ -136,7 +136,7 @@ async def test_instances_that_register_at_once_are_no_more_than_their_name_may_h
         second.append(asyncio.create_task(engine.register("far", **hello)))
         await done_or_waiting(url, second[0])
 
-    await wrapped(engine, Meeting("workers_register", meet)).register("far", **hello)
+    await wrap_engine(engine, Meeting("workers_register", meet)).register("far", **hello)
     with pytest.raises(TooManyRequests, match="'far' has 1 live instances"):
         await second[0]
 

@@ -19,7 +19,7 @@ from reelstate.engine import Engine
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker, engine_at
-from tests.faults.wrapped import Pause, wrapped
+from tests.faults.wrapped_store import Pause, wrap_engine
 from tests.races.test_deadlocks import deadlocks
 
 Connection = psycopg.AsyncConnection[tuple[int]]
@@ -115,7 +115,7 @@ async def stage(url: str) -> AsyncIterator[Stage]:
 
 async def meet(engine: Engine, scene: Scene, onlooker: Connection, pause: Pause, names: tuple[str, str]) -> bool:
     """Run the first verb up to the pause, then the second as far as it gets, then both. False: no such statement."""
-    first = asyncio.ensure_future(tolerant(VERBS[names[0]](wrapped(engine, pause), scene)))
+    first = asyncio.ensure_future(tolerant(VERBS[names[0]](wrap_engine(engine, pause), scene)))
     stopped = asyncio.ensure_future(pause.reached.wait())
     await asyncio.wait({first, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()

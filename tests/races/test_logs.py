@@ -7,7 +7,7 @@ from reelstate.cli.logs import _entries, wanted_of
 from reelstate.core.model import ClaimedTask, LogLine, Progress
 from reelstate.stores.store import Row
 from tests.engines import a_worker, done, engine_at
-from tests.faults.wrapped import wrapped
+from tests.faults.wrapped_store import wrap_engine
 
 TIMEOUT = 300.0
 
@@ -58,7 +58,7 @@ async def test_a_line_that_is_committed_late_is_not_passed_over(url: str) -> Non
         slow, quick = await a_worker(engine, "slow"), await a_worker(engine, "quick")
         ((first,), (second,)) = [(await engine.claim(worker)).tasks for worker in (slow, quick)]
         held, looks = Held(), Looks()
-        reader = wrapped(other, looks)
+        reader = wrap_engine(other, looks)
 
         async def followed() -> list[str]:
             wanted = await wanted_of(reader, job_id, None, None)
@@ -66,7 +66,7 @@ async def test_a_line_that_is_committed_late_is_not_passed_over(url: str) -> Non
 
         following = asyncio.create_task(followed())
         await engine.report(slow, [said(first, "one")])
-        late = asyncio.create_task(wrapped(engine, held).report(slow, [said(first, "two")]))
+        late = asyncio.create_task(wrap_engine(engine, held).report(slow, [said(first, "two")]))
         await held.reached.wait()
         await engine.report(quick, [said(second, "three")])
         await looks.more(3)

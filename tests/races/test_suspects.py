@@ -16,7 +16,7 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
 from reelstate.stores.store import Row
 from tests.engines import FakeClock, a_worker, engine_at
-from tests.faults.wrapped import Pause, wrapped
+from tests.faults.wrapped_store import Pause, wrap_engine
 from tests.races.test_deadlocks import deadlocks
 from tests.races.test_lock_order import Connection
 
@@ -79,7 +79,7 @@ class Claims:
         self._pause = Pause(after=2)
 
     async def first(self) -> asyncio.Task[Claim]:
-        claim = asyncio.ensure_future(wrapped(self._engine, self._pause).claim(self._worker, 1))
+        claim = asyncio.ensure_future(wrap_engine(self._engine, self._pause).claim(self._worker, 1))
         await self._pause.reached.wait()
         assert self._pause.statement == "claim"
         return claim
@@ -166,7 +166,7 @@ async def swept_while(engine: Engine, held: Awaitable[object], pause: Pause, onl
     verb = asyncio.ensure_future(held)
     await pause.reached.wait()
     restart = Restart("reclaim")
-    sweep = asyncio.ensure_future(wrapped(engine, restart).reclaim())
+    sweep = asyncio.ensure_future(wrap_engine(engine, restart).reclaim())
     await held_up(sweep, onlooker, restart)
     pause.go_on.set()
     answer = await verb
@@ -184,7 +184,7 @@ async def test_a_killers_sibling_that_just_reports_is_stopped_too(
     scene = await Siblings.at_work(engine, clock)
     pause = Pause(after=2)
     said = Progress(key=scene.sibling.key, token=scene.sibling.token, percent=50)
-    await swept_while(engine, wrapped(engine, pause).report(scene.busy, [said]), pause, onlooker)
+    await swept_while(engine, wrap_engine(engine, pause).report(scene.busy, [said]), pause, onlooker)
     assert pause.statement == "report"
     now = await statuses(engine, scene.sibling.key.job_id)
     assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.NEW])
@@ -198,7 +198,7 @@ async def test_a_killers_sibling_that_just_completes_is_kept_and_nobody_waits_in
     before = await deadlocks(url)
     pause = Pause(after=1)
     end = Completion(key=scene.sibling.key, token=scene.sibling.token)
-    answer = await swept_while(engine, wrapped(engine, pause).complete([end]), pause, onlooker)
+    answer = await swept_while(engine, wrap_engine(engine, pause).complete([end]), pause, onlooker)
     assert (pause.statement, answer) == ("complete", [Verdict.OK])
     now = await statuses(engine, scene.sibling.key.job_id)
     assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.DONE])

@@ -7,11 +7,11 @@ import pytest
 
 from reelstate.engine import Engine
 from tests.api.served import Served, served
-from tests.chaos.fleet import a_fleet
+from tests.chaos.fleet import open_fleet
 from tests.engines import engine_at
-from tests.remote.line import Line
-from tests.remote.outpost import Outpost
-from tests.remote.station import line_to
+from tests.remote.lossy_proxy import LossyProxy
+from tests.remote.remote_fleet import RemoteFleet
+from tests.remote.remote_workers import proxy_to
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +20,11 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def outpost(tmp_path: Path, bytecode: Path) -> AsyncIterator[Outpost]:
+async def outpost(tmp_path: Path, bytecode: Path) -> AsyncIterator[RemoteFleet]:
     house = tmp_path / "house"
     house.mkdir()
-    async with a_fleet(f"sqlite:///{house / 'reelstate.db'}", house, bytecode) as fleet:
-        yield await Outpost.of(fleet, house, tmp_path / "far")
+    async with open_fleet(f"sqlite:///{house / 'reelstate.db'}", house, bytecode) as fleet:
+        yield await RemoteFleet.of(fleet, house, tmp_path / "far")
 
 
 @pytest.fixture
@@ -41,6 +41,6 @@ async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterato
 
 
 @pytest.fixture
-async def line(api: Served) -> AsyncIterator[Line]:
-    async with line_to(api) as line:
+async def line(api: Served) -> AsyncIterator[LossyProxy]:
+    async with proxy_to(api) as line:
         yield line

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reelstate.api.worker import ROOM
 from reelstate.config import DEFAULTS
 from tests.media.test_wire import HOSTILE, places, put
-from tests.remote.malice import MEBIBYTE, STAGES, Malice, Watch, hello, malice_in
+from tests.remote.malicious_worker import MEBIBYTE, STAGES, MaliciousWorker, Watch, attacked_server, hello
 
 Json = Any
 STALL = 0.25
@@ -29,7 +29,7 @@ LARGEST = DEFAULTS.remote_body_limit + ROOM - 1000
 Attack = Callable[[], Coroutine[Any, Any, Any]]
 
 
-def known_lies(malice: Malice) -> list[tuple[str, tuple[Json, ...], Json]]:
+def known_lies(malice: MaliciousWorker) -> list[tuple[str, tuple[Json, ...], Json]]:
     """What was found to do harm."""
     (
         write,
@@ -54,7 +54,7 @@ def known_lies(malice: Malice) -> list[tuple[str, tuple[Json, ...], Json]]:
     ]
 
 
-def records(malice: Malice, permit: str) -> dict[str, Json]:
+def records(malice: MaliciousWorker, permit: str) -> dict[str, Json]:
     """What a worker may say beside results, as an honest one says it."""
     line = {"message": "a", "level": "info", "metadata": {"a": 1}}
     step = {"number": 1, "argv": ["ffmpeg"], "exit_code": 0, "seconds": 1.0, "output": "a"}
@@ -105,7 +105,7 @@ def large_bodies(permit: str) -> dict[str, bytes]:
 class Guarded:
     """Attacks, each watched for what it costs the server."""
 
-    def __init__(self, malice: Malice, watch: Watch) -> None:
+    def __init__(self, malice: MaliciousWorker, watch: Watch) -> None:
         self.malice, self.watch = malice, watch
         self.baseline = 0
 
@@ -128,7 +128,7 @@ class Guarded:
         self.malice.require_untouched()
 
 
-async def send_header(malice: Malice) -> None:
+async def send_header(malice: MaliciousWorker) -> None:
     """A header as large as a film, where some hundred bytes belong."""
     job = await malice.submit()
     (task, *_), _ = await malice.reach(job, "encode")
@@ -141,7 +141,7 @@ async def send_header(malice: Malice) -> None:
     await malice.engine.cancel(job)
 
 
-async def send_record(malice: Malice, verb: str, change: Callable[[Json], Json]) -> None:
+async def send_record(malice: MaliciousWorker, verb: str, change: Callable[[Json], Json]) -> None:
     """One record with one wrong value, under a permit that is good."""
     job = await malice.submit()
     (task, *_), _ = await malice.reach(job, "validate")
@@ -152,7 +152,7 @@ async def send_record(malice: Malice, verb: str, change: Callable[[Json], Json])
     await malice.engine.cancel(job)
 
 
-async def send_large(malice: Malice, name: str) -> None:
+async def send_large(malice: MaliciousWorker, name: str) -> None:
     job = await malice.submit()
     (task, *_), _ = await malice.reach(job, "validate")
     for verb in ("complete", "progress"):
@@ -163,7 +163,7 @@ async def send_large(malice: Malice, name: str) -> None:
     await malice.engine.cancel(job)
 
 
-async def require_listings(malice: Malice) -> None:
+async def require_listings(malice: MaliciousWorker) -> None:
     """What operators look at answers still."""
     from tests.api.server_process import a_key  # noqa: PLC0415 - of this test alone
 
@@ -175,7 +175,7 @@ async def require_listings(malice: Malice) -> None:
 
 def attacked(folder: Path, examples: int) -> None:
     with asyncio.Runner() as runner:
-        context = malice_in(folder)
+        context = attacked_server(folder)
         malice = runner.run(context.__aenter__())
         try:
             with Watch(malice.server).running() as watch:
@@ -184,7 +184,7 @@ def attacked(folder: Path, examples: int) -> None:
             runner.run(context.__aexit__(None, None, None))
 
 
-def _attacked(runner: asyncio.Runner, malice: Malice, guarded: Guarded, examples: int) -> None:
+def _attacked(runner: asyncio.Runner, malice: MaliciousWorker, guarded: Guarded, examples: int) -> None:
     assert runner.run(malice.lie("publish", lambda truth: truth)), "the truth is taken"
     malice.accepted.clear()
     guarded.measure()

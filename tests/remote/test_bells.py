@@ -8,7 +8,7 @@ import pytest
 from reelstate.engine import Engine
 from reelstate.remote.wire import PROTOCOL
 from tests.api.served import Served
-from tests.remote.far import HELLO, Far, kind
+from tests.remote.scripted_worker import HELLO, ScriptedWorker, error_name
 
 
 @pytest.fixture
@@ -18,21 +18,21 @@ def database_url(tmp_path: Path) -> str:
 
 
 async def test_who_speaks_another_protocol_is_told_what_to_install(api: Served, engine: Engine) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     for protocol, word in ((PROTOCOL - 1, "old"), (PROTOCOL + 1, "new")):
         answer = await far.say("register", **{**HELLO, "protocol": protocol})
-        assert (answer.status_code, kind(answer)) == (403, "worker-refused")
+        assert (answer.status_code, error_name(answer)) == (403, "worker-refused")
         assert f"too {word}" in answer.json()["detail"]
         assert "install" in answer.json()["hint"]
     unknown = await far.say("register", **{**HELLO, "pipelines": ["none-such"]})
-    assert (unknown.status_code, kind(unknown)) == (422, "unknown-pipeline")
+    assert (unknown.status_code, error_name(unknown)) == (422, "unknown-pipeline")
     wrong = await far.say("register", **{**HELLO, "capabilities": ["a b"]})
     assert (wrong.status_code, wrong.json()["field"]) == (422, "capabilities")
     assert len(await engine.workers()) == 1
 
 
 async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     waiting = asyncio.create_task(far.claim(wait=20))
     await asyncio.wait([waiting], timeout=0.3)
     assert not waiting.done()
@@ -44,7 +44,7 @@ async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) ->
 async def test_bells_are_heard_between_two_questions_and_nothing_is_missed_after_a_restart(
     api: Served, engine: Engine
 ) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     ask = f"/bells?worker_id={far.worker_id}&wait=30"
     assert (await far.client.get(ask)).json() == {"bells": ["work", "stop"]}
     job = await api.submit()
@@ -56,7 +56,7 @@ async def test_bells_are_heard_between_two_questions_and_nothing_is_missed_after
 
 
 async def test_a_question_that_waits_ends_with_the_key(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     ask = f"/bells?worker_id={far.worker_id}&wait=30"
     await far.client.get(ask)
     waiting = asyncio.create_task(far.client.get(ask))

@@ -9,7 +9,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.engine import Engine
 from tests.api.served import Served
-from tests.remote.far import Far, Json, kind, prefix, remotes
+from tests.remote.scripted_worker import Json, ScriptedWorker, error_name, output_prefix, remotes_of
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ async def taken_back(engine: Engine, task: Json) -> None:
 
 
 async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: Engine) -> None:
-    mine, other = await Far.of(api, "mine"), await Far.of(api, "other")
+    mine, other = await ScriptedWorker.of(api, "mine"), await ScriptedWorker.of(api, "other")
     await api.submit()
     (task,) = await mine.claim()
     permit = task["permit"]
@@ -53,10 +53,10 @@ async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: E
             await other.say("progress", worker_id=other.worker_id, items=[{"permit": shown, "percent": 1}]),
             await other.say("heartbeat", worker_id=other.worker_id, items=[{"permit": shown}]),
             await other.ask("GET", "/results?stage=main", shown),
-            await other.ask("GET", f"/files/{prefix(task)}/a.mp4", shown),
-            await other.ask("GET", f"/files?prefix={prefix(task)}", shown),
+            await other.ask("GET", f"/files/{output_prefix(task)}/a.mp4", shown),
+            await other.ask("GET", f"/files?prefix={output_prefix(task)}", shown),
             await other.ask("GET", "/source", shown),
-            await other.put(f"{prefix(task)}/a.mp4", b"x", shown),
+            await other.put(f"{output_prefix(task)}/a.mp4", b"x", shown),
             await other.ask("PUT", "/archive", shown, content=b"x"),
         ]
         assert {answer.status_code for answer in answers} <= {403, 422}
@@ -74,35 +74,35 @@ async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: E
 
 
 async def test_a_report_after_the_end_does_not_take_the_files_that_count(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
-    await far.put(f"{prefix(task)}/a.mp4", b"good", task["permit"])
+    await far.put(f"{output_prefix(task)}/a.mp4", b"good", task["permit"])
     await far.end("complete", task["permit"])
     answer = await far.end("fail", task["permit"], error="late")
     assert (answer.status_code, answer.json()) == (409, {"verdicts": ["lost"]})
-    assert await remotes(api).storage.get_bytes(f"{prefix(task)}/a.mp4") == b"good"
+    assert await remotes_of(api).storage.get_bytes(f"{output_prefix(task)}/a.mp4") == b"good"
 
 
 async def test_files_are_kept_under_the_token_of_their_run_alone(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     for _ in range(2):
         await api.submit()
     task, other = await far.claim(limit=2)
-    permit, storage = task["permit"], remotes(api).storage
-    kept = await far.put(f"{prefix(task)}/video/a.mp4", b"0123456789", permit)
+    permit, storage = task["permit"], remotes_of(api).storage
+    kept = await far.put(f"{output_prefix(task)}/video/a.mp4", b"0123456789", permit)
     assert (kept.status_code, kept.json()["size"]) == (200, 10)
-    same = await far.put(f"{prefix(task)}/video/a.mp4", b"0123456789", permit)
+    same = await far.put(f"{output_prefix(task)}/video/a.mp4", b"0123456789", permit)
     assert same.status_code == 200
-    changed = await far.put(f"{prefix(task)}/video/a.mp4", b"changed", permit)
-    assert (changed.status_code, kind(changed)) == (409, "storage-conflict")
-    damaged = await far.put(f"{prefix(task)}/b.mp4", b"what came", permit, told=b"what was sent")
-    assert (damaged.status_code, kind(damaged)) == (422, "storage-damaged")
-    large = await far.put(f"{prefix(task)}/b.mp4", bytes(10_001), permit)
+    changed = await far.put(f"{output_prefix(task)}/video/a.mp4", b"changed", permit)
+    assert (changed.status_code, error_name(changed)) == (409, "storage-conflict")
+    damaged = await far.put(f"{output_prefix(task)}/b.mp4", b"what came", permit, told=b"what was sent")
+    assert (damaged.status_code, error_name(damaged)) == (422, "storage-damaged")
+    large = await far.put(f"{output_prefix(task)}/b.mp4", bytes(10_001), permit)
     assert large.status_code == 413
     job = task["key"][0]
     for key in (
-        f"{prefix(other)}/a.mp4",
+        f"{output_prefix(other)}/a.mp4",
         f"versions/{job}/main/0/{task['token'] + 1}/a.mp4",
         f"versions/{job}/main/1/1/a.mp4",
         f"versions/{job}/master.m3u8",
@@ -111,22 +111,22 @@ async def test_files_are_kept_under_the_token_of_their_run_alone(api: Served) ->
         "a.mp4",
     ):
         refused = await far.put(key, b"x", permit)
-        assert (refused.status_code, kind(refused)) == (403, "permit-refused"), key
-    for key in ("versions/..%2f..%2fx", f"{prefix(task)}/.hidden", f"{prefix(task)}/a//b"):
+        assert (refused.status_code, error_name(refused)) == (403, "permit-refused"), key
+    for key in ("versions/..%2f..%2fx", f"{output_prefix(task)}/.hidden", f"{output_prefix(task)}/a//b"):
         assert (await far.put(key, b"x", permit)).status_code == 422, key
-    assert not await storage.exists(f"{prefix(task)}/b.mp4")
+    assert not await storage.exists(f"{output_prefix(task)}/b.mp4")
     listing = (await far.ask("GET", f"/files?prefix=versions/{job}", permit)).json()["files"]
-    assert [(each["key"], each["size"]) for each in listing] == [(f"{prefix(task)}/video/a.mp4", 10)]
+    assert [(each["key"], each["size"]) for each in listing] == [(f"{output_prefix(task)}/video/a.mp4", 10)]
 
 
 async def test_files_are_read_in_parts_and_only_those_of_the_own_job(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     for _ in range(2):
         await api.submit()
     task, other = await far.claim(limit=2)
-    path, permit = f"/files/{prefix(task)}/a.mp4", task["permit"]
-    await far.put(f"{prefix(task)}/a.mp4", b"0123456789", permit)
-    await far.put(f"{prefix(other)}/a.mp4", b"private", other["permit"])
+    path, permit = f"/files/{output_prefix(task)}/a.mp4", task["permit"]
+    await far.put(f"{output_prefix(task)}/a.mp4", b"0123456789", permit)
+    await far.put(f"{output_prefix(other)}/a.mp4", b"private", other["permit"])
     whole = await far.ask("GET", path, permit)
     assert (whole.content, whole.headers["content-type"]) == (b"0123456789", "video/mp4")
     part = await far.ask("GET", path, permit, headers={"Range": "bytes=3-5"})
@@ -136,10 +136,10 @@ async def test_files_are_read_in_parts_and_only_those_of_the_own_job(api: Served
     beyond = await far.ask("GET", path, permit, headers={"Range": "bytes=10-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */10")
     for foreign in (
-        f"{prefix(other)}/a.mp4",
+        f"{output_prefix(other)}/a.mp4",
         "sources/" + "0" * 64,
         "videos/1/master.m3u8",
-        f"{prefix(task)}/none.mp4",
+        f"{output_prefix(task)}/none.mp4",
     ):
         assert (await far.ask("GET", f"/files/{foreign}", permit)).status_code == 404, foreign
     assert (await far.ask("GET", f"/files?prefix=versions/{other['key'][0]}", permit)).status_code == 404

@@ -17,8 +17,8 @@ from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at
 from tests.media.films import Stream, altered, film, profile
-from tests.remote.line import Line
-from tests.remote.station import key_of, settings_for, working
+from tests.remote.lossy_proxy import LossyProxy
+from tests.remote.remote_workers import create_key, run_remote_worker, settings_for
 
 Json = Any
 TIMEOUT = 300.0
@@ -92,10 +92,12 @@ def lying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
     return made
 
 
-async def test_no_lie_counts(api: Served, engine: Engine, line: Line, tmp_path: Path) -> None:
+async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_path: Path) -> None:
     source = film(tmp_path / "film.mp4", 2)
     settings = replace(
-        settings_for(await key_of(api, "liar"), line, tmp_path / "far"), worker_capabilities="", encode_threads=1
+        settings_for(await create_key(api, "liar"), line, tmp_path / "far"),
+        worker_capabilities="",
+        encode_threads=1,
     )
     media, kept = tmp_path / "media", {}
 
@@ -107,7 +109,7 @@ async def test_no_lie_counts(api: Served, engine: Engine, line: Line, tmp_path: 
 
     (pipeline,) = built_in(settings)
     job = (await engine.submit("transcode", {"source": str(source), "profile": profile()})).job_id
-    async with working([lying(pipeline, damage)], settings):
+    async with run_remote_worker([lying(pipeline, damage)], settings):
         async with asyncio.timeout(TIMEOUT):
             while (detail := await engine.job(job)).job.status not in AT_REST:
                 if not kept:  # nothing is tried again before it is mended

@@ -19,11 +19,11 @@ from reelstate.services.keys import Scope
 from reelstate.stores.store import Flow, Store
 from tests.api.served import Served, served
 from tests.engines import engine_at
-from tests.faults.wrapped import Result, WrappedStore
-from tests.remote.far import remotes
-from tests.remote.line import Line
-from tests.remote.station import key_of, line_to, settings_for, working
-from tests.worker.crew import until
+from tests.faults.wrapped_store import Result, WrappedStore
+from tests.remote.lossy_proxy import LossyProxy
+from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
+from tests.remote.scripted_worker import remotes_of
+from tests.worker.local_workers import until
 
 PARTS = 12
 cut = rs.Pipeline("cut")
@@ -80,22 +80,22 @@ async def once_each(engine: Engine, detail: JobDetail) -> None:
 
 @pytest.mark.parametrize("verb", ["register", "claim", "progress", "complete", "results"])
 async def test_an_answer_that_is_lost_costs_nothing(
-    verb: str, api: Served, engine: Engine, line: Line, tmp_path: Path
+    verb: str, api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
     line.lose = f"/api/worker/{verb}".encode()
-    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=4)
+    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_concurrency=4)
     job = await engine.submit("cut", {"parts": list(range(PARTS))})
-    async with working([cut], settings):
+    async with run_remote_worker([cut], settings):
         detail = await engine.wait(job.id, timeout=300)
     assert line.lost.is_set()
     await once_each(engine, detail)
 
 
 async def test_a_line_that_is_cut_for_a_while_delays_what_is_done_and_loses_none_of_it(
-    api: Served, engine: Engine, line: Line, tmp_path: Path
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
-    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=PARTS)
-    async with working([cut], settings) as worker:
+    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_concurrency=PARTS)
+    async with run_remote_worker([cut], settings) as worker:
         job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
         await until(lambda: len(waiting) == PARTS)
         line.cut = True
@@ -113,12 +113,12 @@ async def _told(engine: Engine, job: int) -> bool:
 
 
 async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_is_told(
-    api: Served, engine: Engine, line: Line, tmp_path: Path
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
-    permits = remotes(api).permits
+    permits = remotes_of(api).permits
     permits._lifetime = -1.0
-    settings = settings_for(await key_of(api, "far"), line, tmp_path, heartbeat=30.0, worker_concurrency=PARTS)
-    async with working([cut], settings):
+    settings = settings_for(await create_key(api, "far"), line, tmp_path, heartbeat=30.0, worker_concurrency=PARTS)
+    async with run_remote_worker([cut], settings):
         job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
         await until(lambda: len(waiting) == PARTS)
         await until(lambda: _told(engine, job.id))  # no report is under way that would renew them first
@@ -129,8 +129,8 @@ async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_
 
 
 @pytest.fixture
-async def link(api: Served, line: Line) -> AsyncIterator[HttpLink]:
-    server = ServerClient(line.url, await key_of(api, "far"))
+async def link(api: Served, line: LossyProxy) -> AsyncIterator[HttpLink]:
+    server = ServerClient(line.url, await create_key(api, "far"))
     yield HttpLink(server, Holdings())
     await server.close()
 
@@ -206,23 +206,23 @@ async def test_large_checkpoints_go_in_several_requests(engine: Engine, link: Ht
     assert (await link.report(worker, said)).verdicts == [Verdict.OK] * 99
 
 
-async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: Line, tmp_path: Path) -> None:
+async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: LossyProxy, tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="server_key"):
         ServerClient(line.url, "two\nlines")
-    for key in ("reel_nothing", (await key_of(api, "far"))[:-1] + "x"):
+    for key in ("reel_nothing", (await create_key(api, "far"))[:-1] + "x"):
         with pytest.raises(KeyNotAccepted) as refused:
-            async with working([cut], settings_for(key, line, tmp_path)):
+            async with run_remote_worker([cut], settings_for(key, line, tmp_path)):
                 pass
         assert refused.value.hint
     assert await api.engine.workers() == []
 
 
 async def test_a_worker_goes_by_the_name_of_its_key(
-    api: Served, engine: Engine, line: Line, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "reelstate")
-    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_name="near")
-    async with working([cut], settings) as worker:
+    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_name="near")
+    async with run_remote_worker([cut], settings) as worker:
         assert worker.name == "far"
         (listed,) = await engine.workers()
         assert (listed.name, listed.kind) == ("far", "remote")
@@ -230,18 +230,20 @@ async def test_a_worker_goes_by_the_name_of_its_key(
     assert "near" not in caplog.text
 
 
-async def test_a_worker_without_a_pipeline_of_the_house_is_refused(api: Served, line: Line, tmp_path: Path) -> None:
+async def test_a_worker_without_a_pipeline_of_the_house_is_refused(
+    api: Served, line: LossyProxy, tmp_path: Path
+) -> None:
     strange = rs.Pipeline("strange")
     strange.stage(name="only")(piece)
     with pytest.raises((InvalidRequest, WorkerRefused), match="strange"):
-        async with working([strange], settings_for(await key_of(api, "far"), line, tmp_path)):
+        async with run_remote_worker([strange], settings_for(await create_key(api, "far"), line, tmp_path)):
             pass
 
 
-async def test_what_the_server_refuses_names_its_field_once(api: Served, line: Line, tmp_path: Path) -> None:
+async def test_what_the_server_refuses_names_its_field_once(api: Served, line: LossyProxy, tmp_path: Path) -> None:
     admin = await api.context.keys.create("first admin", scopes=[Scope.ADMIN], actor="operator:test")
     with pytest.raises(InvalidRequest) as refused:
-        async with working([cut], settings_for(admin.text, line, tmp_path)):
+        async with run_remote_worker([cut], settings_for(admin.text, line, tmp_path)):
             pass
     assert refused.value.message == "name: invalid name 'first admin' for a worker"
 
@@ -267,7 +269,7 @@ def test_the_key_is_not_part_of_what_a_server_says_of_itself() -> None:
 
 
 async def test_reports_that_are_too_long_for_one_request_go_in_several(
-    api: Served, engine: Engine, line: Line, tmp_path: Path
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
     wordy = rs.Pipeline("simple")
 
@@ -276,9 +278,9 @@ async def test_reports_that_are_too_long_for_one_request_go_in_several(
         for number in range(40):
             task.step(["encode", str(number)], output="x" * 60_000)
 
-    settings = settings_for(await key_of(api, "far"), line, tmp_path, worker_concurrency=4)
+    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_concurrency=4)
     jobs = [(await engine.submit("simple")).id for _ in range(3)]
-    async with working([wordy], settings):
+    async with run_remote_worker([wordy], settings):
         for job in jobs:
             await engine.wait(job, timeout=300)
     assert [len((await engine.steps(job)).items) for job in jobs] == [40] * 3
@@ -296,11 +298,11 @@ async def test_a_file_that_is_too_large_is_a_failure_and_not_sent_for_ever(
         await files.put_file(keys.made(task.job_id, "main", 0, task.token, "a.mp4"), path)
 
     places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house"), "remote_file_limit": 10_000}
-    async with served(engine, database_url, **places) as api, line_to(api) as line:
-        settings = settings_for(await key_of(api, "far"), line, tmp_path / "far")
+    async with served(engine, database_url, **places) as api, proxy_to(api) as line:
+        settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
         files = HttpFiles(settings.server_url)
         job = await engine.submit("simple")
-        async with working([large], settings), asyncio.timeout(300):
+        async with run_remote_worker([large], settings), asyncio.timeout(300):
             while not (error := (await engine.tasks(job.id)).items[0].error):  # noqa: ASYNC110 - a row, not a signal
                 await asyncio.sleep(0.05)
     assert "30,000,000" in error["message"]

@@ -6,9 +6,9 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.engine import Engine
 from tests.api.served import Served, served
-from tests.remote.far import HELLO, Far, Json, kind, prefix, remotes
+from tests.remote.scripted_worker import HELLO, Json, ScriptedWorker, error_name, output_prefix, remotes_of
 from tests.vandal import Vandal
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 
 async def status(engine: Engine, task: Json) -> TaskStatus:
@@ -22,7 +22,7 @@ async def taken_back(engine: Engine, task: Json) -> None:
 
 
 async def test_a_task_is_claimed_reported_on_and_completed(api: Served, engine: Engine) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     job = await api.submit(spec={"size": 7})
     answer = (await far.say("claim", worker_id=far.worker_id, limit=5)).json()
     (task,) = answer["tasks"]
@@ -48,32 +48,32 @@ async def test_a_task_is_claimed_reported_on_and_completed(api: Served, engine: 
 
 
 async def test_a_run_that_was_fenced_off_gets_a_conflict_and_its_files_go(api: Served, engine: Engine) -> None:
-    late, next_one = await Far.of(api, "late"), await Far.of(api, "next")
+    late, next_one = await ScriptedWorker.of(api, "late"), await ScriptedWorker.of(api, "next")
     await api.submit()
     (old,) = await late.claim()
-    assert (await late.put(f"{prefix(old)}/a.mp4", b"old", old["permit"])).status_code == 200
+    assert (await late.put(f"{output_prefix(old)}/a.mp4", b"old", old["permit"])).status_code == 200
     await taken_back(engine, old)
     (new,) = await next_one.claim()
-    assert (await next_one.put(f"{prefix(new)}/a.mp4", b"new", new["permit"])).status_code == 200
-    storage = remotes(api).storage
-    assert await storage.exists(f"{prefix(old)}/a.mp4")
+    assert (await next_one.put(f"{output_prefix(new)}/a.mp4", b"new", new["permit"])).status_code == 200
+    storage = remotes_of(api).storage
+    assert await storage.exists(f"{output_prefix(old)}/a.mp4")
     answer = await late.end("complete", old["permit"])
     assert (answer.status_code, answer.json()) == (409, {"verdicts": ["lost"]})
-    assert not await storage.exists(f"{prefix(old)}/a.mp4")
+    assert not await storage.exists(f"{output_prefix(old)}/a.mp4")
     assert (await late.end("fail", old["permit"], error="x")).status_code == 409
     for answer in [
-        await late.put(f"{prefix(old)}/b.mp4", b"old", old["permit"]),
-        await late.ask("GET", f"/files/{prefix(new)}/a.mp4", old["permit"]),
+        await late.put(f"{output_prefix(old)}/b.mp4", b"old", old["permit"]),
+        await late.ask("GET", f"/files/{output_prefix(new)}/a.mp4", old["permit"]),
         await late.ask("PUT", "/archive", old["permit"], content=b""),
         await late.ask("GET", "/results?stage=main", old["permit"]),
     ]:
-        assert (answer.status_code, kind(answer)) == (409, "lease-lost")
-    assert await storage.get_bytes(f"{prefix(new)}/a.mp4") == b"new"
+        assert (answer.status_code, error_name(answer)) == (409, "lease-lost")
+    assert await storage.get_bytes(f"{output_prefix(new)}/a.mp4") == b"new"
     assert (await next_one.end("complete", new["permit"])).json() == {"verdicts": ["ok"]}
 
 
 async def test_tasks_of_a_claim_whose_answer_was_lost_are_told_again(api: Served) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     await api.submit(pipeline="parts", spec={"parts": [1, 2, 3]})
     first = await far.claim(limit=2)
     lease = [*first[0]["key"], first[0]["token"]]
@@ -84,9 +84,9 @@ async def test_tasks_of_a_claim_whose_answer_was_lost_are_told_again(api: Served
 
 
 async def test_what_is_claimed_for_an_asker_that_has_gone_is_given_back(api: Served, engine: Engine) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     job = await api.submit()
-    known = await remotes(api).known(far.worker_id, "far")
+    known = await remotes_of(api).known(far.worker_id, "far")
     async with known.claiming:  # as if the claim took long
         asking = asyncio.create_task(far.claim())
         await until(lambda: bool(known.claiming._waiters))
@@ -101,13 +101,13 @@ async def test_what_is_claimed_for_an_asker_that_has_gone_is_given_back(api: Ser
 
 
 async def test_a_permit_ends_and_is_renewed_with_the_lease(api: Served) -> None:
-    far, permits = await Far.of(api, "far"), remotes(api).permits
+    far, permits = await ScriptedWorker.of(api, "far"), remotes_of(api).permits
     await api.submit()
     permits._lifetime = -10.0
     (task,) = await far.claim()
     permits._lifetime = 3600.0
     refused = await far.end("complete", task["permit"])
-    assert (refused.status_code, kind(refused)) == (403, "permit-expired")
+    assert (refused.status_code, error_name(refused)) == (403, "permit-expired")
     report = (await far.say("heartbeat", worker_id=far.worker_id, items=[{"permit": task["permit"]}])).json()
     (renewed,) = report["permits"]
     assert report["verdicts"] == ["ok"]
@@ -118,7 +118,7 @@ async def test_a_permit_ends_and_is_renewed_with_the_lease(api: Served) -> None:
 
 
 async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enabled(api: Served, engine: Engine) -> None:
-    far = await Far.of(api, "far")
+    far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
     named = "/api/v1/workers/far"
@@ -129,9 +129,9 @@ async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enable
         await far.say("claim", worker_id=far.worker_id),
         await far.say("register", **HELLO),
         await far.end("complete", task["permit"]),
-        await far.put(f"{prefix(task)}/a.mp4", b"late", task["permit"]),
+        await far.put(f"{output_prefix(task)}/a.mp4", b"late", task["permit"]),
     ]
-    told = [(answer.status_code, answer.json().get("verdicts") or kind(answer)) for answer in answers]
+    told = [(answer.status_code, answer.json().get("verdicts") or error_name(answer)) for answer in answers]
     assert told == [(403, "worker-refused"), (403, "worker-refused"), (409, ["lost"]), (409, "lease-lost")]
     beat = await far.say("heartbeat", worker_id=far.worker_id, items=[{"permit": task["permit"]}])
     assert (beat.json()["verdicts"], beat.json()["drain"]) == (["lost"], True)
@@ -143,7 +143,7 @@ async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enable
 
 async def test_a_name_has_only_so_many_live_instances(engine: Engine, database_url: str) -> None:
     async with served(engine, database_url, instances_per_key=2) as api:
-        first, other = await Far.of(api, "far"), await Far.of(api, "other")
+        first, other = await ScriptedWorker.of(api, "far"), await ScriptedWorker.of(api, "other")
         second = (await first.say("register", **HELLO)).json()["worker_id"]
         refused = await first.say("register", **HELLO)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "15")
@@ -159,12 +159,12 @@ async def test_an_instance_taken_for_dead_comes_back_only_where_its_name_has_roo
     engine: Engine, database_url: str
 ) -> None:
     async with served(engine, database_url, instances_per_key=1) as api:
-        far = await Far.of(api, "far")
+        far = await ScriptedWorker.of(api, "far")
         await engine.reclaim_workers(stale_after=-1.0)
         newer = (await far.say("register", **HELLO)).json()["worker_id"]
         for verb in ("heartbeat", "claim"):
             answer = await far.say(verb, worker_id=far.worker_id)
-            assert (answer.status_code, kind(answer)) == (404, "worker-unknown")
+            assert (answer.status_code, error_name(answer)) == (404, "worker-unknown")
         assert (await far.say("heartbeat", worker_id=newer)).status_code == 200
         await far.say("leave", worker_id=newer)
         assert (await far.say("heartbeat", worker_id=far.worker_id)).status_code == 200

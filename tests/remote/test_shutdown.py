@@ -14,8 +14,8 @@ from tests.api.served import served
 from tests.engines import engine_at
 from tests.media.films import profile
 from tests.media.test_wire import FACTS, PLAN
-from tests.remote.far import Far, remotes
-from tests.worker.crew import until
+from tests.remote.scripted_worker import ScriptedWorker, remotes_of
+from tests.worker.local_workers import until
 
 BEFORE = ({"profile": "tiny", "size": 1}, FACTS.to_json())
 """What `validate` and `probe` come to: stages whose word is not looked at by doing them again."""
@@ -32,7 +32,7 @@ async def test_a_look_that_is_under_way_ends_with_the_server(postgres_database: 
         job_id = (await engine.submit("transcode", {"source": "/films/film.mp4", "profile": profile()})).job_id
         async with await psycopg.AsyncConnection.connect(postgres_database) as holder:
             async with served(engine, postgres_database, **places) as api:
-                far = await Far.of(api, "far", pipelines=["transcode"])
+                far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
                 for result in BEFORE:
                     (task,) = await far.claim()
                     assert (await far.end("complete", task["permit"], result=result)).status_code == 200
@@ -40,7 +40,7 @@ async def test_a_look_that_is_under_way_ends_with_the_server(postgres_database: 
                 await holder.execute("LOCK TABLE reelstate.stages IN ACCESS EXCLUSIVE MODE")
                 saying = asyncio.create_task(far.end("complete", task["permit"], result=PLAN.to_json()))
                 await until(lambda: len(looks()) == 1)
-                known = remotes(api)
+                known = remotes_of(api)
             assert looks() == []
             assert not known._inspecting
             (answer,) = await asyncio.gather(saying, return_exceptions=True)

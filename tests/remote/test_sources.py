@@ -22,9 +22,9 @@ from tests.api.served import Served, served
 from tests.engines import engine_at
 from tests.media.films import altered, film, profile
 from tests.media.web_server import Request, WebServer
-from tests.remote.far import Far, kind, remotes
-from tests.remote.line import Line
-from tests.remote.station import key_of, line_to, settings_for, working
+from tests.remote.lossy_proxy import LossyProxy
+from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
+from tests.remote.scripted_worker import ScriptedWorker, error_name, remotes_of
 from tests.s3 import s3_server
 
 Json = Any
@@ -87,7 +87,7 @@ def changing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
-    api: Served, engine: Engine, line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changing(monkeypatch)
     async with WebServer.running() as inner, WebServer.running() as outer:
@@ -96,7 +96,9 @@ async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
             await request.head("302 Found", Location=inner.url("/secret"), Content_Length=0)
 
         outer.scripts["/film.mp4"] = redirect
-        settings = settings_for(await key_of(api, "far"), line, tmp_path / "far", input_hosts=f"127.0.0.1:{outer.port}")
+        settings = settings_for(
+            await create_key(api, "far"), line, tmp_path / "far", input_hosts=f"127.0.0.1:{outer.port}"
+        )
         sources = [
             inner.url("/secret"),
             inner.url("/secret", host="localhost"),
@@ -110,7 +112,7 @@ async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
             inner.url("/secret", host=SEVERAL),
         ]
         jobs = [await submitted(engine, source) for source in sources]
-        async with working(built_in(settings), settings):
+        async with run_remote_worker(built_in(settings), settings):
             details = [await rested(engine, job) for job in jobs]
         assert inner.requests == []
     assert {detail.job.status for detail in details} == {JobStatus.FAILED}
@@ -119,15 +121,15 @@ async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
 
 
 async def test_what_the_server_may_not_read_is_not_read_through_it(
-    api: Served, engine: Engine, line: Line, tmp_path: Path
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
     outside, inside = tmp_path / "outside.mp4", tmp_path / "films" / "inside.mp4"
     outside.write_bytes(b"private")
     inside.symlink_to(outside)
-    settings = settings_for(await key_of(api, "far"), line, tmp_path / "far")
+    settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
     sources = [str(outside), str(inside), str(tmp_path / "films" / "none.mp4"), "/etc/passwd", str(tmp_path)]
     jobs = [await submitted(engine, source) for source in sources]
-    async with working(built_in(settings), settings):
+    async with run_remote_worker(built_in(settings), settings):
         details = [await rested(engine, job) for job in jobs]
     assert {detail.job.status for detail in details} == {JobStatus.FAILED}
     words = [told(detail) for detail in details]
@@ -139,13 +141,13 @@ async def test_what_the_server_may_not_read_is_not_read_through_it(
 
 async def test_a_source_in_the_web_is_not_fetched_by_the_server(api: Served, engine: Engine) -> None:
     async with WebServer.running() as inner:
-        found = remotes(api)
+        found = remotes_of(api)
         found.rules = replace(found.rules, hosts=frozenset({f"127.0.0.1:{inner.port}"}))
         await submitted(engine, inner.url("/secret"))
-        far = await Far.of(api, "far", pipelines=["transcode"])
+        far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
         (task,) = await far.claim()
         answer = await far.ask("GET", "/source", task["permit"])
-        assert (answer.status_code, kind(answer)) == (404, "not-found")
+        assert (answer.status_code, error_name(answer)) == (404, "not-found")
         assert inner.requests == []
 
 
@@ -154,7 +156,7 @@ async def test_the_server_gives_a_source_in_parts_to_the_job_that_names_it(
 ) -> None:
     path = film(tmp_path / "films" / "film.mp4", 1)
     await submitted(engine, str(path))
-    far = await Far.of(api, "far", pipelines=["transcode"])
+    far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
     (task,) = await far.claim()
     data = path.read_bytes()
     assert (await far.ask("GET", "/source", task["permit"])).content == data
@@ -169,16 +171,16 @@ async def test_what_a_job_of_another_pipeline_calls_its_source_is_not_read_for_i
     path = tmp_path / "films" / "film.mp4"
     path.write_bytes(b"only an admin may name a path")
     await engine.submit("simple", {"source": str(path)})
-    far = await Far.of(api, "far", pipelines=["simple"])
+    far = await ScriptedWorker.of(api, "far", pipelines=["simple"])
     (task,) = await far.claim()
     answer = await far.ask("GET", "/source", task["permit"])
-    assert (answer.status_code, kind(answer)) == (404, "not-found")
+    assert (answer.status_code, error_name(answer)) == (404, "not-found")
 
 
 async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: Served, engine: Engine) -> None:
     job = await submitted(engine, "/films/film.mp4")
     uploaded = await submitted(engine, f"stored://{'1' * 64}")
-    inspector, key = remotes(api).inspector, keys.source("0" * 64)
+    inspector, key = remotes_of(api).inspector, keys.source("0" * 64)
     inspector._inputs[job] = frozenset({key})
     fetching = Grant("far", "transcode", "fetch", TaskKey(job, 3, 0), 2, 0)
     assert await inspector.may_read(replace(fetching, stage="encode"), key)
@@ -189,15 +191,15 @@ async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: 
 
 
 async def test_a_film_that_was_uploaded_is_made_far_away(
-    api: Served, engine: Engine, line: Line, tmp_path: Path
+    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
     data = film(tmp_path / "film.mp4", 1).read_bytes()
     headers = {"Upload-Length": str(len(data)), "Content-Type": "application/offset+octet-stream"}
     upload = (await api.ask("ada", "POST", "/api/v1/uploads", content=data, headers=headers)).json()
     body = {"upload": upload["id"], "profile": profile()}
     made = (await api.ask("ada", "POST", "/api/v1/videos", json=body)).json()
-    settings = settings_for(await key_of(api, "far"), line, tmp_path / "far", worker_capabilities="")
-    async with working(built_in(settings), settings):
+    settings = settings_for(await create_key(api, "far"), line, tmp_path / "far", worker_capabilities="")
+    async with run_remote_worker(built_in(settings), settings):
         detail = await rested(engine, made["job"])
     assert detail.job.status is JobStatus.COMPLETED, detail.job.error
     assert [path.name for path in (tmp_path / "media" / "sources").iterdir()] == [upload["sha256"]]
@@ -211,7 +213,7 @@ async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
             monkeypatch.setenv(name, value)
         place = server.new_place()
         options = {"storage_url": place, "remote_downloads": "signed", "scratch": str(tmp_path / "house")}
-        async with served(engine, database_url, **options) as api, line_to(api) as line:
+        async with served(engine, database_url, **options) as api, proxy_to(api) as line:
             files = rs.Pipeline("simple")
             found: list[Json] = []
 
@@ -225,18 +227,18 @@ async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
                 found.append([each.key async for each in storage.list(f"versions/{task.job_id}")] == [kept.key])
                 return kept.key
 
-            settings = settings_for(await key_of(api, "far"), line, tmp_path / "far")
+            settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
             pipelines = [files_of(settings)]
             answers: list[int] = []
             job = await engine.submit("simple")
-            async with working([files], settings):
+            async with run_remote_worker([files], settings):
                 detail = await engine.wait(job.id, timeout=300)
             assert detail.job.status is JobStatus.COMPLETED, detail.job.error
             assert found[:2] == [b"234", b"0123456789"]
             assert found[3]
             assert (tmp_path / "got").read_bytes() == b"0123456789"
             assert await open_storage(place).get_bytes(detail.outputs["main"]) == b"0123456789"
-            far = await Far.of(api, "other", pipelines=["simple"])
+            far = await ScriptedWorker.of(api, "other", pipelines=["simple"])
             await engine.submit("simple")
             (task,) = await far.claim()
             key = keys.made(task["key"][0], "main", 0, task["token"], "a.mp4")

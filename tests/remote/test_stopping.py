@@ -3,12 +3,12 @@
 import time
 
 from reelstate.core.machine import JobStatus, TaskStatus
-from tests.remote.outpost import TASKS, Outpost
+from tests.remote.remote_fleet import TASKS, RemoteFleet
 
 SOON = 50.0
 
 
-async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost: Outpost) -> None:
+async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost: RemoteFleet) -> None:
     outpost.app = TASKS
     fleet = outpost.fleet
     await outpost.serve()
@@ -33,7 +33,7 @@ async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(outpost
     assert (await fleet.engine.job(second)).job.status is JobStatus.PROCESSING
 
 
-async def test_a_disabled_worker_stops_its_run_and_goes_on_when_it_is_enabled(outpost: Outpost) -> None:
+async def test_a_disabled_worker_stops_its_run_and_goes_on_when_it_is_enabled(outpost: RemoteFleet) -> None:
     outpost.app = TASKS
     fleet = outpost.fleet
     await outpost.serve()

@@ -10,8 +10,8 @@ import pytest
 from reelstate.core.machine import TaskStatus
 from reelstate.media.packaging.adoption import RECORD
 from tests.media.films import RATE, film
-from tests.remote.line import Line
-from tests.remote.outpost import ENCODE, FILMS, TIMEOUT, Outpost
+from tests.remote.lossy_proxy import LossyProxy
+from tests.remote.remote_fleet import ENCODE, TIMEOUT, TRANSCODE, RemoteFleet
 
 SECONDS = 3
 
@@ -22,19 +22,19 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_a_film_is_made_far_away_though_the_server_is_killed_and_started_again(
-    outpost: Outpost, source: Path
+    outpost: RemoteFleet, source: Path
 ) -> None:
     await made_though_killed(outpost, source, kills=1)
 
 
 @pytest.mark.prove
 async def test_a_longer_film_is_made_though_the_server_is_killed_again_and_again(
-    outpost: Outpost, tmp_path: Path
+    outpost: RemoteFleet, tmp_path: Path
 ) -> None:
     await made_though_killed(outpost, film(tmp_path / "long.mp4", 20), kills=5, seconds=20)
 
 
-async def made_though_killed(outpost: Outpost, source: Path, *, kills: int, seconds: int = SECONDS) -> None:
+async def made_though_killed(outpost: RemoteFleet, source: Path, *, kills: int, seconds: int = SECONDS) -> None:
     server = await outpost.serve()
     worker = await outpost.worker("far")
     job = await outpost.submit(source)
@@ -55,10 +55,10 @@ async def made_though_killed(outpost: Outpost, source: Path, *, kills: int, seco
     assert not list((outpost.house / "scratch").glob("reel-upload-*"))
 
 
-async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outpost: Outpost, source: Path) -> None:
-    outpost.app = FILMS
+async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outpost: RemoteFleet, source: Path) -> None:
+    outpost.app = TRANSCODE
     server = await outpost.serve()
-    async with Line.to(outpost.port) as line:
+    async with LossyProxy.to(outpost.port) as line:
         late = await outpost.worker("late", url=line.url)
         job = await outpost.submit(source)
         await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="fetch"), "fetched", TIMEOUT)
@@ -85,11 +85,11 @@ async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outp
 
 
 async def test_a_chunk_that_was_sent_before_its_worker_was_killed_is_not_encoded_again(
-    outpost: Outpost, source: Path
+    outpost: RemoteFleet, source: Path
 ) -> None:
-    outpost.app = FILMS
+    outpost.app = TRANSCODE
     await outpost.serve()
-    async with Line.to(outpost.port) as line:
+    async with LossyProxy.to(outpost.port) as line:
         killed = await outpost.worker("killed", url=line.url)
         job = await outpost.submit(source)
         await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="audio"), "sound", TIMEOUT)

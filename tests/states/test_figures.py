@@ -15,7 +15,7 @@ from reelstate.states.manager import StateManager
 from reelstate.states.memory import MemoryStore, _Kept
 from reelstate.states.sql import SqlStateStore
 from tests.states.conftest import sql_states
-from tests.worker.crew import until
+from tests.worker.local_workers import until
 
 Counting = MemoryStore | SqlStateStore
 

@@ -19,7 +19,7 @@ from reelstate.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
 from reelstate.stores.store import Transaction
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, engine_at
-from tests.faults.proxy import Cut, proxied
+from tests.faults.proxy import Cut, through_proxy
 from tests.postgres import PostgresServer, PostgresUnavailable, system_bins
 
 
@@ -84,7 +84,7 @@ class Counting:
 async def test_a_connection_cut_at_commit_leaves_one_effect(
     url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut, runs: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+    async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         counting = Counting()
         proxy.cut = cut
         assert await engine.store.write(counting.note) == runs
@@ -98,7 +98,7 @@ async def test_a_connection_cut_at_commit_leaves_one_effect(
 async def test_a_submit_cut_at_commit_makes_one_job(
     url: str, onlooker: psycopg.AsyncConnection[Any], cut: Cut, options: SubmitOptions
 ) -> None:
-    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+    async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         proxy.at, proxy.cut = None if options else SUBMIT, cut
         submitted = await engine.submit("simple", **options)
         assert proxy.cuts == 1
@@ -110,7 +110,7 @@ async def test_a_submit_cut_at_commit_makes_one_job(
 @pytest.mark.parametrize("earlier", [0, 1])
 @pytest.mark.parametrize("cut", ["after", "before"])
 async def test_a_claim_whose_answer_is_cut_off_gives_the_tasks_it_took(url: str, cut: Cut, earlier: int) -> None:
-    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+    async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         proxy.at = CLAIM
         await engine.submit("parts", {"parts": 6})
         worker = await a_worker(engine, slots=6)
@@ -124,7 +124,7 @@ async def test_a_claim_whose_answer_is_cut_off_gives_the_tasks_it_took(url: str,
 
 
 async def test_what_was_found_after_one_lost_answer_is_not_given_again_after_the_next(url: str) -> None:
-    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+    async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         proxy.at = CLAIM
         await engine.submit("parts", {"parts": 6})
         worker = await a_worker(engine, slots=6)
@@ -137,7 +137,7 @@ async def test_what_was_found_after_one_lost_answer_is_not_given_again_after_the
 
 @pytest.mark.parametrize("cut", ["after", "before"])
 async def test_a_completion_cut_at_commit_counts_once(url: str, cut: Cut) -> None:
-    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+    async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         job_id = (await engine.submit("parts", {"parts": 2})).job_id
         first, second = (await engine.claim(await a_worker(engine), 2)).tasks
         proxy.cut = cut
@@ -154,7 +154,7 @@ async def test_all_connections_cut_at_commit_at_once_leave_one_effect_each(url: 
     """Nobody waits for a connection of the pool to learn what became of a COMMIT: all are held by those who wait."""
     connections = 3
     async with (
-        proxied(url) as (address, proxy),
+        through_proxy(url) as (address, proxy),
         open_engine(address, pipelines=[SIMPLE], connections=connections, timeout=10.0) as engine,
     ):
         proxy.together, proxy.cut = connections, cut
@@ -262,7 +262,7 @@ async def test_a_serialization_failure_is_run_again(url: str, caplog: pytest.Log
 
 
 async def test_patience_ends_with_an_error_that_says_so(url: str) -> None:
-    async with proxied(url) as (address, _):
+    async with through_proxy(url) as (address, _):
         store = PostgresStore(address, timeout=0.3)
         await store.open()
     # The proxy is gone, and the server with it.
@@ -366,7 +366,7 @@ async def test_writers_live_through_many_crashes_of_the_server(
 
 async def test_a_crash_exactly_at_commit_is_resolved_after_the_restart(mortal_server: PostgresServer) -> None:
     url = mortal_server.new_database()
-    async with proxied(url) as (address, proxy), engine_at(address) as engine:
+    async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         counting = Counting()
         proxy.cut = "after"
         writing = asyncio.create_task(engine.store.write(counting.note))

@@ -2,17 +2,17 @@ import contextlib
 import os
 from pathlib import Path
 
-from tests.worker import processes
-from tests.worker.crew import engine_for, rested, until, working
+from tests.worker import process_pipelines as processes
+from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
 
 
 async def test_handlers_in_processes_speak_like_the_others(database_url: str) -> None:
     async with (
         engine_for(database_url, processes.heavy) as engine,
-        working(engine, database_url, [processes.heavy]),
+        run_worker(engine, database_url, [processes.heavy]),
     ):
         job = await engine.submit("heavy")
-        detail = await rested(engine, job.id, 60)
+        detail = await wait_inactive(engine, job.id, 60)
         tasks = (await engine.tasks(job.id, stage="cut")).items
         lines = (await engine.logs(job.id)).items
         steps = (await engine.steps(job.id)).items
@@ -29,11 +29,11 @@ async def test_handlers_in_processes_speak_like_the_others(database_url: str) ->
 async def test_a_process_that_ends_badly_fails_with_its_last_words(database_url: str) -> None:
     async with (
         engine_for(database_url, processes.fragile) as engine,
-        working(engine, database_url, [processes.fragile]),
+        run_worker(engine, database_url, [processes.fragile]),
     ):
         hows = ("raise", "die", "exit", "not json")
         jobs = {how: await engine.submit("fragile", {"how": how}) for how in hows}
-        causes = {how: (await rested(engine, job.id, 60)).job.error["cause"] for how, job in jobs.items()}
+        causes = {how: (await wait_inactive(engine, job.id, 60)).job.error["cause"] for how, job in jobs.items()}
     assert causes["raise"] == {"type": "Fail", "message": "no such film"}
     assert causes["die"]["message"] == "its process was killed by SIGSEGV without a report"
     assert "the last words" in causes["die"]["stderr"]
@@ -45,7 +45,7 @@ async def test_cancel_kills_the_process_and_all_that_it_started(database_url: st
     pids = tmp_path / "pids"
     async with (
         engine_for(database_url, processes.fragile) as engine,
-        working(engine, database_url, [processes.fragile], heartbeat=30.0),
+        run_worker(engine, database_url, [processes.fragile], heartbeat=30.0),
     ):
         job = await engine.submit("fragile", {"how": "hang", "pids": str(pids)})
         await until(lambda: pids.exists() and len(pids.read_text().split()) == 2)

@@ -5,7 +5,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus
-from tests.worker.crew import engine_for, holds, leased, rested, until, working
+from tests.worker.local_workers import count_leased, engine_for, has_leased, run_worker, until, wait_inactive
 
 
 async def test_a_suspect_gets_an_empty_worker_and_the_others_go_on_after_it(
@@ -28,10 +28,10 @@ async def test_a_suspect_gets_an_empty_worker_and_the_others_go_on_after_it(
         ghost = await engine.register("ghost", hostname="gone", software="0", slots=1)
         await engine.claim(ghost, 1)
         others = [await engine.submit("film", f"other {number}", priority="high") for number in range(200)]
-        async with working(engine, database_url, [film], worker_prefetch=0):
+        async with run_worker(engine, database_url, [film], worker_prefetch=0):
             await until(lambda: _reclaimed(engine))
             for job in [lost, *others]:
-                assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+                assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
     assert [group for group in together if "suspect" in group] == [{"suspect"}]
     assert together.index({"suspect"}) < len(together) - 1, "the more urgent would have kept it waiting to the end"
     assert max(map(len, together)) > 1
@@ -52,20 +52,20 @@ async def test_short_tasks_are_fetched_ahead_and_given_back_uncharged(database_u
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=2, worker_prefetch=50) as worker,
+        run_worker(engine, database_url, [film], worker_concurrency=2, worker_prefetch=50) as worker,
     ):
         job = await engine.submit("film", {"parts": 500})
         held = 0
         async with asyncio.timeout(300):
             while held < 20:
-                held = await leased(engine)
+                held = await count_leased(engine)
                 await asyncio.sleep(0.01)
         assert len(worker._queue) <= 50
         worker.stop()
         hold.set()
     async with engine_for(database_url) as engine:
         waiting = (await engine.tasks(job.id, statuses=[TaskStatus.READY])).items
-        assert await leased(engine) == 0
+        assert await count_leased(engine) == 0
     assert len(waiting) > 300
     assert {task.attempt for task in waiting} == {0}
 
@@ -86,12 +86,12 @@ async def test_a_long_stage_behind_a_short_one_is_not_hoarded(database_url: str)
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=2) as worker,
+        run_worker(engine, database_url, [film], worker_concurrency=2) as worker,
     ):
         worker._pace.ran(("film", "plan"), 0.001)
         worker._pace.claimed({("film", "plan")})
         assert worker._pace.ahead == 10
         await engine.submit("film")
         await until(lambda: len(cutting) == 2)
-        await until(lambda: holds(engine, 2))
+        await until(lambda: has_leased(engine, 2))
         hold.set()

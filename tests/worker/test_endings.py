@@ -18,7 +18,7 @@ from reelstate.core.model import Claim, Completion, Progress, Report, Verdict
 from reelstate.engine import Engine
 from reelstate.worker.heartbeat import HeartbeatAnswer
 from reelstate.worker.loop import WorkerLoop
-from tests.worker.crew import QUICK, engine_for, leased, rested, until, working
+from tests.worker.local_workers import QUICK, count_leased, engine_for, run_worker, until, wait_inactive
 
 
 class Link:
@@ -96,7 +96,7 @@ async def test_a_body_that_is_cancelled_twice_does_not_wait_for_the_grace_and_le
     assert body in done
     assert body.cancelled()
     async with engine_for(database_url, film) as engine:
-        assert await leased(engine) == 0
+        assert await count_leased(engine) == 0
 
 
 async def test_a_worker_that_is_cancelled_while_it_ends_renews_nothing_and_runs_nothing(database_url: str) -> None:
@@ -138,7 +138,7 @@ async def test_words_that_fail_on_their_way_do_not_hold_up_results(database_url:
         worker = over(link, engine, database_url, film)
         running = asyncio.create_task(worker.run())
         job = await engine.submit("film")
-        assert (await rested(engine, job.id)).outputs == {"cut": "cut"}
+        assert (await wait_inactive(engine, job.id)).outputs == {"cut": "cut"}
         assert link.dropped == 1
         worker.stop()
         await running
@@ -166,7 +166,7 @@ async def test_a_worker_that_is_forgotten_while_its_words_are_on_their_way_goes_
         worker = over(link, engine, database_url, film)
         running = asyncio.create_task(worker.run())
         job = await engine.submit("film")
-        assert (await rested(engine, job.id)).outputs == {"cut": "cut"}
+        assert (await wait_inactive(engine, job.id)).outputs == {"cut": "cut"}
         assert link.forgotten
         worker.stop()
         await asyncio.wait_for(running, 300)
@@ -176,7 +176,7 @@ async def test_a_run_that_is_stopped_before_its_first_step_frees_its_slot_at_onc
     film = rs.Pipeline("film")
     ran: list[str] = []
     film.stage(name="cut")(lambda task: ran.append(task.spec))
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]) as worker:
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]) as worker:
         other = await engine.register("other", hostname="here", software="0", pipelines=["film"])
         await engine.drain("worker")
         await until(lambda: worker._draining)
@@ -259,7 +259,7 @@ async def test_a_worker_that_emptied_itself_for_a_suspect_goes_on_when_another_t
         ghost = await engine.register("ghost", hostname="gone", software="0")
         await engine.submit("film", "suspect")
         await engine.claim(ghost, 1)
-        async with working(engine, database_url, [film]) as worker:
+        async with run_worker(engine, database_url, [film]) as worker:
             await engine.submit("film", "long")
             await started.wait()
             await until(lambda: _reclaimed(engine))
@@ -268,7 +268,7 @@ async def test_a_worker_that_emptied_itself_for_a_suspect_goes_on_when_another_t
             (suspect,) = (await engine.claim(other, 1)).tasks
             assert suspect.spec == "suspect"
             job = await engine.submit("film", "short")
-            assert (await rested(engine, job.id, 5)).job.status is JobStatus.COMPLETED
+            assert (await wait_inactive(engine, job.id, 5)).job.status is JobStatus.COMPLETED
             go.set()
 
 
@@ -328,7 +328,7 @@ async def test_a_result_that_the_store_refuses_for_ever_does_not_hold_up_the_oth
         bad, good = [await engine.submit("film", spec) for spec in ("bad", "good")]
         worker = over(Guarded(engine), engine, database_url, film)
         running = asyncio.create_task(worker.run())
-        assert (await rested(engine, good.id)).outputs == {"cut": "good"}
+        assert (await wait_inactive(engine, good.id)).outputs == {"cut": "good"}
         await until(lambda: not worker._ledger)
         assert (await engine.job(bad.id)).job.status is JobStatus.PROCESSING
         worker.stop()

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.crew import engine_for, leased, until
-from tests.worker.stubborn import stubborn
+from tests.worker.local_workers import count_leased, engine_for, until
+from tests.worker.unstoppable_pipeline import stubborn
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 async def worker_process(url: str, **environment: str) -> Any:
     told = {
         "REEL_DATABASE_URL": url,
-        "REEL_APP": "tests.worker.stubborn:stubborn",
+        "REEL_APP": "tests.worker.unstoppable_pipeline:stubborn",
         "REEL_WORKER_GRACE": "0",
         "REEL_WORKER_KILL_AFTER": "0.5",
     }
@@ -51,7 +51,7 @@ async def test_a_handler_that_does_not_stop_does_not_keep_the_process(database_u
         await until(lambda: _runs(engine, job.id))
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 300) == 0
-        assert await leased(engine) == 0
+        assert await count_leased(engine) == 0
 
 
 async def _runs(engine: Any, job_id: int) -> bool:

@@ -15,7 +15,7 @@ from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.core.model import Progress, Report
 from reelstate.engine import Engine
 from reelstate.worker.link import Link
-from tests.worker.crew import QUICK, engine_for, rested, until, working
+from tests.worker.local_workers import QUICK, engine_for, run_worker, until, wait_inactive
 
 
 class Cut:
@@ -79,7 +79,7 @@ async def test_without_renewals_only_a_strict_stage_is_stopped(tmp_path: Any, st
             await asyncio.sleep(2.5)  # well after the lease is over: nothing may happen
             assert not stopped.is_set()
             go.set()
-            assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+            assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
         link.away.clear()
 
 
@@ -88,7 +88,7 @@ async def test_a_worker_that_was_pruned_registers_again(database_url: str) -> No
     film.stage(name="cut")(lambda task: "cut")
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], heartbeat=30.0, poll=0.2) as worker,
+        run_worker(engine, database_url, [film], heartbeat=30.0, poll=0.2) as worker,
     ):
         first = worker.id
         assert first is not None
@@ -100,7 +100,7 @@ async def test_a_worker_that_was_pruned_registers_again(database_url: str) -> No
 
         await until(pruned)
         job = await engine.submit("film")
-        assert (await rested(engine, job.id)).outputs == {"cut": "cut"}
+        assert (await wait_inactive(engine, job.id)).outputs == {"cut": "cut"}
         assert worker.id != first
 
 

@@ -4,7 +4,7 @@ import reelstate as rs
 from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.dispatch.poll import PollDispatch
-from tests.worker.crew import rested, working
+from tests.worker.local_workers import run_worker, wait_inactive
 
 
 async def test_a_worker_finds_work_of_another_process_without_any_wake_up(database_url: str) -> None:
@@ -17,10 +17,10 @@ async def test_a_worker_finds_work_of_another_process_without_any_wake_up(databa
     async with (
         open_engine(database_url, pipelines=[film], settings=settings) as submitter,
         open_engine(database_url, pipelines=[film], settings=settings) as engine,
-        working(engine, database_url, [film]),
+        run_worker(engine, database_url, [film]),
     ):
         assert isinstance(engine.dispatch, PollDispatch)
         assert isinstance(submitter.dispatch, PollDispatch)
         for _ in range(3):
             job = await submitter.submit("film")
-            assert (await rested(submitter, job.id, 60.0)).job.status is JobStatus.COMPLETED
+            assert (await wait_inactive(submitter, job.id, 60.0)).job.status is JobStatus.COMPLETED

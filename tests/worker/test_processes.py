@@ -12,8 +12,8 @@ import pytest
 
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail
-from tests.worker.crew import engine_for, leased, rested, working
-from tests.worker.processes import fragile
+from tests.worker.local_workers import count_leased, engine_for, run_worker, wait_inactive
+from tests.worker.process_pipelines import fragile
 
 
 class Broken(io.StringIO):
@@ -22,9 +22,12 @@ class Broken(io.StringIO):
 
 
 async def ended(url: str, how: str, **spec: Any) -> JobDetail:
-    async with engine_for(url, fragile) as engine, working(engine, url, [fragile], worker_concurrency=1) as worker:
-        detail = await rested(engine, (await engine.submit("fragile", {"how": how, **spec})).id)
-        assert (worker.running, await leased(engine)) == (0, 0)
+    async with (
+        engine_for(url, fragile) as engine,
+        run_worker(engine, url, [fragile], worker_concurrency=1) as worker,
+    ):
+        detail = await wait_inactive(engine, (await engine.submit("fragile", {"how": how, **spec})).id)
+        assert (worker.running, await count_leased(engine)) == (0, 0)
     return detail
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus
-from tests.worker.crew import engine_for, holds, leased, rested, until, working
+from tests.worker.local_workers import count_leased, engine_for, has_leased, run_worker, until, wait_inactive
 
 
 async def test_stages_fan_out_and_in_and_their_results_are_the_outputs(database_url: str) -> None:
@@ -24,9 +24,9 @@ async def test_stages_fan_out_and_in_and_their_results_are_the_outputs(database_
     async def pack(task: rs.Run) -> Any:
         return [each["file"] async for each in task.results(grab)]
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         job = await engine.submit("film", {"frames": 250})
-        detail = await rested(engine, job.id)
+        detail = await wait_inactive(engine, job.id)
     assert detail.job.status is JobStatus.COMPLETED
     assert detail.outputs == {"pack": [f"{number}.jpg" for number in range(250)]}
 
@@ -42,9 +42,9 @@ async def test_words_of_a_run_are_stored_before_its_end(database_url: str) -> No
         task.step(["ffmpeg", "https://user:hunter2@host"], exit_code=1)
         task.log("ended", level="warning")
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         job = await engine.submit("film")
-        await rested(engine, job.id)
+        await wait_inactive(engine, job.id)
         lines = (await engine.logs(job.id)).items
         steps = (await engine.steps(job.id)).items
         (task,) = (await engine.tasks(job.id)).items
@@ -67,9 +67,9 @@ async def test_a_step_is_stored_though_nothing_else_is_said_and_the_run_fails(da
         task.step(["ffmpeg"], exit_code=1, output="no such film")
         raise rs.Fail("no")
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         job = await engine.submit("film")
-        assert (await rested(engine, job.id)).job.status is JobStatus.FAILED
+        assert (await wait_inactive(engine, job.id)).job.status is JobStatus.FAILED
         assert [step.output for step in (await engine.steps(job.id)).items] == ["no such film"]
 
 
@@ -86,8 +86,8 @@ async def test_the_next_attempt_begins_where_the_last_one_saved(database_url: st
             raise rs.Retry("not yet", after=0)
         return done
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
-        detail = await rested(engine, (await engine.submit("film")).id)
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
+        detail = await wait_inactive(engine, (await engine.submit("film")).id)
     assert seen == [(1, None), (2, 1), (3, 2)]
     assert detail.outputs == {"cut": 2}
 
@@ -113,9 +113,9 @@ async def test_what_a_handler_raises_decides(database_url: str, style: str) -> N
         def cut_in_thread(task: rs.BlockingRun) -> None:
             raise raised[task.spec]
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         jobs = {name: (await engine.submit("film", name)).id for name in raised}
-        ends = {name: await rested(engine, job_id) for name, job_id in jobs.items()}
+        ends = {name: await wait_inactive(engine, job_id) for name, job_id in jobs.items()}
     assert {name: str(end.job.status) for name, end in ends.items()} == {
         "fail": "failed",
         "skip": "completed",
@@ -140,9 +140,9 @@ async def test_a_result_that_cant_be_stored_fails_its_task_and_no_other(database
         await together.wait()
         return result if task.part == 1 else task.part
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
-        detail = await rested(engine, (await engine.submit("film", {"parts": 4})).id)
-        await until(lambda: holds(engine, 0))
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
+        detail = await wait_inactive(engine, (await engine.submit("film", {"parts": 4})).id)
+        await until(lambda: has_leased(engine, 0))
         tasks = (await engine.tasks(detail.job.id)).items
     assert [str(task.status) for task in tasks] == ["done", "error", "done", "done"]
     assert "what the handler returned can't be stored" in tasks[1].error["message"]
@@ -155,9 +155,9 @@ async def test_wrong_progress_is_an_error_where_it_is_said(database_url: str) ->
     async def cut(task: rs.Run) -> None:
         await task.progress(**task.spec)
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         for spec, words in [({"percent": 101}, "not a percentage"), ({"checkpoint": "x" * 70_000}, "checkpoint")]:
-            detail = await rested(engine, (await engine.submit("film", spec)).id)
+            detail = await wait_inactive(engine, (await engine.submit("film", spec)).id)
             assert words in detail.job.error["cause"]["message"]
 
 
@@ -171,9 +171,9 @@ async def test_a_handler_that_keeps_the_loop_busy_does_not_cost_its_lease(databa
 
     async with engine_for(database_url, film) as engine:
         sweeping = asyncio.create_task(_sweep_in_thread(database_url))
-        async with working(engine, database_url, [film]):
+        async with run_worker(engine, database_url, [film]):
             job = await engine.submit("film")
-            detail = await rested(engine, job.id)
+            detail = await wait_inactive(engine, job.id)
             history = (await engine.history(job.id)).items
         await sweeping
     assert detail.outputs == {"cut": "through"}
@@ -202,8 +202,8 @@ async def test_a_failed_attempt_is_told_in_the_log_with_the_place_in_the_handler
     def cut(task: rs.BlockingRun) -> None:
         raise KeyError("seconds")
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
-        detail = await rested(engine, (await engine.submit("film")).id)
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
+        detail = await wait_inactive(engine, (await engine.submit("film")).id)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert [line.partition("failed ")[2] for line in told] == [
         "(attempt 1 of 2): KeyError: 'seconds'; it will be tried again",
@@ -220,12 +220,12 @@ async def test_a_task_of_a_stage_that_this_code_lacks_is_left_to_others_uncharge
     older.stage(name="chop")(lambda task: "older")
     async with engine_for(database_url, newer) as engine:
         job = await engine.submit("film")
-        async with working(engine, database_url, [older], worker_name="older"):
+        async with run_worker(engine, database_url, [older], worker_name="older"):
             await _history_of(engine, job.id, "released by its worker")
             (task,) = (await engine.tasks(job.id)).items
             assert (task.status, task.attempt) == (TaskStatus.READY, 0)
-            async with working(engine, database_url, [newer], worker_name="newer"):
-                detail = await rested(engine, job.id)
+            async with run_worker(engine, database_url, [newer], worker_name="newer"):
+                detail = await wait_inactive(engine, job.id)
     assert detail.outputs == {"cut": "newer"}
 
 
@@ -252,11 +252,11 @@ async def test_a_running_job_keeps_the_graph_it_was_submitted_with(database_url:
 
     async with engine_for(database_url, first) as engine:
         old = await engine.submit("film")
-        async with working(engine, database_url, [first], worker_name="first", worker_concurrency=1):
-            await until(lambda: leased(engine))
+        async with run_worker(engine, database_url, [first], worker_name="first", worker_concurrency=1):
+            await until(lambda: count_leased(engine))
             await engine.declare(second.graph)
-            async with working(engine, database_url, [second], worker_name="second"):
+            async with run_worker(engine, database_url, [second], worker_name="second"):
                 new = await engine.submit("film")
-                assert (await rested(engine, new.id)).outputs == {"extra": "extra"}
+                assert (await wait_inactive(engine, new.id)).outputs == {"extra": "extra"}
                 hold.set()
-                assert (await rested(engine, old.id)).outputs == {"cut": "first"}
+                assert (await wait_inactive(engine, old.id)).outputs == {"cut": "first"}

@@ -14,8 +14,8 @@ from reelstate.dispatch.dispatch import Wakeup
 from reelstate.states import FINISHED, MessageKind, Severity
 from reelstate.worker import leases as held
 from reelstate.worker.leases import HeldTask
-from tests.worker.crew import engine_for, rested, until, working
-from tests.worker.processes import talkative
+from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
+from tests.worker.process_pipelines import talkative
 
 SAID = [
     ("ingest", 1, 1, "info"),
@@ -59,9 +59,9 @@ async def test_what_a_handler_says_is_stored_before_it_is_done(database_url: str
         def cut_in_thread(task: rs.BlockingRun) -> None:
             speak(task)
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         job = await engine.submit("film")
-        assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
         assert await heard(engine, f"{job.id}.cut") == SAID
         (grid,) = (await engine.states(job.id)).stages
         assert (grid.lowest.tag, grid.lowest.status, grid.lowest.message) == ("export", -5, "no disk")
@@ -69,9 +69,9 @@ async def test_what_a_handler_says_is_stored_before_it_is_done(database_url: str
 
 
 async def test_a_process_says_the_same(database_url: str) -> None:
-    async with engine_for(database_url, talkative) as engine, working(engine, database_url, [talkative]):
+    async with engine_for(database_url, talkative) as engine, run_worker(engine, database_url, [talkative]):
         job = await engine.submit("talkative")
-        assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
         assert await heard(engine, f"{job.id}.speak") == SAID
 
 
@@ -84,7 +84,7 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
         await go_on.wait()
         task.state("ingest", FINISHED)
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         job = await engine.submit("film")
         await until(lambda: _spoken(engine, job.id))
         async with (
@@ -110,10 +110,10 @@ async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> N
     def cut(task: rs.BlockingRun) -> None:
         task.state("ingest", 1)
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         ears = engine.dispatch.listen([Wakeup.STATE])
         await ears.wait(0.3)  # a listener that has just connected may have missed something, and says so
-        await rested(engine, (await engine.submit("film")).id)
+        await wait_inactive(engine, (await engine.submit("film")).id)
         assert await ears.wait(300) == {Wakeup.STATE}
 
 
@@ -138,8 +138,8 @@ async def test_a_mistake_fails_the_task_and_tells_why(
     async def cut(task: rs.Run) -> None:
         task.state("ingest", status, **options)
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
-        job = (await rested(engine, (await engine.submit("film")).id)).job
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
+        job = (await wait_inactive(engine, (await engine.submit("film")).id)).job
         assert job.status is JobStatus.FAILED
         assert job.error["cause"]["message"].startswith(words)
 

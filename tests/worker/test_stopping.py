@@ -10,7 +10,7 @@ import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Worker
 from reelstate.engine import Engine
-from tests.worker.crew import engine_for, leased, rested, until, working
+from tests.worker.local_workers import count_leased, engine_for, run_worker, until, wait_inactive
 
 HEARTBEAT = 30.0
 BEFORE_A_HEARTBEAT = 20.0
@@ -45,13 +45,13 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=1, heartbeat=HEARTBEAT) as worker,
+        run_worker(engine, database_url, [film], worker_concurrency=1, heartbeat=HEARTBEAT) as worker,
     ):
         job = await engine.submit("film", "long")
         await until(started.is_set)
         await engine.cancel(job.id, reason="changed my mind")
         await until(stopped.is_set, BEFORE_A_HEARTBEAT)
-        detail = await rested(engine, (await engine.submit("film", "short")).id)
+        detail = await wait_inactive(engine, (await engine.submit("film", "short")).id)
         assert worker.running == 0
     assert detail.job.status is JobStatus.COMPLETED
 
@@ -106,7 +106,7 @@ async def test_a_handler_that_does_not_stop_is_counted_and_its_slot_is_not_used(
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
+        run_worker(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
     ):
         job = await engine.submit("film", "deaf")
         await until(lambda: "deaf" in running)
@@ -123,7 +123,7 @@ async def test_a_handler_that_does_not_stop_is_counted_and_its_slot_is_not_used(
             release.set()
         await until(lambda: is_stuck(0))
         pair = [(await engine.submit("film", "pair")).id for _ in range(2)]
-        assert {(await rested(engine, job_id, 60)).job.status for job_id in pair} == {JobStatus.COMPLETED}
+        assert {(await wait_inactive(engine, job_id, 60)).job.status for job_id in pair} == {JobStatus.COMPLETED}
     assert f"handler does not stop task={job.id}/0/0 stage=film.cut stuck=1 slots=2" in caplog.text
     assert f"stuck handler ended task={job.id}/0/0 stage=film.cut stuck=0 slots=2" in caplog.text
 
@@ -146,7 +146,7 @@ async def test_a_worker_whose_slots_are_all_stuck_takes_nothing_and_says_so(
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=1, worker_kill_after=0.1),
+        run_worker(engine, database_url, [film], worker_concurrency=1, worker_kill_after=0.1),
     ):
 
         async def heartbeats(count: int) -> None:
@@ -162,7 +162,7 @@ async def test_a_worker_whose_slots_are_all_stuck_takes_nothing_and_says_so(
         other = await engine.submit("film", "short")
         await heartbeats(5)
         release.set()
-        assert (await rested(engine, other.id, 60)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, other.id, 60)).job.status is JobStatus.COMPLETED
     assert order == ["deaf", "short"]
 
 
@@ -187,12 +187,12 @@ async def test_a_task_that_was_taken_away_is_stopped_and_its_result_refused(data
                 return -1
         return task.token
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]) as worker:
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]) as worker:
         job = await engine.submit("film")
         await until(lambda: runs)
         assert worker.id is not None
         await engine.release([rs.Release(key=rs.TaskKey(job.id, 0, 0), token=1)])
-        detail = await rested(engine, job.id)
+        detail = await wait_inactive(engine, job.id)
         await until(ended.is_set)
     assert detail.outputs == {"cut": 2}
     assert runs == [1, 2]
@@ -211,13 +211,13 @@ async def test_a_worker_that_stops_finishes_what_it_runs_and_gives_back_what_wai
 
     async with engine_for(database_url, film) as engine:
         job = await engine.submit("film", {"parts": 10})
-        async with working(engine, database_url, [film], worker_concurrency=3) as worker:
+        async with run_worker(engine, database_url, [film], worker_concurrency=3) as worker:
             await asyncio.wait_for(started.wait(), 300)
             worker.stop()
             go.set()
         tasks = (await engine.tasks(job.id)).items
         (gone,) = await engine.workers()
-        assert await leased(engine) == 0
+        assert await count_leased(engine) == 0
     assert sorted(str(task.status) for task in tasks) == ["done"] * 3 + ["ready"] * 7
     assert [task.attempt for task in tasks if task.status is TaskStatus.READY] == [0] * 7
     assert gone.status is WorkerStatus.OFFLINE
@@ -236,7 +236,7 @@ async def test_what_does_not_finish_in_the_grace_is_released_uncharged(database_
     grace = 1000.0 if hurried else 0.1
     async with engine_for(database_url, film) as engine:
         job = await engine.submit("film")
-        async with working(engine, database_url, [film], worker_grace=grace) as worker:
+        async with run_worker(engine, database_url, [film], worker_grace=grace) as worker:
             await until(started.is_set)
             worker.stop()
             if hurried:
@@ -256,17 +256,20 @@ async def test_an_operator_drains_a_worker_and_brings_it_back(database_url: str)
         started.set()
         await go.wait()
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=HEARTBEAT):
+    async with (
+        engine_for(database_url, film) as engine,
+        run_worker(engine, database_url, [film], heartbeat=HEARTBEAT),
+    ):
         first = await engine.submit("film")
         await asyncio.wait_for(started.wait(), 300)
         await engine.drain("worker", reason="new disk")
         second = await engine.submit("film")
         go.set()
-        assert (await rested(engine, first.id)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, first.id)).job.status is JobStatus.COMPLETED
         (task,) = (await engine.tasks(second.id)).items
         assert task.status is TaskStatus.READY
         await engine.enable("worker")
-        assert (await rested(engine, second.id)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, second.id)).job.status is JobStatus.COMPLETED
 
 
 async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str) -> None:
@@ -282,7 +285,10 @@ async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str)
             stopped.set()
             raise
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film], heartbeat=HEARTBEAT):
+    async with (
+        engine_for(database_url, film) as engine,
+        run_worker(engine, database_url, [film], heartbeat=HEARTBEAT),
+    ):
         job = await engine.submit("film")
         await asyncio.wait_for(started.wait(), 300)
         assert await engine.disable("worker", reason="it overheats") == 1
@@ -290,4 +296,4 @@ async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str)
         (task,) = (await engine.tasks(job.id)).items
         assert (task.status, task.attempt) == (TaskStatus.READY, 0)
         await engine.enable("worker")
-        assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED

@@ -12,8 +12,8 @@ import pytest
 import reelstate as rs
 from reelstate.core.machine import JobStatus
 from reelstate.engine import Engine
-from tests.worker.crew import engine_for, rested, until, working
-from tests.worker.processes import endless
+from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
+from tests.worker.process_pipelines import endless
 
 TIMEOUT = 300.0
 
@@ -45,10 +45,10 @@ async def test_a_worker_ends_a_run_at_its_timeout_without_a_keeper(
     film = endless_in(style)
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=1) as worker,
+        run_worker(engine, database_url, [film], worker_concurrency=1) as worker,
     ):
         job = await engine.submit("endless", {"pid": str(tmp_path / "pid")})
-        detail = await rested(engine, job.id, TIMEOUT)
+        detail = await wait_inactive(engine, job.id, TIMEOUT)
         await until(lambda: worker.running == 0)
     assert detail.job.status is JobStatus.FAILED
     assert detail.job.error["cause"] == {"type": "Timeout", "message": f"timed out after {0.3:g} s"}
@@ -69,8 +69,8 @@ async def test_the_next_run_begins_after_the_timed_out_one_has_ended(database_ur
             time.sleep(0.5 if task.attempt == 1 else 0)
             order.append(f"end {task.attempt}")
 
-    async with engine_for(database_url, film) as engine, sweeping(engine), working(engine, database_url, [film]):
-        detail = await rested(engine, (await engine.submit("film")).id, TIMEOUT)
+    async with engine_for(database_url, film) as engine, sweeping(engine), run_worker(engine, database_url, [film]):
+        detail = await wait_inactive(engine, (await engine.submit("film")).id, TIMEOUT)
     assert detail.job.status is JobStatus.COMPLETED
     assert order == ["begin 1", "end 1", "begin 2", "end 2"]
 
@@ -89,10 +89,10 @@ async def test_a_handler_that_ignores_its_timeout_is_reported_and_other_slots_go
 
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
+        run_worker(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
     ):
-        deaf = await rested(engine, (await engine.submit("film", "deaf")).id, TIMEOUT)
-        other = await rested(engine, (await engine.submit("film", "short")).id, TIMEOUT)
+        deaf = await wait_inactive(engine, (await engine.submit("film", "deaf")).id, TIMEOUT)
+        other = await wait_inactive(engine, (await engine.submit("film", "short")).id, TIMEOUT)
         release.set()
     assert (deaf.job.status, other.job.status) == (JobStatus.FAILED, JobStatus.COMPLETED)
     assert deaf.job.error["cause"]["type"] == "Timeout"

@@ -3,7 +3,7 @@
 import reelstate as rs
 from reelstate.core.model import PipelineVersion
 from reelstate.engine import Engine
-from tests.worker.crew import engine_for, rested, working
+from tests.worker.local_workers import engine_for, run_worker, wait_inactive
 
 
 def release(stage: str) -> rs.Pipeline:
@@ -23,15 +23,18 @@ async def versions(engine: Engine) -> list[PipelineVersion]:
 
 async def test_a_worker_of_an_old_release_that_restarts_does_not_bring_its_version_back(database_url: str) -> None:
     old, new = release("old"), release("new")
-    async with engine_for(database_url, old) as engine, working(engine, database_url, [old], worker_name="first"):
-        detail = await rested(engine, (await engine.submit("film")).id)
+    async with (
+        engine_for(database_url, old) as engine,
+        run_worker(engine, database_url, [old], worker_name="first"),
+    ):
+        detail = await wait_inactive(engine, (await engine.submit("film")).id)
         assert detail.outputs == {"old": "old"}
         assert [(each.digest, each.workers) for each in await versions(engine)] == [(old.graph.digest, ("first",))]
     async with (
         engine_for(database_url, new) as upgraded,
-        working(upgraded, database_url, [new], worker_name="second"),
+        run_worker(upgraded, database_url, [new], worker_name="second"),
         engine_for(database_url, old) as restarted,
-        working(restarted, database_url, [old], worker_name="first"),
+        run_worker(restarted, database_url, [old], worker_name="first"),
     ):
         assert [(each.digest, each.current, each.workers) for each in await versions(restarted)] == [
             (new.graph.digest, True, ("second",)),

@@ -8,7 +8,7 @@ import pytest
 import reelstate as rs
 from reelstate.core.machine import JobStatus
 from reelstate.core.outcome import without_passwords
-from tests.worker.crew import engine_for, leased, rested, working
+from tests.worker.local_workers import count_leased, engine_for, run_worker, wait_inactive
 
 
 class Speechless(Exception):
@@ -61,12 +61,12 @@ async def test_a_mistake_of_a_handler_fails_its_task_and_tells_why(database_url:
     film.stage(name="cut", attempts=1)(mistake)
     async with (
         engine_for(database_url, film) as engine,
-        working(engine, database_url, [film], worker_concurrency=1) as worker,
+        run_worker(engine, database_url, [film], worker_concurrency=1) as worker,
     ):
-        job = (await rested(engine, (await engine.submit("film")).id)).job
+        job = (await wait_inactive(engine, (await engine.submit("film")).id)).job
         assert job.status is JobStatus.FAILED
         assert job.error["cause"]["message"].startswith(words)
-        assert (worker.running, await leased(engine)) == (0, 0)
+        assert (worker.running, await count_leased(engine)) == (0, 0)
 
 
 async def test_words_that_are_no_text_are_told_as_text(database_url: str) -> None:
@@ -76,9 +76,9 @@ async def test_words_that_are_no_text_are_told_as_text(database_url: str) -> Non
     async def cut(task: rs.Run) -> None:
         await task.progress(50, 12, step=Path("part"))  # type: ignore[arg-type]  # that is the point
 
-    async with engine_for(database_url, film) as engine, working(engine, database_url, [film]):
+    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
         job = await engine.submit("film")
-        assert (await rested(engine, job.id)).job.status is JobStatus.COMPLETED
+        assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
         (task,) = (await engine.tasks(job.id)).items
         assert (task.message, task.step) == ("12", "part")
 

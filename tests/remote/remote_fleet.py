@@ -13,10 +13,10 @@ import httpx
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
 from tests.chaos.fleet import SETTINGS, Fleet, Member
-from tests.chaos.launch import HERE
+from tests.chaos.reel_process import HERE
 from tests.media.films import Stream, profile
 
-FILMS = "tests.chaos.films:every"
+TRANSCODE = "tests.chaos.transcode_pipeline:every"
 """Films whose leases a test can wait for."""
 TASKS = "tests.chaos.pipelines:every"
 ENCODE = "encode"
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 @dataclass
-class Outpost:
+class RemoteFleet:
     fleet: Fleet
     house: Path
     far: Path
@@ -42,7 +42,7 @@ class Outpost:
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    async def of(cls, fleet: Fleet, house: Path, far: Path) -> Outpost:
+    async def of(cls, fleet: Fleet, house: Path, far: Path) -> RemoteFleet:
         return cls(fleet, house, far, free_port())
 
     @property
@@ -94,7 +94,7 @@ class Outpost:
         environment = {name: value for name, value in self.fleet._environment(given).items() if name not in FOREIGN}
         environment["REEL_SERVER_KEY_FILE"] = str(folder / "key")
         environment["REEL_SERVER_URL"] = url or self.url
-        command = [sys.executable, "-m", "tests.chaos.launch", HERE, "worker"]
+        command = [sys.executable, "-m", "tests.chaos.reel_process", HERE, "worker"]
         member = Member(name, command, environment, self.house / f"{name}.log")
         self.fleet._members.append(member)
         await self.fleet.ready(name)

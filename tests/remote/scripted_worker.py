@@ -19,14 +19,14 @@ HELLO = {"protocol": PROTOCOL, "software": "test", "hostname": "far", "slots": 1
 
 
 @dataclass
-class Far:
+class ScriptedWorker:
     name: str
     key: str
     client: httpx.AsyncClient
     worker_id: int = 0
 
     @classmethod
-    async def of(cls, api: Served, name: str, **hello: Json) -> Far:
+    async def of(cls, api: Served, name: str, **hello: Json) -> ScriptedWorker:
         """A worker that is registered under a key of its own."""
         key = (await api.context.keys.create(name, scopes=[Scope.WORKER], actor="operator:test")).text
         client = httpx.AsyncClient(
@@ -67,17 +67,17 @@ def digest(data: bytes) -> dict[str, str]:
     return {"Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(data).digest()).decode()}:"}
 
 
-def prefix(task: Json, stage: str = "main") -> str:
+def output_prefix(task: Json, stage: str = "main") -> str:
     """Where the run of a claimed task writes."""
     job, _, part = task["key"]
     return f"versions/{job}/{stage}/{part}/{task['token']}"
 
 
-def kind(answer: httpx.Response) -> str:
+def error_name(answer: httpx.Response) -> str:
     """The name of the error that an answer tells of."""
     return str(answer.json()["type"]).rpartition(":")[2]
 
 
-def remotes(api: Served) -> Remotes:
+def remotes_of(api: Served) -> Remotes:
     found: Remotes = api.server.config.app.state.remotes  # type: ignore[union-attr]
     return found

@@ -9,7 +9,7 @@ from reelstate.engine import Engine
 TIMEOUT = 300.0
 
 
-class Watched(Engine):
+class CountingEngine(Engine):
     """The engine, its verbs counted when they are through. A verb with a fault raises it instead."""
 
     def __init__(self, engine: Engine) -> None:

@@ -42,7 +42,7 @@ class WrappedStore:
         return await self.write(again or flow)
 
 
-def wrapped(engine: Engine, around: Around) -> Engine:
+def wrap_engine(engine: Engine, around: Around) -> Engine:
     """The same engine, its statements passed through `around`."""
     made = Engine(WrappedStore(engine.store, around), limits=engine.limits)
     made.catalogue = engine.catalogue

@@ -133,7 +133,7 @@ async def a_model(folder: Path) -> Model:
 
 
 @dataclass
-class Malice:
+class MaliciousWorker:
     url: str
     """Of the database."""
     engine: Engine
@@ -264,7 +264,7 @@ def place_of(task: Json) -> str:
 
 
 @asynccontextmanager
-async def malice_in(folder: Path) -> AsyncIterator[Malice]:
+async def attacked_server(folder: Path) -> AsyncIterator[MaliciousWorker]:
     """A server with one worker, which is malicious."""
     url, storage = f"sqlite:///{folder / 'reelstate.db'}", folder / "media"
     for name in ("model", "scratch", "inner"):
@@ -284,6 +284,6 @@ async def malice_in(folder: Path) -> AsyncIterator[Malice]:
             base_url=server.url + PREFIX, headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
         )
         await stack.enter_async_context(client)
-        found = Malice(url, engine, server, model, client, storage, folder / "canary", secret)
+        found = MaliciousWorker(url, engine, server, model, client, storage, folder / "canary", secret)
         assert (await found.register()).status_code == 200
         yield found

@@ -9,7 +9,7 @@ from typing import Self
 PIECE = 64 * 1024
 
 
-class Line:
+class LossyProxy:
     def __init__(self, port: int) -> None:
         self._to = port
         self._open: set[asyncio.Task[None]] = set()

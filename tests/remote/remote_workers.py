@@ -16,29 +16,29 @@ from reelstate.config import Settings
 from reelstate.services.keys import Scope
 from reelstate.worker.loop import WorkerLoop
 from tests.api.served import Served
-from tests.remote.line import Line
+from tests.remote.lossy_proxy import LossyProxy
 
 QUICK = Settings(poll=0.2, heartbeat=0.3, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg")
 
 
-def settings_for(key: str, line: Line, folder: Path, **options: Any) -> Settings:
+def settings_for(key: str, line: LossyProxy, folder: Path, **options: Any) -> Settings:
     return replace(QUICK, server_url=line.url, server_key=key, scratch=str(folder), **options)
 
 
-async def key_of(api: Served, name: str) -> str:
+async def create_key(api: Served, name: str) -> str:
     return (await api.context.keys.create(name, scopes=[Scope.WORKER], actor="operator:test")).text
 
 
 @asynccontextmanager
-async def line_to(api: Served) -> AsyncIterator[Line]:
+async def proxy_to(api: Served) -> AsyncIterator[LossyProxy]:
     port = urlsplit(api.url).port
     assert port
-    async with Line.to(port) as line:
+    async with LossyProxy.to(port) as line:
         yield line
 
 
 @asynccontextmanager
-async def working(pipelines: Sequence[rs.Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
+async def run_remote_worker(pipelines: Sequence[rs.Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
     """A remote worker that runs until the block is left."""
     async with remote_worker(pipelines, settings) as worker:
         running = asyncio.create_task(worker.run())

@@ -28,7 +28,7 @@ async def engine_for(url: str, *pipelines: rs.Pipeline) -> AsyncIterator[Engine]
 
 
 @asynccontextmanager
-async def working(
+async def run_worker(
     engine: Engine, url: str, pipelines: Sequence[rs.Pipeline], **options: Any
 ) -> AsyncIterator[WorkerLoop]:
     """A worker that runs until the block is left; then it is told to stop, and awaited."""
@@ -43,7 +43,7 @@ async def working(
         await asyncio.wait_for(running, 300)
 
 
-async def rested(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDetail:
+async def wait_inactive(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDetail:
     """The job when it has come to rest; what only time makes due is made due here."""
 
     async def keep() -> JobDetail:
@@ -57,14 +57,14 @@ async def rested(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDeta
     return await asyncio.wait_for(keep(), seconds)
 
 
-async def leased(engine: Engine) -> int:
+async def count_leased(engine: Engine) -> int:
     """How many tasks are under lease."""
     return sum(worker.running for worker in await engine.workers())
 
 
-async def holds(engine: Engine, count: int) -> bool:
+async def has_leased(engine: Engine, count: int) -> bool:
     """Whether so many are."""
-    return await leased(engine) == count
+    return await count_leased(engine) == count
 
 
 async def until(condition: Callable[[], Any], seconds: float = 300.0) -> None:

@@ -63,7 +63,7 @@ class SwallowingProxy:
 
 
 @asynccontextmanager
-async def swallowing(url: str) -> AsyncIterator[tuple[str, SwallowingProxy]]:
+async def swallowing_proxy(url: str) -> AsyncIterator[tuple[str, SwallowingProxy]]:
     """The address of the same database through a proxy, and the proxy."""
     parts = urlsplit(url)
     assert parts.hostname is not None
