@@ -103,7 +103,7 @@ class Engine:
         self._published: dict[int, str] = {}
         """What was published last of remote workers, by their ids."""
         self._isolation = Isolation()
-        self.dispatch.serve(source_of(store, self.catalogue))
+        self.dispatch.set_source(source_of(store, self.catalogue))
 
     async def close(self) -> None:
         """End what subscribers are told from; the store and the dispatch belong to whoever made them."""
@@ -140,7 +140,7 @@ class Engine:
         made = zip(answers, submissions, strict=True)
         begun = [(each.job_id, asked) for each, asked in made if each.verdict is Verdict.OK and _starts_now(asked)]
         if begun:
-            self.dispatch.offer(*newly_ready(self.catalogue, begun) if self.dispatch.mirrors else ())
+            self.dispatch.tasks_ready(*newly_ready(self.catalogue, begun) if self.dispatch.mirrors else ())
         return answers
 
     async def submit_video(
@@ -214,7 +214,7 @@ class Engine:
         answer = await report(self.store, worker_id, items, self.limits, stuck=stuck, max_instances=max_instances)
         accepted = zip(items, answer.verdicts, strict=True)
         heard = [item for item, verdict in accepted if verdict is Verdict.OK]
-        self.dispatch.changed({item.key.job_id for item in heard if item.percent is not None})
+        self.dispatch.jobs_changed({item.key.job_id for item in heard if item.percent is not None})
         return self._rung((answer, [Wakeup.STATE] if any(item.states for item in heard) else []))
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
@@ -260,7 +260,7 @@ class Engine:
         `stall_after` is the deployment's limit, for stages that set none.
         """
         changed = await flag_stalled(self.store, stall_after=stall_after, limit=limit, isolation=self._isolation)
-        self.dispatch.changed({flag.job_id for flag in changed})
+        self.dispatch.jobs_changed({flag.job_id for flag in changed})
         return changed
 
     async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
@@ -309,7 +309,7 @@ class Engine:
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
-        return self._operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.REST)
+        return self._operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
 
     async def retry(
         self,
@@ -338,7 +338,7 @@ class Engine:
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
-        return self._operated(await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.REST)
+        return self._operated(await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
 
     async def force(
         self,
@@ -353,7 +353,7 @@ class Engine:
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
     async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
-        follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.REST
+        follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.JOB_INACTIVE
         return self._operated(await force(self.store, self.catalogue, operation, target), Wakeup.STOP, follows)
 
     async def reprioritise(
@@ -402,7 +402,7 @@ class Engine:
         """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
         change = Change(video_id=video_id, actor=actor, **options)
         verdict = await videos.delete_video(self.store, self.catalogue, change)
-        return self._rung((verdict, [Wakeup.STOP, Wakeup.REST] if verdict is Verdict.OK else []))
+        return self._rung((verdict, [Wakeup.STOP, Wakeup.JOB_INACTIVE] if verdict is Verdict.OK else []))
 
     async def remove_versions(self, *, keep: float, limit: int = 100) -> list[int]:
         """Remove versions superseded for so many seconds; gives the jobs whose bytes are still to be deleted."""
@@ -639,7 +639,7 @@ class Engine:
         """Let workers of this name claim again; gives those that were draining and go on."""
         resumed = await workers.enable(self.store, name, actor=actor, reason=reason)
         self._tell_of_worker("enabled", name=name)
-        self.dispatch.ring(Wakeup.WORK)
+        self.dispatch.notify(Wakeup.WORK)
         return resumed
 
     async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
@@ -667,19 +667,19 @@ class Engine:
         answer, bells = answered
         for bell in bells:
             if bell is Wakeup.WORK:
-                self.dispatch.offer(jobs)
+                self.dispatch.tasks_ready(jobs)
             else:
-                self.dispatch.ring(bell)
+                self.dispatch.notify(bell)
         return answer
 
     def _ended(self, answered: tuple[T, Iterable[Wakeup]], items: Sequence[Completion] | Sequence[Failure]) -> T:
         jobs = {item.key.job_id for item in items}
-        self.dispatch.changed(jobs)
+        self.dispatch.jobs_changed(jobs)
         return self._rung(answered, jobs)
 
     def _operated(self, outcomes: list[Operated], *bells: Wakeup) -> list[Operated]:
         changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}
-        self.dispatch.changed(changed)
+        self.dispatch.jobs_changed(changed)
         return self._rung((outcomes, bells if changed else ()), changed)
 
     def _who_asks(self, claiming: ClaimRequest) -> ClaimFilter | None:
@@ -707,7 +707,7 @@ class Engine:
             self._tell_of_worker(WorkerStatus.OFFLINE, id=worker_id)
 
     def _tell_of_worker(self, status: str, **who: Any) -> None:
-        self.dispatch.tell(WORKERS, who.get("id") or who["name"], {"status": str(status), **who})
+        self.dispatch.publish(WORKERS, who.get("id") or who["name"], {"status": str(status), **who})
 
 
 def _starts_now(submission: Submission) -> bool:

@@ -34,7 +34,7 @@ async def test_redis_is_looked_at_where_it_is_used(
         frail_redis.stop()
 
         async def noticed() -> bool:
-            engine.dispatch.tell("news", 1, {})
+            engine.dispatch.publish("news", 1, {})
             return not dispatch_of(engine).link.breaker.closed
 
         await until(noticed, "the circuit opens")

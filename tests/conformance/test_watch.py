@@ -215,14 +215,14 @@ async def test_a_completion_rings_when_it_opens_tasks_and_when_its_job_rests(eng
     assert bells == {Wakeup.WORK}
     async with rung(engine) as bells:
         await engine.complete([done(await take_one(engine, worker))])
-    assert bells == {Wakeup.REST}
+    assert bells == {Wakeup.JOB_INACTIVE}
 
 
 async def test_a_job_of_one_stage_rings_when_it_rests(engine: Engine) -> None:
     task = await a_running_task(engine)
     async with rung(engine) as bells:
         await engine.complete([done(task)])
-    assert bells == {Wakeup.REST}
+    assert bells == {Wakeup.JOB_INACTIVE}
     async with rung(engine) as bells:
         await engine.complete([done(task)])
     assert bells == set()
@@ -236,7 +236,7 @@ async def test_a_failure_rings_when_its_job_rests(engine: Engine) -> None:
     other = await a_running_task(engine)
     async with rung(engine) as bells:
         await engine.fail([failed(other, retryable=False)])
-    assert bells == {Wakeup.REST}
+    assert bells == {Wakeup.JOB_INACTIVE}
 
 
 async def test_what_is_given_back_rings(engine: Engine, clock: FakeClock) -> None:
@@ -259,12 +259,12 @@ async def test_what_is_given_back_rings(engine: Engine, clock: FakeClock) -> Non
 async def test_what_operators_do_rings(engine: Engine) -> None:
     job_id = await submitted(engine)
     rings: list[tuple[Callable[[], Awaitable[object]], set[Wakeup]]] = [
-        (lambda: engine.quarantine(job_id, reason="odd"), {Wakeup.STOP, Wakeup.REST}),
+        (lambda: engine.quarantine(job_id, reason="odd"), {Wakeup.STOP, Wakeup.JOB_INACTIVE}),
         (lambda: engine.quarantine(job_id, reason="odd"), set()),
         (lambda: engine.retry(job_id), {Wakeup.WORK}),
-        (lambda: engine.force(job_id, JobStatus.FAILED, reason="odd"), {Wakeup.STOP, Wakeup.REST}),
+        (lambda: engine.force(job_id, JobStatus.FAILED, reason="odd"), {Wakeup.STOP, Wakeup.JOB_INACTIVE}),
         (lambda: engine.force(job_id, JobStatus.PENDING, reason="odd"), {Wakeup.STOP, Wakeup.WORK}),
-        (lambda: engine.cancel(job_id), {Wakeup.STOP, Wakeup.REST}),
+        (lambda: engine.cancel(job_id), {Wakeup.STOP, Wakeup.JOB_INACTIVE}),
     ]
     for act, expected in rings:
         async with rung(engine) as bells:

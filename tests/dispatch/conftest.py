@@ -18,7 +18,7 @@ class RingingProcess:
     def __init__(self, process: Process) -> None:
         self._process = process
 
-    def ring(self, *bells: Wakeup) -> None:
+    def notify(self, *bells: Wakeup) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{' '.join(bells)}\n".encode())
 

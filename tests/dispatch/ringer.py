@@ -13,7 +13,7 @@ async def main(url: str) -> None:
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         for word in line.split():
-            dispatch.ring(Wakeup(word))
+            dispatch.notify(Wakeup(word))
     await dispatch.close()
 
 

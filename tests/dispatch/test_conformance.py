@@ -82,7 +82,7 @@ async def claimed(engine: Engine, worker: int, count: int = 1, **options: Any) -
 
 async def test_a_ring_is_heard_in_its_own_process(here: Engine) -> None:
     listener = here.dispatch.listen(EVERY_WAKEUP)
-    here.dispatch.ring(Wakeup.STATE)
+    here.dispatch.notify(Wakeup.STATE)
     assert Wakeup.STATE in await heard(listener, Wakeup.STATE)
 
 
@@ -92,7 +92,7 @@ async def test_a_ring_is_heard_in_other_processes(here: Engine, there: Engine, k
     listener = there.dispatch.listen(EVERY_WAKEUP)
     await heard(listener, Wakeup.WORK)  # whoever begins to listen may have missed some
     for bell in Wakeup:
-        here.dispatch.ring(bell)
+        here.dispatch.notify(bell)
         assert await heard(listener, bell) == {bell}
 
 

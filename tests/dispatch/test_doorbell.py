@@ -15,15 +15,15 @@ async def test_a_ring_wakes_whoever_waits() -> None:
     listener = dispatch.listen()
     waiting = asyncio.create_task(listener.wait(300))
     await asyncio.sleep(0)
-    dispatch.ring(Wakeup.WORK)
+    dispatch.notify(Wakeup.WORK)
     assert await waiting == {Wakeup.WORK}
 
 
 async def test_rings_between_two_waits_are_kept_and_given_once() -> None:
     doorbell = LocalWakeups()
     listener = doorbell.listen(EVERY_WAKEUP)
-    doorbell.ring(Wakeup.WORK)
-    doorbell.ring(Wakeup.STOP, Wakeup.WORK)
+    doorbell.notify(Wakeup.WORK)
+    doorbell.notify(Wakeup.STOP, Wakeup.WORK)
     assert await listener.wait(300) == {Wakeup.WORK, Wakeup.STOP}
     assert await listener.wait(AT_ONCE) == frozenset()
 
@@ -36,17 +36,17 @@ async def test_without_a_ring_the_time_runs_out() -> None:
 async def test_each_listener_has_ears_of_its_own() -> None:
     doorbell = LocalWakeups()
     first, second = doorbell.listen(EVERY_WAKEUP), doorbell.listen(EVERY_WAKEUP)
-    doorbell.ring(Wakeup.STOP)
+    doorbell.notify(Wakeup.STOP)
     assert await first.wait(AT_ONCE) == {Wakeup.STOP}
     assert await second.wait(AT_ONCE) == {Wakeup.STOP}
 
 
 async def test_a_listener_hears_only_the_bells_it_asked_for() -> None:
     dispatch = PollDispatch()
-    worker, watcher = dispatch.listen(), dispatch.listen([Wakeup.REST])
-    dispatch.ring(Wakeup.REST)
+    worker, watcher = dispatch.listen(), dispatch.listen([Wakeup.JOB_INACTIVE])
+    dispatch.notify(Wakeup.JOB_INACTIVE)
     assert await worker.wait(AT_ONCE) == frozenset()
-    assert await watcher.wait(AT_ONCE) == {Wakeup.REST}
+    assert await watcher.wait(AT_ONCE) == {Wakeup.JOB_INACTIVE}
 
 
 async def test_a_wait_that_is_cancelled_loses_no_ring() -> None:
@@ -54,7 +54,7 @@ async def test_a_wait_that_is_cancelled_loses_no_ring() -> None:
     listener = doorbell.listen(EVERY_WAKEUP)
     waiting = asyncio.create_task(listener.wait(300))
     await asyncio.sleep(0)
-    doorbell.ring(Wakeup.WORK)
+    doorbell.notify(Wakeup.WORK)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
@@ -65,7 +65,7 @@ async def test_who_has_left_is_not_rung_for() -> None:
     doorbell = LocalWakeups()
     listener = doorbell.listen(EVERY_WAKEUP)
     listener.close()
-    doorbell.ring(Wakeup.WORK)
+    doorbell.notify(Wakeup.WORK)
     assert not doorbell.heard
     assert await listener.wait(AT_ONCE) == frozenset()
 
@@ -80,11 +80,11 @@ async def test_the_first_ring_leaves_at_once_and_the_rest_together() -> None:
             second.set()
 
     merged = WakeupBatch(send, interval=0.02)
-    merged.ring(Wakeup.WORK)
+    merged.notify(Wakeup.WORK)
     assert sent == [{Wakeup.WORK}]
     for _ in range(1000):
-        merged.ring(Wakeup.WORK)
-        merged.ring(Wakeup.STOP)
+        merged.notify(Wakeup.WORK)
+        merged.notify(Wakeup.STOP)
     assert sent == [{Wakeup.WORK}]
     await asyncio.wait_for(second.wait(), 300)
     assert sent == [{Wakeup.WORK}, {Wakeup.WORK, Wakeup.STOP}]
@@ -93,16 +93,16 @@ async def test_the_first_ring_leaves_at_once_and_the_rest_together() -> None:
 async def test_after_a_quiet_while_a_ring_leaves_at_once_again() -> None:
     sent: list[Collection[Wakeup]] = []
     merged = WakeupBatch(sent.append, interval=0.0)
-    merged.ring(Wakeup.WORK)
+    merged.notify(Wakeup.WORK)
     await asyncio.sleep(0.01)
-    merged.ring(Wakeup.WORK)
+    merged.notify(Wakeup.WORK)
     assert len(sent) == 2
 
 
 async def test_what_waits_to_be_sent_is_sent_at_the_end() -> None:
     sent: list[set[Wakeup]] = []
     merged = WakeupBatch(lambda bells: sent.append(set(bells)), interval=60)
-    merged.ring(Wakeup.WORK)
-    merged.ring(Wakeup.REST)
+    merged.notify(Wakeup.WORK)
+    merged.notify(Wakeup.JOB_INACTIVE)
     merged.flush()
-    assert sent == [{Wakeup.WORK}, {Wakeup.REST}]
+    assert sent == [{Wakeup.WORK}, {Wakeup.JOB_INACTIVE}]

@@ -58,7 +58,7 @@ def own_server() -> Iterator[PostgresServer]:
 async def test_a_ring_is_heard_in_its_own_process_at_once(postgres_url: str) -> None:
     async with dispatching(postgres_url) as dispatch:
         listener = dispatch.listen()
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         assert await listener.wait(0) == {Wakeup.WORK}
 
 
@@ -70,14 +70,14 @@ async def test_another_process_hears_which_bell_was_rung(postgres_url: str, ring
             "it has just begun to listen, and may have missed some"
         )
         for bell in Wakeup:
-            other.ring(bell)
+            other.notify(bell)
             assert await heard(listener, bell) == {bell}
 
 
 async def test_a_process_that_ends_right_after_its_first_ring_is_heard(postgres_url: str, ringer: Ringer) -> None:
     async with eavesdropping(postgres_url) as ears:
         other = await ringer(postgres_url)
-        other.ring(Wakeup.WORK, Wakeup.STOP)
+        other.notify(Wakeup.WORK, Wakeup.STOP)
         await other.end()
         assert set(" ".join(await payloads(ears, 0.2)).split()) == {"work", "stop"}
 
@@ -87,22 +87,22 @@ async def test_what_a_process_rings_itself_does_not_come_back_to_it(postgres_url
         own, theirs = dispatch.listen(EVERY_WAKEUP), neighbour.listen(EVERY_WAKEUP)
         await heard(own, Wakeup.WORK)
         await heard(theirs, Wakeup.WORK)
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         assert await own.wait(0) == {Wakeup.WORK}
         await heard(theirs, Wakeup.WORK)
-        neighbour.ring(Wakeup.STOP)
+        neighbour.notify(Wakeup.STOP)
         assert await heard(own, Wakeup.STOP) == {Wakeup.STOP}
 
 
 async def test_a_thousand_rings_are_a_handful_of_notifications(postgres_url: str) -> None:
     async with eavesdropping(postgres_url) as ears, dispatching(postgres_url) as dispatch:
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         await anext(ears.notifies(timeout=300))
         sending = asyncio.create_task(payloads(ears, 0.6))
         began = time.monotonic()
         for _ in range(100):
             for _ in range(10):
-                dispatch.ring(Wakeup.WORK)
+                dispatch.notify(Wakeup.WORK)
             await asyncio.sleep(0.002)
         took = time.monotonic() - began
         sent = await sending
@@ -112,10 +112,10 @@ async def test_a_thousand_rings_are_a_handful_of_notifications(postgres_url: str
 
 async def test_the_first_ring_after_a_quiet_while_is_written_before_ring_returns(postgres_url: str) -> None:
     async with eavesdropping(postgres_url) as ears, dispatching(postgres_url) as dispatch:
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         await anext(ears.notifies(timeout=300))
         await asyncio.sleep(0.06)
-        dispatch.ring(Wakeup.STOP)
+        dispatch.notify(Wakeup.STOP)
         # This process does nothing more, not even a turn of its event loop: the server has it already.
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             until = time.monotonic() + 300
@@ -131,7 +131,7 @@ def _stop_was_sent(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
 async def test_connections_are_opened_when_they_are_needed(postgres_url: str) -> None:
     async with dispatching(postgres_url) as silent, dispatching(postgres_url) as submitter:
         assert await sessions(postgres_url) == []
-        submitter.ring(Wakeup.WORK)
+        submitter.notify(Wakeup.WORK)
         await asyncio.wait_for(submitter._sender._quiet.wait(), 300)
         assert await sessions(postgres_url) == ["NOTIFY reelstate, 'work'"]
         listener = silent.listen(EVERY_WAKEUP)
@@ -147,17 +147,17 @@ async def test_after_a_restart_both_ends_go_on_and_everything_is_rung(
     async with dispatching(url) as ringing, dispatching(url) as listening:
         listener = listening.listen(EVERY_WAKEUP)
         await heard(listener, Wakeup.WORK)
-        ringing.ring(Wakeup.STOP)
+        ringing.notify(Wakeup.STOP)
         assert await heard(listener, Wakeup.STOP) == {Wakeup.STOP}
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, own_server.stop, "immediate")
-        ringing.ring(Wakeup.WORK)  # nobody can hear it now
+        ringing.notify(Wakeup.WORK)  # nobody can hear it now
         assert await listener.wait(0.3) == frozenset()
         await loop.run_in_executor(None, own_server.start)
         assert await heard(listener, Wakeup.WORK) == set(Wakeup)
         await listener.wait(0.5)
         await asyncio.wait_for(ringing._sender._quiet.wait(), 300)
-        ringing.ring(Wakeup.STOP)
+        ringing.notify(Wakeup.STOP)
         assert Wakeup.STOP in await heard(listener, Wakeup.STOP)
     away = [record for record in caplog.records if "away" in record.message]
     assert len(away) == 1, "said once, however often it was tried"
@@ -165,12 +165,12 @@ async def test_after_a_restart_both_ends_go_on_and_everything_is_rung(
 
 async def test_a_ring_that_was_under_way_when_the_line_broke_is_sent_again(own_server: PostgresServer) -> None:
     async with dispatching(own_server.url) as ringing, eavesdropping(own_server.url) as ears:
-        ringing.ring(Wakeup.WORK)
+        ringing.notify(Wakeup.WORK)
         await anext(ears.notifies(timeout=300))
         await asyncio.sleep(0.06)
         with psycopg.connect(own_server.url, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(%s, 5000)", [ringing._sender.pid])
-        ringing.ring(Wakeup.STOP)  # this end has not seen yet that the other is gone
+        ringing.notify(Wakeup.STOP)  # this end has not seen yet that the other is gone
         assert (await anext(ears.notifies(timeout=300))).payload == "stop"
 
 
@@ -182,11 +182,11 @@ async def test_on_a_dead_server_a_ring_costs_nothing_and_is_logged_once(
         listener = dispatch.listen(EVERY_WAKEUP)
         began = time.perf_counter()
         for _ in range(1000):
-            dispatch.ring(Wakeup.WORK)
+            dispatch.notify(Wakeup.WORK)
         assert time.perf_counter() - began < 60
         assert await listener.wait(0) == {Wakeup.WORK}
         await listener.wait(0.5)  # long enough for some tries
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         began = time.perf_counter()
     assert time.perf_counter() - began < 600, "closing does not wait for a server that is known to be away"
     assert sorted(record.message.split(":")[0] for record in caplog.records) == [
@@ -206,7 +206,7 @@ async def test_behind_a_pooler_that_delivers_nothing_it_falls_back_to_polling(
             await asyncio.wait_for(dispatch._listening, 300)
         assert len(caplog.records) == 1
         assert "REEL_DISPATCH=poll" in caplog.text
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         assert await listener.wait(0) == {Wakeup.WORK}, "its own rings are still heard"
         dispatch.listen()
         assert dispatch._listening.done(), "it stays off"
@@ -235,7 +235,7 @@ async def test_behind_a_pooler_that_keeps_sessions_it_listens(postgres_url: str,
     async with pooled(postgres_url, deaf=False) as url, dispatching(url) as dispatch:
         listener = dispatch.listen(EVERY_WAKEUP)
         await heard(listener, Wakeup.WORK)
-        other.ring(Wakeup.STOP)
+        other.notify(Wakeup.STOP)
         assert await heard(listener, Wakeup.STOP) == {Wakeup.STOP}
 
 
@@ -251,6 +251,6 @@ async def test_noise_on_the_channel_rings_nothing(postgres_url: str) -> None:
 
 async def test_after_it_is_closed_a_ring_does_nothing(postgres_url: str) -> None:
     async with dispatching(postgres_url) as dispatch:
-        dispatch.ring(Wakeup.WORK)
-    dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
+    dispatch.notify(Wakeup.WORK)
     assert await sessions(postgres_url) == []

@@ -169,11 +169,11 @@ async def test_a_listener_is_back_after_a_restart_and_everything_is_rung(
     ):
         listener = there.dispatch.listen(EVERY_WAKEUP)
         assert await listener.wait(300)
-        here.dispatch.ring(Wakeup.STOP)
+        here.dispatch.notify(Wakeup.STOP)
         while Wakeup.STOP not in await listener.wait(300):
             pass
         await asyncio.to_thread(frail_redis.stop)
-        here.dispatch.ring(Wakeup.REST)
+        here.dispatch.notify(Wakeup.JOB_INACTIVE)
         await asyncio.sleep(0.3)
         await asyncio.to_thread(frail_redis.start)
         rung: set[Wakeup] = set()
@@ -182,7 +182,7 @@ async def test_a_listener_is_back_after_a_restart_and_everything_is_rung(
                 rung |= await listener.wait(1)
 
         async def heard() -> bool:
-            here.dispatch.ring(Wakeup.STATE)
+            here.dispatch.notify(Wakeup.STATE)
             return Wakeup.STATE in await listener.wait(0.2)
 
         await until(heard, "the ringing end has found that Redis is back")

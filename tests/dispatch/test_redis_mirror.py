@@ -56,10 +56,10 @@ async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine:
     worker = await a_worker(engine)
     job = (await engine.submit("parts", {"parts": 5})).job_id
     await until(lambda: mirrored(engine), "the parts are mirrored")
-    hints = await dispatch_of(engine).hints(ANYTHING, 2)
+    hints = await dispatch_of(engine).take_hints(ANYTHING, 2)
     assert hints.keys == [TaskKey(job, 0, 0), TaskKey(job, 0, 1)]
     assert not hints.look
-    dispatch_of(engine).settle(ANYTHING, hints, None)
+    dispatch_of(engine).settle_hints(ANYTHING, hints, None)
     tasks: list[ClaimedTask] = []
 
     async def claimed() -> bool:
@@ -130,8 +130,8 @@ async def test_amid_plenty_tasks_are_claimed_without_hints_and_mirrored_again_af
     later = (await engine.submit("simple", priority="low")).job_id
 
     async def believed() -> bool:
-        hints = await dispatch_of(engine).hints(ANYTHING, 1)
-        dispatch_of(engine).settle(ANYTHING, hints, None)
+        hints = await dispatch_of(engine).take_hints(ANYTHING, 1)
+        dispatch_of(engine).settle_hints(ANYTHING, hints, None)
         return hints.keys == [TaskKey(later, 0, 0)] and not hints.look
 
     await until(believed, "there is a mirror again, and nobody need look")
@@ -142,8 +142,8 @@ async def test_what_was_claimed_without_a_hint_and_is_ready_again_is_hinted_at(e
     job = (await engine.submit("simple")).job_id
     await until(lambda: mirrored(engine), "it is mirrored")
     dispatch = dispatch_of(engine)
-    dispatch.forget([TaskKey(job, 0, 0)])
-    dispatch.offer([job])
+    dispatch.tasks_claimed([TaskKey(job, 0, 0)])
+    dispatch.tasks_ready([job])
     other = (await engine.submit("simple")).job_id
     await until(lambda: mirrored(engine), "both are mirrored")
     assert await hinted(engine) == {TaskKey(job, 0, 0), TaskKey(other, 0, 0)}
@@ -275,7 +275,7 @@ async def test_without_a_mark_nobody_trusts_what_is_there(engine: Engine) -> Non
     dispatch = dispatch_of(engine)
     await until(lambda: mirrored(engine), "it is mirrored")
     await dispatch.queue.clear()
-    assert await dispatch.hints(ANYTHING, 1) == ASK_STORE
+    assert await dispatch.take_hints(ANYTHING, 1) == ASK_STORE
     await until(lambda: mirrored(engine), "it is mirrored again")
 
 
@@ -289,9 +289,9 @@ async def test_a_worker_is_not_handed_what_it_can_not_run(engine: Engine) -> Non
     dispatch = dispatch_of(engine)
     lane = Lane("simple", frozenset({"gpu"}), frozenset())
     await dispatch.queue.add([ReadyTask(TaskKey(1 << 30, 0, 0), 5, 77, lane)])
-    assert (await dispatch.hints(ANYTHING, 5)).hints == []
+    assert (await dispatch.take_hints(ANYTHING, 5)).hints == []
     able = ClaimFilter(ANYTHING.pipelines, frozenset({"gpu"}))
-    assert (await dispatch.hints(able, 5)).keys == [TaskKey(1 << 30, 0, 0)]
+    assert (await dispatch.take_hints(able, 5)).keys == [TaskKey(1 << 30, 0, 0)]
 
 
 async def test_a_mirror_full_of_what_an_idle_worker_can_not_run_is_not_read_again_and_again(

@@ -23,7 +23,7 @@ def database(tmp_path: Path) -> Path:
 async def test_a_ring_is_heard_in_its_own_process_at_once(database: Path) -> None:
     dispatch = SignalDispatch(database)
     listener = dispatch.listen()
-    dispatch.ring(Wakeup.WORK)
+    dispatch.notify(Wakeup.WORK)
     assert await listener.wait(0) == {Wakeup.WORK}
     await dispatch.close()
 
@@ -33,7 +33,7 @@ async def test_another_process_hears_which_bell_was_rung(database: Path, ringer:
     dispatch = SignalDispatch(database)
     listener = dispatch.listen(EVERY_WAKEUP)
     for bell in Wakeup:
-        other.ring(bell)
+        other.notify(bell)
         assert await heard(listener, bell) == {bell}
     await dispatch.close()
 
@@ -41,10 +41,10 @@ async def test_another_process_hears_which_bell_was_rung(database: Path, ringer:
 async def test_what_a_process_rings_itself_does_not_come_back_to_it(database: Path) -> None:
     dispatch, neighbour = SignalDispatch(database), SignalDispatch(database)
     own, theirs = dispatch.listen(), neighbour.listen()
-    dispatch.ring(Wakeup.WORK)
+    dispatch.notify(Wakeup.WORK)
     assert await own.wait(0) == {Wakeup.WORK}
     await heard(theirs, Wakeup.WORK)
-    neighbour.ring(Wakeup.STOP)
+    neighbour.notify(Wakeup.STOP)
     assert await heard(own, Wakeup.STOP) == {Wakeup.STOP}, "and not the line it wrote itself"
     await dispatch.close()
     await neighbour.close()
@@ -54,7 +54,7 @@ async def test_a_process_that_ends_after_its_rings_was_heard(database: Path, rin
     dispatch = SignalDispatch(database)
     listener = dispatch.listen()
     other = await ringer(f"sqlite:///{database}")
-    other.ring(Wakeup.WORK, Wakeup.STOP)
+    other.notify(Wakeup.WORK, Wakeup.STOP)
     await other.end()
     rung = await heard(listener, Wakeup.WORK)
     assert rung | await listener.wait(LOOK_EVERY * 2) == {Wakeup.WORK, Wakeup.STOP}
@@ -123,7 +123,7 @@ async def test_a_place_that_can_not_be_written_to_costs_one_warning(
     flush = dispatch._merged.flush
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
-            dispatch.ring(Wakeup.WORK)
+            dispatch.notify(Wakeup.WORK)
             assert await listener.wait(0) == {Wakeup.WORK}
             flush()
     await dispatch.close()
@@ -136,7 +136,7 @@ async def test_a_read_only_folder_is_no_error(database: Path) -> None:
     database.parent.chmod(0o500)
     try:
         dispatch = SignalDispatch(database)
-        dispatch.ring(Wakeup.WORK)
+        dispatch.notify(Wakeup.WORK)
         await dispatch.close()
     finally:
         database.parent.chmod(0o700)
@@ -148,6 +148,6 @@ async def test_a_database_in_memory_has_no_file() -> None:
     assert isinstance(dispatch, SignalDispatch)
     assert dispatch._file is None
     listener = dispatch.listen()
-    dispatch.ring(Wakeup.WORK)
+    dispatch.notify(Wakeup.WORK)
     assert await listener.wait(0) == {Wakeup.WORK}
     await dispatch.close()

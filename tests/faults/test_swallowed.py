@@ -98,11 +98,11 @@ async def test_wake_ups_are_sent_and_heard_again(postgres_database: str) -> None
         try:
             for each in (heard_here, heard_there):
                 await asyncio.wait_for(each.wait(TIMEOUT), TIMEOUT)  # a new listener is woken once
-            here.ring(Wakeup.WORK)
+            here.notify(Wakeup.WORK)
             assert Wakeup.WORK in await heard_there.wait(TIMEOUT)
             await heard_here.wait(TIMEOUT)
             proxy.swallow()
-            here.ring(Wakeup.WORK)
+            here.notify(Wakeup.WORK)
             await heard_here.wait(TIMEOUT)
             assert Wakeup.WORK in await heard_there.wait(TIMEOUT)
             assert Wakeup.WORK in await heard_here.wait(TIMEOUT), "it listens again, and does not know what it missed"

@@ -20,7 +20,7 @@ class Wakeup(StrEnum):
     """Tasks may have become ready."""
     STOP = "stop"
     """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable, drain."""
-    REST = "rest"
+    JOB_INACTIVE = "inactive"
     """Jobs may have come to rest: completed, failed, quarantined, cancelled."""
     STATE = "state"
     """Tasks may have said something of themselves."""
@@ -62,7 +62,7 @@ class Dispatch(Protocol):
 
     async def close(self) -> None: ...
 
-    def ring(self, bell: Wakeup) -> None:
+    def notify(self, bell: Wakeup) -> None:
         """Say so to every process. Rings that come close together are one."""
         ...
 
@@ -70,31 +70,31 @@ class Dispatch(Protocol):
         """A pair of ears of one's own for these bells."""
         ...
 
-    def serve(self, source: MirrorSource) -> None:
+    def set_source(self, source: MirrorSource) -> None:
         """Where it may ask for what it mirrors."""
         ...
 
-    def offer(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
+    def tasks_ready(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
         """These tasks have become ready, and perhaps some of these jobs, or of any; rings for work."""
         ...
 
-    async def hints(self, asking: ClaimFilter, count: int) -> Hints:
+    async def take_hints(self, asking: ClaimFilter, count: int) -> Hints:
         """Tasks to claim, at most so many. They come back by themselves unless it is said what became of them."""
         ...
 
-    def settle(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle_hints(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         """Of these hints some were claimed; None: it is not known which were still good."""
         ...
 
-    def forget(self, claimed: Collection[TaskKey]) -> None:
+    def tasks_claimed(self, claimed: Collection[TaskKey]) -> None:
         """These tasks were claimed without a hint."""
         ...
 
-    def changed(self, job_ids: Collection[int]) -> None:
+    def jobs_changed(self, job_ids: Collection[int]) -> None:
         """Jobs have got further, or have come to an end: there may be something to tell of them."""
         ...
 
-    def tell(self, channel: str, subject: int | str, payload: Json) -> None:
+    def publish(self, channel: str, subject: int | str, payload: Json) -> None:
         """Tell whoever subscribes to a channel how it is with a subject; of what comes close together, the last."""
         ...
 
@@ -110,29 +110,29 @@ class HintlessDispatch(Dispatch):
 
     mirrors = False
 
-    def serve(self, source: MirrorSource) -> None:
+    def set_source(self, source: MirrorSource) -> None:
         """Nothing is mirrored."""
 
-    def offer(
+    def tasks_ready(
         self,
         job_ids: Collection[int] | None = None,  # noqa: ARG002 - a bell has no content
         known: Collection[ReadyTask] = (),  # noqa: ARG002 - same
     ) -> None:
-        self.ring(Wakeup.WORK)
+        self.notify(Wakeup.WORK)
 
-    async def hints(self, asking: ClaimFilter, count: int) -> Hints:  # noqa: ARG002 - the answer is always the same
+    async def take_hints(self, asking: ClaimFilter, count: int) -> Hints:  # noqa: ARG002 - the answer is always the same
         return ASK_STORE
 
-    def settle(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle_hints(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         """There were none."""
 
-    def forget(self, claimed: Collection[TaskKey]) -> None:
+    def tasks_claimed(self, claimed: Collection[TaskKey]) -> None:
         """Nothing was remembered."""
 
-    def changed(self, job_ids: Collection[int]) -> None:
+    def jobs_changed(self, job_ids: Collection[int]) -> None:
         """Nobody subscribes."""
 
-    def tell(self, channel: str, subject: int | str, payload: Json) -> None:
+    def publish(self, channel: str, subject: int | str, payload: Json) -> None:
         """Nobody subscribes."""
 
     async def reconcile(self) -> None:

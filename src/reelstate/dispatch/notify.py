@@ -57,9 +57,9 @@ class NotifyDispatch(HintlessDispatch):
         if self._listening is not None:
             await cancel_and_wait(self._listening)
 
-    def ring(self, bell: Wakeup) -> None:
-        self._doorbell.ring(bell)
-        self._merged.ring(bell)
+    def notify(self, bell: Wakeup) -> None:
+        self._doorbell.notify(bell)
+        self._merged.notify(bell)
 
     def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         if self._listening is None:
@@ -75,7 +75,7 @@ class NotifyDispatch(HintlessDispatch):
                 async with await _connect(self._address) as connection:
                     await self._subscribe(connection)
                     rests, told = _pauses(), False
-                    self._doorbell.ring(*Wakeup)
+                    self._doorbell.notify(*Wakeup)
                     await self._hear(connection)
             except AWAY as error:
                 if not told:
@@ -114,7 +114,7 @@ class NotifyDispatch(HintlessDispatch):
             async for notification in connection.notifies(timeout=PING_EVERY):
                 if notification.pid != self._sender.pid:
                     words = notification.payload.split()
-                    self._doorbell.ring(*(bell for bell in Wakeup if bell in words))
+                    self._doorbell.notify(*(bell for bell in Wakeup if bell in words))
             await connection.execute("")
 
 

@@ -18,8 +18,8 @@ class PollDispatch(HintlessDispatch):
     async def close(self) -> None:
         """Nor to close."""
 
-    def ring(self, bell: Wakeup) -> None:
-        self._doorbell.ring(bell)
+    def notify(self, bell: Wakeup) -> None:
+        self._doorbell.notify(bell)
 
     def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         return self._doorbell.listen(bells)

@@ -124,22 +124,22 @@ class RedisDispatch(Dispatch):
         await self._bells.close()
         await self.link.close()
 
-    def serve(self, source: MirrorSource) -> None:
+    def set_source(self, source: MirrorSource) -> None:
         self._source = source
 
-    def ring(self, bell: Wakeup) -> None:
-        self._doorbell.ring(bell)
-        self._merged.ring(bell)
+    def notify(self, bell: Wakeup) -> None:
+        self._doorbell.notify(bell)
+        self._merged.notify(bell)
 
     def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         self._bells.begin()
         return self._doorbell.listen(bells)
 
-    def offer(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
+    def tasks_ready(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
         """The bell rings when the hints are there; while Redis is away it rings in this process alone."""
         if not self.link.breaker.closed:
             self._missed = True
-            self._doorbell.ring(Wakeup.WORK)
+            self._doorbell.notify(Wakeup.WORK)
         elif job_ids is None:
             self._whole = True
         else:
@@ -147,7 +147,7 @@ class RedisDispatch(Dispatch):
             self._known.extend(known)
         self._offered.set()
 
-    async def hints(self, asking: ClaimFilter, count: int) -> Hints:
+    async def take_hints(self, asking: ClaimFilter, count: int) -> Hints:
         """While there is plenty to do the store is asked directly: hints only spare it questions in vain."""
         if self.queue.plenty:
             return ASK_STORE
@@ -173,7 +173,7 @@ class RedisDispatch(Dispatch):
         look = taken.suspects or (taken.cut and len(taken.hints) < count)
         return Hints(taken.hints, look=look or (not taken.hints and self._looks(asking)))
 
-    def settle(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle_hints(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         gone, back, doubted = [], [], set()
         for hint in hints.hints:
             if claimed is not None and hint.key in claimed:
@@ -188,11 +188,11 @@ class RedisDispatch(Dispatch):
     async def _settle(self, gone: list[Hint], back: list[Hint], doubted: set[int]) -> None:
         await self.queue.settle(gone, back)
         if back:
-            self.ring(Wakeup.WORK)
+            self.notify(Wakeup.WORK)
         if doubted:  # claimed by another, most often; but if it is still ready, it must not be forgotten
-            self.offer(doubted)
+            self.tasks_ready(doubted)
 
-    def forget(self, claimed: Collection[TaskKey]) -> None:
+    def tasks_claimed(self, claimed: Collection[TaskKey]) -> None:
         if self.queue.plenty:
             if len(claimed) >= PLENTY:
                 self._do(self.queue.abound())
@@ -200,12 +200,12 @@ class RedisDispatch(Dispatch):
             self._claimed.extend(claimed)
             self._offered.set()
 
-    def changed(self, job_ids: Collection[int]) -> None:
+    def jobs_changed(self, job_ids: Collection[int]) -> None:
         if job_ids and self.link.breaker.closed:
             self._changed.update(job_ids)
             self._news.set()
 
-    def tell(self, channel: str, subject: int | str, payload: Json) -> None:
+    def publish(self, channel: str, subject: int | str, payload: Json) -> None:
         if self.link.breaker.closed:
             self._told[channel, subject] = ChannelMessage(channel, payload)
             self._news.set()
@@ -223,7 +223,7 @@ class RedisDispatch(Dispatch):
         except StoreError:
             self._missed = True
             raise
-        self._doorbell.ring(Wakeup.WORK)
+        self._doorbell.notify(Wakeup.WORK)
 
     @property
     def _announce(self) -> tuple[str, str]:
@@ -287,7 +287,7 @@ class RedisDispatch(Dispatch):
         self._whole = self._whole or self._missed
         self._doubtful = True
         self._offered.set()
-        self._doorbell.ring(*Wakeup)
+        self._doorbell.notify(*Wakeup)
 
     async def _mirror_for_ever(self) -> None:
         """Bring what was claimed and what was offered to Redis, as much at a time as has come together.
@@ -319,11 +319,11 @@ class RedisDispatch(Dispatch):
                 self._reconcile_soon()
                 await asyncio.sleep(0 if self._closing else STORE_PAUSE)
             if jobs or known:
-                self._doorbell.ring(Wakeup.WORK)
+                self._doorbell.notify(Wakeup.WORK)
 
     async def _fill(self, fill: Callable[[MirrorSource, tuple[str, str]], Awaitable[int]]) -> None:
         if self._source is not None and await fill(self._source, self._announce):
-            self._doorbell.ring(Wakeup.WORK)
+            self._doorbell.notify(Wakeup.WORK)
 
     async def _tell_for_ever(self) -> None:
         while not self._closing or self._changed or self._told:

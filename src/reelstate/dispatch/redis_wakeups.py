@@ -29,7 +29,7 @@ ASK_AFTER, DEAF_AFTER = 2.0, 6.0
 
 class RedisWakeups:
     def __init__(self, link: RedisClient, doorbell: LocalWakeups, on_away: Callable[[], None]) -> None:
-        self.channel = f"{link.terms.prefix}:bells"
+        self.channel = f"{link.terms.prefix}:wakeups"
         self._link = link
         self._doorbell = doorbell
         self._on_away = on_away
@@ -61,7 +61,7 @@ class RedisWakeups:
                 async with self._link.client.pubsub() as pubsub:
                     await pubsub.subscribe(self.channel)
                     rests, told = pauses(), False
-                    self._doorbell.ring(*Wakeup)
+                    self._doorbell.notify(*Wakeup)
                     await self._hear(pubsub)
             except FAULTS as error:
                 if not told and self._link.breaker.closed:  # else the link has told of it
@@ -87,4 +87,4 @@ class RedisWakeups:
         if name != self._name:
             if AWAY in rung:
                 self._on_away()
-            self._doorbell.ring(*(bell for bell in Wakeup if bell in rung))
+            self._doorbell.notify(*(bell for bell in Wakeup if bell in rung))

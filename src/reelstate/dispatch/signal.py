@@ -1,4 +1,4 @@
-"""The dispatch beside SQLite: a ring adds a line to the file `<database>-bell`, and listeners of other processes look
+"""The dispatch beside SQLite: a ring adds a line to the file `<database>-wakeup`, and listeners of other processes look
 at the size of it. Nothing is read and nothing is sent while nobody rings.
 """
 
@@ -39,10 +39,10 @@ class SignalDispatch(HintlessDispatch):
         if self._looking is not None:
             await cancel_and_wait(self._looking)
 
-    def ring(self, bell: Wakeup) -> None:
-        self._doorbell.ring(bell)
+    def notify(self, bell: Wakeup) -> None:
+        self._doorbell.notify(bell)
         if self._merged is not None:
-            self._merged.ring(bell)
+            self._merged.notify(bell)
 
     def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
         ears = self._doorbell.listen(bells)
@@ -54,14 +54,14 @@ class SignalDispatch(HintlessDispatch):
     async def _look(self, file: WakeupFile) -> None:
         while self._doorbell.heard:
             await asyncio.sleep(LOOK_EVERY)
-            self._doorbell.ring(*file.news())
+            self._doorbell.notify(*file.news())
 
 
 class WakeupFile:
     """Lines of who rang which bell. Adding one is a single write, so rings of several processes do not mix."""
 
     def __init__(self, database: Path) -> None:
-        self.path = database.with_name(f"{database.name}-bell")
+        self.path = database.with_name(f"{database.name}-wakeup")
         self._database = database
         self._name = os.urandom(8).hex()
         self._seen = 0

@@ -20,7 +20,7 @@ class LocalWakeups:
         """Whether anybody listens."""
         return bool(self._ears)
 
-    def ring(self, *bells: Wakeup) -> None:
+    def notify(self, *bells: Wakeup) -> None:
         for ears in self._ears:
             ears.hear(bells)
 
@@ -66,7 +66,7 @@ class WakeupBatch:
         self._rung: set[Wakeup] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def ring(self, bell: Wakeup) -> None:
+    def notify(self, bell: Wakeup) -> None:
         self._rung.add(bell)
         if self._timer is None:
             self._over()

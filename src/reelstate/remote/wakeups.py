@@ -35,7 +35,7 @@ class HttpDispatch(HintlessDispatch):
     async def close(self) -> None:
         await self._server.close()
 
-    def ring(self, bell: Wakeup) -> None:
+    def notify(self, bell: Wakeup) -> None:
         """The server has rung already."""
 
     def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:  # noqa: ARG002 - they are a worker's

@@ -60,7 +60,7 @@ async def close(transaction: Transaction, catalogue: Catalogue, ended: Counter[t
         await transaction.run("complete_jobs", job_ids=sorted(only))
     others = {job: seen.opened for job, seen in closed.items() if not seen.completes}
     bells = await advance(transaction, catalogue, others)
-    return bells | {Wakeup.REST} if only else bells
+    return bells | {Wakeup.JOB_INACTIVE} if only else bells
 
 
 class Closed:

@@ -80,7 +80,7 @@ async def settle(
     await rest(transaction, killed, actor=Actor.KEEPER, reason="the job was quarantined", stop=True)
     others = {job: seen.opened for job, seen in closed.items() if job not in moves}
     bells = await advance(transaction, catalogue, others)
-    return bells | ({Wakeup.REST} if moves else set()) | ({Wakeup.STOP} if killed else set())
+    return bells | ({Wakeup.JOB_INACTIVE} if moves else set()) | ({Wakeup.STOP} if killed else set())
 
 
 def _move(job: LockedJob, error: FinalError, actor: Actor) -> JobMove:

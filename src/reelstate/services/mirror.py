@@ -115,19 +115,19 @@ async def claim_hinted(dispatch: Dispatch, asking: ClaimFilter | None, limit: in
     if asking is None:
         return await _looked(dispatch, limit, claim, made)
     while (left := limit - len(made.tasks)) > 0:
-        hints = await dispatch.hints(asking, left)
+        hints = await dispatch.take_hints(asking, left)
         if not hints.hints:
             return await _looked(dispatch, left, claim, made) if hints.look else made
         try:
             some = await claim(left, hints.keys)
         except BaseException as error:
-            dispatch.settle(asking, hints, None)
+            dispatch.settle_hints(asking, hints, None)
             if made.tasks and isinstance(error, Exception):
                 return made  # what is leased by now must be run, and the next claim meets the same trouble
             raise
         keys = {task.key for task in some.tasks}
         diverted = some.suspects_waiting or not keys.issubset(hints.keys)
-        dispatch.settle(asking, hints, None if diverted else keys)
+        dispatch.settle_hints(asking, hints, None if diverted else keys)
         made = Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
         vain = 0 if keys else vain + 1
         if diverted or vain == MAX_EMPTY_ROUNDS:
@@ -148,5 +148,5 @@ async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) 
         if made.tasks:
             return made
         raise
-    dispatch.forget([task.key for task in some.tasks])
+    dispatch.tasks_claimed([task.key for task in some.tasks])
     return Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)

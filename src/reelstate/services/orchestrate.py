@@ -56,7 +56,7 @@ class _Decisions:
     @property
     def bells(self) -> set[Wakeup]:
         rests = any(move.status not in PHASES for move in self.moves)
-        return ({Wakeup.WORK} if self.opens else set()) | ({Wakeup.REST} if rests else set())
+        return ({Wakeup.WORK} if self.opens else set()) | ({Wakeup.JOB_INACTIVE} if rests else set())
 
 
 async def orchestrate(

@@ -68,7 +68,7 @@ async def wait(
     Not by the feed: whoever waits for the end of many tasks need not read of each of them.
     """
     limit = asyncio.timeout(seconds)
-    listener = dispatch.listen((Wakeup.REST,))
+    listener = dispatch.listen((Wakeup.JOB_INACTIVE,))
     detail = await observe_job(store, catalogue, job_id)
     try:
         async with limit:

@@ -59,7 +59,7 @@ class SqlStateStore:
         require_free(write.job_id)
         with self.figures.writing():
             state = await self._written(write, generation)
-        self._dispatch.ring(Wakeup.STATE)
+        self._dispatch.notify(Wakeup.STATE)
         return state
 
     async def _written(self, write: StateWrite, generation: int) -> State:
@@ -135,7 +135,7 @@ class SqlStateStore:
         if not job_ids:
             return []
         rows = await self._store.write(lambda transaction: transaction.run("states_delete", job_ids=job_ids))
-        self._dispatch.ring(Wakeup.STATE)
+        self._dispatch.notify(Wakeup.STATE)
         return sorted(row[0] for row in rows)
 
 

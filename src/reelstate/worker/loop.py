@@ -332,7 +332,7 @@ class WorkerLoop:
         if busy != self._told_busy:
             self._told_busy = busy
             status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
-            self._dispatch.tell("worker_status", self._known_id(), status)
+            self._dispatch.publish("worker_status", self._known_id(), status)
 
     async def _attempted(self, held: HeldTask, handler: StageHandler) -> Ended | None:
         desk = LocalReporter(held, self._link, self._limits, self._hurry)
@@ -382,8 +382,8 @@ class WorkerLoop:
     def _heed(self, answer: HeartbeatAnswer) -> None:
         """What the heartbeat learned. It rings here, because a dispatch belongs to the loop that opened it."""
         if answer.stated:
-            self._dispatch.ring(Wakeup.STATE)
-        self._dispatch.changed(answer.jobs)
+            self._dispatch.notify(Wakeup.STATE)
+        self._dispatch.jobs_changed(answer.jobs)
         for lease, verdict in answer.refused:
             held = self._ledger.get(lease)
             if held is not None and held.stop is None and verdict is not Verdict.REPEATED:
