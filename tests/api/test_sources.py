@@ -1,4 +1,4 @@
-"""What may be named as a source over HTTP. Workers look again at what an address leads to: tests/media/test_web.py."""
+"""Sources that may be named over HTTP; tests/media/sources/test_web.py tests what workers check again."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -22,7 +22,7 @@ from reelstate.core.errors import (
     StorageMissing,
     StorageUnavailable,
 )
-from tests.media.web_server import TAG, Request, WebServer, silent
+from tests.media.sources.web_server import TAG, Request, WebServer, silent
 
 KEY = "versions/7/encode/0/3/720p.mp4"
 

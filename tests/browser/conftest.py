@@ -15,7 +15,7 @@ from tests.browser.chromium import Browser, BrowserUnavailable, Page, browser, o
 from tests.browser.files import Files, served
 from tests.browser.numbered import film_profile, numbered_film
 from tests.browser.packages import PackagesUnavailable
-from tests.media.films import Stream, house
+from tests.media.deployment import Stream, start_deployment
 
 INSTALL = "install Node.js with npm, and Debian's `chromium` or Google Chrome"
 
@@ -69,7 +69,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     folder = tmp_path_factory.mktemp("film")
 
     async def transcode() -> Published:
-        async with house(folder) as here:
+        async with start_deployment(folder) as here:
             stream = await here.stream(numbered_film(folder / "film.mp4"), profile=film_profile())
             return Published(here.storage, stream)
 

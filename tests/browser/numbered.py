@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, X264
+from tests.media.source_videos import BUILD, X264
 
 RATE = Fraction(30000, 1001)
 FRAMES = 240

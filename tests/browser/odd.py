@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.public import Address
-from tests.media.clips import NTSC, ffmpeg, turned
-from tests.media.films import BUILD, RATE
+from tests.media.clips import NTSC, ffmpeg, rotate_mp4
+from tests.media.source_videos import BUILD, RATE
 
 Json = Any
 SECONDS = 6
@@ -88,7 +88,7 @@ def mono(folder: Path) -> Path:
 
 
 def rotated(folder: Path) -> Path:
-    return turned(encoded(folder / "a.mp4"))
+    return rotate_mp4(encoded(folder / "a.mp4"))
 
 
 def cropped(folder: Path) -> Path:

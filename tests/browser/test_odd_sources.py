@@ -17,7 +17,7 @@ from tests.browser.chromium import Browser, PageFailed
 from tests.browser.odd import ODD
 from tests.browser.public import Address, aside, played_by_ffmpeg, played_in_browser, public_address
 from tests.browser.test_growing import WAITING
-from tests.media.films import profile
+from tests.media.source_videos import profile
 from tests.media.streams import builds
 
 FEW = ("many tracks", "one frame", "29.97 frames a second")

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.chromium import Browser
 from tests.browser.public import Address, aside, played_by_ffmpeg, played_in_browser, public_address
 from tests.browser.test_growing import WAITING
-from tests.media.films import film, profile
+from tests.media.source_videos import make_video, profile
 from tests.media.streams import builds
 
 SECONDS = 11
@@ -35,6 +35,6 @@ async def assert_plays(address: Address, chromium: Browser, player_page: str) ->
 async def test_a_video_plays_to_its_end_from_both_public_addresses(
     tmp_path: Path, chromium: Browser, player_page: str
 ) -> None:
-    source = film(tmp_path / "film.mp4", SECONDS)
+    source = make_video(tmp_path / "film.mp4", SECONDS)
     async with public_address(tmp_path, source, PROFILE) as address:
         await assert_plays(address, chromium, player_page)

@@ -19,7 +19,8 @@ from reelstate.core.model import Task
 from reelstate.library.publisher import Publisher
 from reelstate.media.packaging.adoption import RECORD
 from tests.chaos.fleet import Fleet, Member, open_fleet
-from tests.media.films import RATE, Stream, film, profile, wrapper
+from tests.media.deployment import Stream
+from tests.media.source_videos import RATE, make_video, profile, wrap_ffmpeg
 from tests.media.tools import Handles, running
 
 CHUNKS, FEW = 10, 6
@@ -94,12 +95,12 @@ class Studios:
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return film(tmp_path_factory.mktemp("films") / "film.mp4", CHUNKS)
+    return make_video(tmp_path_factory.mktemp("films") / "film.mp4", CHUNKS)
 
 
 @pytest.fixture(scope="session")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return film(tmp_path_factory.mktemp("films") / "short.mp4", FEW)
+    return make_video(tmp_path_factory.mktemp("films") / "short.mp4", FEW)
 
 
 def studios_of(fleet: Fleet, folder: Path) -> Studios:
@@ -126,7 +127,7 @@ async def test_workers_killed_again_and_again_cost_a_chunk_each_on_every_store(
 
 async def kill_and_compare(studios: Studios, source: Path, *, kills: int) -> None:
     members = [studios.worker("one"), studios.worker("two")]
-    unhurt = (await studios.stream(await studios.submit(source))).played()
+    unhurt = (await studios.stream(await studios.submit(source))).decode_rungs()
     job = await studios.submit(source)
     for number in range(kills):
         victim = await caught_encoding(studios, job, members)
@@ -138,7 +139,7 @@ async def kill_and_compare(studios: Studios, source: Path, *, kills: int) -> Non
     assert len(tokens) == CHUNKS
     assert sum(tokens) == CHUNKS + kills, "every kill costs the chunk that was being encoded, and no other"
     assert sorted(await studios.encodes(job)) == [(part, token) for part, token in enumerate(tokens)]
-    assert stream.played() == unhurt
+    assert stream.decode_rungs() == unhurt
     assert {rung: len(frames) for rung, frames in unhurt.items()} == dict.fromkeys(("180p", "90p"), CHUNKS * RATE)
     assert studios.commands(job) == []
     assert names(studios.scratch) == set(), "what the killed ones left is gone"
@@ -233,7 +234,7 @@ async def test_a_house_that_was_stopped_goes_on_where_it_was(
     assert len([part for part, _ in await studios.encodes(job) if part in before]) == len(before)
     again = sum(token for token, _ in after.values()) - FEW
     assert again <= (0 if number is signal.SIGTERM else 2), "a worker loses at most the chunk that it was encoding"
-    assert {len(frames) for frames in stream.played().values()} == {FEW * RATE}
+    assert {len(frames) for frames in stream.decode_rungs().values()} == {FEW * RATE}
 
 
 @contextlib.asynccontextmanager
@@ -241,7 +242,7 @@ async def stopped_before_its_report(studios: Studios, source: Path) -> AsyncIter
     """A worker that has stored its first chunk and is stopped before it reports it; its job, and what it stored."""
     reached, gate = studios.folder / "reached", studios.folder / "gate"
     waiting = f": > {reached}; while [ ! -e {gate} ]; do sleep 0.02; done"
-    slow = wrapper(studios.folder / "ffmpeg", f'case "$*" in *-{ENCODE}-0-1-*) {waiting};; esac')
+    slow = wrap_ffmpeg(studios.folder / "ffmpeg", f'case "$*" in *-{ENCODE}-0-1-*) {waiting};; esac')
     late = studios.worker("late", ffmpeg=slow, sandbox="off")
     job = await studios.submit(source)
     await studios.fleet.sees(reached.exists, "the first chunk is being encoded")
@@ -266,7 +267,7 @@ async def test_a_chunk_whose_worker_is_killed_before_its_report_is_not_encoded_a
         for key, file in stream.manifest["files"].items():
             if key.startswith(f"versions/{job}/{ENCODE}/0/"):
                 assert digest_of(studios.storage / key) == file["sha256"] == digest_of(left / Path(key).name)
-        assert {len(frames) for frames in stream.played().values()} == {FEW * RATE}
+        assert {len(frames) for frames in stream.decode_rungs().values()} == {FEW * RATE}
 
 
 async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_swept(
@@ -297,7 +298,7 @@ async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_
     librarian = Publisher(studios.fleet.engine, open_storage(str(studios.storage)), keep=0.0)
     assert await librarian.sweep() >= 1
     assert names(left) == set()
-    assert {len(frames) for frames in stream.played().values()} == {FEW * RATE}
+    assert {len(frames) for frames in stream.decode_rungs().values()} == {FEW * RATE}
 
 
 @contextlib.contextmanager

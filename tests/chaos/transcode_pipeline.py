@@ -4,8 +4,8 @@ import os
 
 from reelstate.app import built_in
 from reelstate.config import from_environment
-from tests.media.films import altered
+from tests.media.deployment import customize
 
 LEASE = 4.0
 
-every = [altered(pipeline, lease=LEASE) for pipeline in built_in(from_environment(os.environ))]
+every = [customize(pipeline, lease=LEASE) for pipeline in built_in(from_environment(os.environ))]

@@ -46,22 +46,22 @@ def run(argv: Sequence[str], folder: Path | None = None) -> subprocess.Completed
     )
 
 
-def done(argv: Sequence[str], folder: Path | None = None) -> bytes:
+def run_checked(argv: Sequence[str], folder: Path | None = None) -> bytes:
     finished = run(argv, folder)
     assert finished.returncode == 0, finished.stderr.decode()[-2000:]
     return finished.stdout
 
 
 def ffmpeg(build: str, *arguments: str) -> bytes:
-    return done([builds()[build], "-nostdin", "-hide_banner", "-loglevel", "error", "-y", *arguments])
+    return run_checked([builds()[build], "-nostdin", "-hide_banner", "-loglevel", "error", "-y", *arguments])
 
 
-def make(build: str, target: Path, options: str, *, picture: str = PICTURE, inputs: Sequence[str] = ()) -> Path:
+def make_clip(build: str, target: Path, options: str, *, picture: str = PICTURE, inputs: Sequence[str] = ()) -> Path:
     ffmpeg(build, "-f", "lavfi", "-i", picture, *inputs, "-frames:v", str(FRAMES), *options.split(), str(target))
     return target
 
 
-def turned(path: Path) -> Path:
+def rotate_mp4(path: Path) -> Path:
     """The mp4 with a matrix that has players turn its picture by 90 degrees, as a phone held upright writes it."""
     data = path.read_bytes()
     place = data.index(b"tkhd") + 4 + 40

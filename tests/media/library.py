@@ -24,7 +24,7 @@ from reelstate.library.publisher import Publisher
 from reelstate.media.formats.hls import resolve_uri
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.run import Run
-from tests.media.films import profile
+from tests.media.source_videos import profile
 
 Json = Any
 TIMEOUT = 300.0

@@ -16,7 +16,8 @@ from reelstate.media.packaging.adoption import RECORD
 from reelstate.services.operate.retry import From
 from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, RATE, TIMEOUT, Handler, House, film, house, profile
+from tests.media.deployment import Deployment, Handler, start_deployment
+from tests.media.source_videos import BUILD, RATE, TIMEOUT, make_video, profile
 
 Json = Any
 PICTURES = profile(thumbnails=True, sprites=True, chunk_seconds=2)
@@ -36,7 +37,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = folder / "text.srt"
     text.write_text("1\n00:00:00,000 --> 00:00:01,000\nhello\n")
     ffmpeg(
-        BUILD, "-i", str(film(folder / "plain.mp4")), "-i", str(text), "-map", "0", "-map", "1",
+        BUILD, "-i", str(make_video(folder / "plain.mp4")), "-i", str(text), "-map", "0", "-map", "1",
         "-c", "copy", "-c:s", "mov_text", str(folder / "film.mp4"),
     )  # fmt: skip
     return folder / "film.mp4"
@@ -62,7 +63,7 @@ class Lost:
         return run
 
 
-async def made_by(here: House, job: int) -> dict[str, list[tuple[int, str]]]:
+async def made_by(here: Deployment, job: int) -> dict[str, list[tuple[int, str]]]:
     """The token and the type of every step of a job, by stage."""
     names = [stage.name for stage in (await here.engine.job(job)).stages]
     found: dict[str, list[tuple[int, str]]] = {}
@@ -77,7 +78,7 @@ def names(folder: Path) -> set[str]:
 
 async def test_what_was_stored_before_its_report_was_lost_is_adopted(tmp_path: Path, source: Path) -> None:
     lost = Lost(*MADE)
-    async with house(tmp_path, lost) as here:
+    async with start_deployment(tmp_path, lost) as here:
         lost.storage = here.storage
         stream = await here.stream(source, profile=PICTURES)
         job = stream.detail.job.id
@@ -98,12 +99,15 @@ async def test_what_was_stored_before_its_report_was_lost_is_adopted(tmp_path: P
         librarian = Publisher(here.engine, open_storage(str(here.storage)), keep=0.0)
         await librarian.sweep()
         assert not list(here.storage.glob(f"versions/{job}/*/0/1/{RECORD}"))
-        assert {rung: len(frames) for rung, frames in stream.played().items()} == {"180p": 2 * RATE, "90p": 2 * RATE}
+        assert {rung: len(frames) for rung, frames in stream.decode_rungs().items()} == {
+            "180p": 2 * RATE,
+            "90p": 2 * RATE,
+        }
 
 
 async def test_adopted_bytes_are_adopted_again(tmp_path: Path, source: Path) -> None:
     lost = Lost("encode", attempts=2)
-    async with house(tmp_path, lost) as here:
+    async with start_deployment(tmp_path, lost) as here:
         stream = await here.stream(source, profile=profile(chunk_seconds=2))
         steps = (await made_by(here, stream.detail.job.id))["encode"]
         assert steps == [(1, "ffmpeg"), (2, "adopt"), (3, "adopt")]
@@ -168,9 +172,9 @@ async def test_what_does_not_verify_is_encoded_again(tmp_path: Path) -> None:
     """Each chunk is spoiled in another way; the last is not."""
     spoilers: list[Callable[[Path], object]] = [*SPOILED.values(), lambda folder: None]
     lost = Lost("encode", then=lambda task, folder: spoilers[task.part](folder))
-    async with house(tmp_path, lost) as here:
+    async with start_deployment(tmp_path, lost) as here:
         lost.storage = here.storage
-        stream = await here.stream(film(tmp_path / "film.mp4", len(SPOILED) + 1, sound=False))
+        stream = await here.stream(make_video(tmp_path / "film.mp4", len(SPOILED) + 1, sound=False))
         stage = stream.stage("encode")
         again = {
             step.part: step.type
@@ -179,12 +183,12 @@ async def test_what_does_not_verify_is_encoded_again(tmp_path: Path) -> None:
         }
         names = dict(enumerate([*SPOILED, "nothing"]))
         assert {names[part]: again[part] for part in names} == {**dict.fromkeys(SPOILED, "ffmpeg"), "nothing": "adopt"}
-        assert {len(frames) for frames in stream.played().values()} == {(len(SPOILED) + 1) * RATE}
+        assert {len(frames) for frames in stream.decode_rungs().values()} == {(len(SPOILED) + 1) * RATE}
 
 
 async def test_another_job_adopts_nothing(tmp_path: Path, source: Path) -> None:
     """Also where its source and its plan are the same."""
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         jobs = [(await here.stream(source)).detail.job.id for _ in range(2)]
         for job in jobs:
             assert {kind for _, kind in (await made_by(here, job))["encode"]} == {"ffmpeg"}
@@ -204,8 +208,8 @@ async def test_a_stage_that_an_operator_runs_again_adopts_nothing_from_before(tm
 
         return run
 
-    async with house(tmp_path, wrap) as here:
-        failed = await here.made(source, profile=profile(chunk_seconds=2))
+    async with start_deployment(tmp_path, wrap) as here:
+        failed = await here.transcode(source, profile=profile(chunk_seconds=2))
         assert failed.job.status is JobStatus.FAILED
         await here.engine.retry(failed.job.id, start=From("encode"), reason="a chunk can't be decoded")
         detail = await here.engine.wait(failed.job.id, timeout=TIMEOUT)

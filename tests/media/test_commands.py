@@ -12,7 +12,7 @@ from reelstate.media.formats.fragmented_mp4 import parse
 from reelstate.media.planning.plan import Plan, make_plan, settle
 from reelstate.media.planning.profile import load
 from reelstate.media.sources.facts import SourceFacts, SubtitleFacts, VideoFacts
-from tests.media.clips import FRAMES, LOSSLESS, X264, done, facts_of, ffmpeg, make, run, sound_facts
+from tests.media.clips import FRAMES, LOSSLESS, X264, facts_of, ffmpeg, make_clip, run, run_checked, sound_facts
 from tests.media.streams import builds
 
 BUILDS = sorted(builds())
@@ -128,8 +128,8 @@ def test_poster_and_sprites_are_made_in_their_sizes(build: str, tmp_path: Path) 
     assert sprites is not None
     folder = tmp_path / "100% sprites"
     folder.mkdir()
-    done(commands.poster(builds()[build], plan, poster, str(source), str(tmp_path / "poster.jpg")))
-    done(commands.sprite_sheets(builds()[build], plan, sprites, str(source), str(folder)))
+    run_checked(commands.poster(builds()[build], plan, poster, str(source), str(tmp_path / "poster.jpg")))
+    run_checked(commands.sprite_sheets(builds()[build], plan, sprites, str(source), str(folder)))
     assert size_of(build, tmp_path / "poster.jpg") == (poster.width, poster.height) == (160, 90)
     assert [path.name for path in folder.iterdir()] == ["sprites-1.jpg"]
     assert size_of(build, folder / "sprites-1.jpg") == (sprites.columns * sprites.width, sprites.rows * sprites.height)
@@ -140,12 +140,12 @@ def test_poster_and_sprites_are_made_in_their_sizes(build: str, tmp_path: Path) 
 def test_a_film_with_one_key_frame_has_sprites_too(build: str, tmp_path: Path) -> None:
     plan, source = a_plan(build, tmp_path, f"{X264} -g 1000")
     assert plan.sprites is not None
-    done(commands.sprite_sheets(builds()[build], plan, plan.sprites, str(source), str(tmp_path)))
+    run_checked(commands.sprite_sheets(builds()[build], plan, plan.sprites, str(source), str(tmp_path)))
     assert size_of(build, tmp_path / "sprites-1.jpg")[0] == plan.sprites.columns * plan.sprites.width
 
 
 def a_plan(build: str, folder: Path, options: str = X264) -> tuple[Plan, Path]:
-    source = make(build, folder / "source.mp4", options)
+    source = make_clip(build, folder / "source.mp4", options)
     facts = facts_of(build, source)
     return settle(make_plan(facts, LOSSLESS), facts), source
 
@@ -168,7 +168,7 @@ def test_captions_count_from_the_first_frame(build: str, tmp_path: Path) -> None
     )  # fmt: skip
     facts = replace(facts_of(build, source, Fraction(30)), subtitles=(replace(WORDS, index=1),))
     plan = settle(make_plan(facts, LOSSLESS), facts)
-    done(commands.captions(builds()[build], plan, plan.captions[0], str(source), str(tmp_path / "out.vtt")))
+    run_checked(commands.captions(builds()[build], plan, plan.captions[0], str(source), str(tmp_path / "out.vtt")))
     text = (tmp_path / "out.vtt").read_text()
     assert text.startswith("WEBVTT")
     assert "00:01.000 --> 00:01.750\nHello <i>there</i>" in text
@@ -184,10 +184,12 @@ def test_a_check_passes_what_is_whole_and_finds_what_is_damaged(
     plan = replace(plan, grid=replace(plan.grid, chunk_frames=FRAMES))
     made = [tmp_path / f"made-{number}.mp4" for number in range(3)]
     for path in made:
-        done(commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[0], str(source), {"90p": str(path)}))
+        run_checked(
+            commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[0], str(source), {"90p": str(path)})
+        )
     files = {str(path): FRAMES for path in made}
     check = commands.decode_check(builds()[build], files, key_frames_only=key_frames_only)
-    done(check)
+    run_checked(check)
     data = bytearray(made[damaged].read_bytes())
     start = data.index(b"mdat", data.index(b"mdat") + 4) + 60
     data[start : start + 4000] = bytes(byte ^ 0x5A for byte in data[start : start + 4000])
@@ -202,8 +204,8 @@ def test_a_comparison_scores_what_was_made_of_the_same_frames(how: str, build: s
         pytest.skip("NOT TESTED: this ffmpeg has no libvmaf")
     plan, source = a_plan(build, tmp_path)
     chunk, rung, made = plan.grid.chunks()[1], plan.rungs[0], tmp_path / "made.mp4"
-    done(commands.encode_chunk(builds()[build], plan, chunk, str(source), {"90p": str(made)}))
-    done(commands.compare(builds()[build], plan, chunk, rung, str(source), str(made), how), tmp_path)
+    run_checked(commands.encode_chunk(builds()[build], plan, chunk, str(source), {"90p": str(made)}))
+    run_checked(commands.compare(builds()[build], plan, chunk, rung, str(source), str(made), how), tmp_path)
     text = (tmp_path / SCORES[how]).read_text()
     scores = [
         float(score) for score in re.findall(r"All:([\d.]+)|\"vmaf\": ([\d.]+)", text) for score in score if score
@@ -225,7 +227,7 @@ HOSTILE = {
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_file_that_names_others_is_not_followed(kind: str, build: str, tmp_path: Path) -> None:
-    secret = make(build, tmp_path / "secret.mkv", X264)
+    secret = make_clip(build, tmp_path / "secret.mkv", X264)
     hostile, target = tmp_path / "movie.mp4", tmp_path / "out.mp4"
     hostile.write_text(HOSTILE[kind].format(secret=secret.name))
     plan = make_plan(FACTS, load("h264"))
@@ -239,19 +241,21 @@ def test_a_file_that_names_others_is_not_followed(kind: str, build: str, tmp_pat
 @pytest.mark.parametrize("build", BUILDS)
 def test_a_file_named_like_an_option_or_an_address_is_a_file(build: str, tmp_path: Path) -> None:
     for name in ("-i", "http:x", "concat:a|b", "50%d.mp4"):
-        make(build, tmp_path / "plain.mp4", X264).rename(tmp_path / name)
-        done(commands.decode_check(builds()[build], {name: FRAMES}), tmp_path)
+        make_clip(build, tmp_path / "plain.mp4", X264).rename(tmp_path / name)
+        run_checked(commands.decode_check(builds()[build], {name: FRAMES}), tmp_path)
 
 
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_chunk_is_cmaf_with_a_key_frame_at_every_group_of_pictures(number: int, build: str, tmp_path: Path) -> None:
-    source = make(build, tmp_path / "source.mp4", X264)
+    source = make_clip(build, tmp_path / "source.mp4", X264)
     facts = facts_of(build, source)
     plan = settle(make_plan(facts, replace(LOSSLESS, gop_seconds=0.5)), facts)
     assert (plan.grid.segment_frames, plan.grid.gop_frames) == (28, 14)
     made = tmp_path / "made.mp4"
-    done(commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[number], str(source), {"90p": str(made)}))
+    run_checked(
+        commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[number], str(source), {"90p": str(made)})
+    )
     parsed = parse(made)
     assert [(fragment.samples, fragment.starts_with_sync) for fragment in parsed.segments] == [(14, True)] * 2
     assert b"cmfc" in parsed.init[: parsed.init.index(b"moov")], "its brand"
@@ -262,11 +266,11 @@ def test_a_chunk_is_cmaf_with_a_key_frame_at_every_group_of_pictures(number: int
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_sound_is_cmaf_and_its_priming_is_edited_out(build: str, tmp_path: Path) -> None:
-    source = make(build, tmp_path / "source.mp4", f"{X264} -c:a aac", inputs=("-f", "lavfi", "-i", "sine"))
+    source = make_clip(build, tmp_path / "source.mp4", f"{X264} -c:a aac", inputs=("-f", "lavfi", "-i", "sine"))
     facts = replace(facts_of(build, source), audio=(sound_facts(),))
     plan = settle(make_plan(facts, LOSSLESS), facts)
     made = tmp_path / "made.mp4"
-    done(commands.encode_audio(builds()[build], plan, plan.audio[0], str(source), str(made)))
+    run_checked(commands.encode_audio(builds()[build], plan, plan.audio[0], str(source), str(made)))
     parsed = parse(made)
     assert b"cmfc" in parsed.init[: parsed.init.index(b"moov")]
     assert parsed.track.media_time == 1024

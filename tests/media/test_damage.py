@@ -13,7 +13,8 @@ from reelstate.media.sources.probe import WHOLE_FILE
 from reelstate.media.sources.probe_child import Decoded, Piece
 from reelstate.media.sources.probe_child import damage as damaged_spans
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, RATE, film, house, profile
+from tests.media.deployment import start_deployment
+from tests.media.source_videos import BUILD, RATE, make_video, profile
 
 STEP = Fraction(1, RATE)
 SECONDS = 10
@@ -22,7 +23,7 @@ GOOD = "-c:v libx264 -preset ultrafast -bf 2 -g 25 -pix_fmt yuv420p"
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return film(tmp_path_factory.mktemp("sources") / "good.mp4", SECONDS, options=GOOD)
+    return make_video(tmp_path_factory.mktemp("sources") / "good.mp4", SECONDS, options=GOOD)
 
 
 def zeroed(source: Path, target: Path, first: float, last: float) -> Path:
@@ -69,8 +70,8 @@ async def test_a_source_with_much_of_its_media_zeroed_fails_at_once_and_says_whe
 ) -> None:
     whole = copied(good, tmp_path / f"whole.{container}")
     source = zeroed(whole, tmp_path / f"zeroed.{container}", 0.3, 0.7)
-    async with house(tmp_path) as here:
-        detail = await here.made(source, profile=profile(chunk_seconds=chunk_seconds))
+    async with start_deployment(tmp_path) as here:
+        detail = await here.transcode(source, profile=profile(chunk_seconds=chunk_seconds))
         assert detail.job.status is JobStatus.FAILED, detail.job
         message = detail.job.error["cause"]["message"]
         assert "the source is damaged: " in message
@@ -83,7 +84,7 @@ async def test_damage_that_the_profile_allows_is_published_as_degraded_with_wher
     tmp_path: Path, good: Path
 ) -> None:
     source = zeroed(good, tmp_path / "zeroed.mp4", 0.41, 0.43)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(chunk_seconds=2, max_damage=0.5))
         (video, *_) = stream.detail.job.degraded
         assert video.startswith("video: ")
@@ -98,9 +99,9 @@ async def test_a_chunk_of_which_nothing_can_be_decoded_shows_the_last_picture_be
     tmp_path: Path, good: Path
 ) -> None:
     source = zeroed(good, tmp_path / "zeroed.mp4", 0.3, 0.7)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(chunk_seconds=2, max_damage=1))
-        assert {rung: len(frames) for rung, frames in stream.played().items()} == {
+        assert {rung: len(frames) for rung, frames in stream.decode_rungs().items()} == {
             "180p": SECONDS * RATE,
             "90p": SECONDS * RATE,
         }
@@ -112,10 +113,10 @@ async def test_flipped_bits_are_told_and_none_is_tolerated_where_the_profile_say
     tmp_path: Path, good: Path, chunk_seconds: int
 ) -> None:
     source = flipped(good, tmp_path / "flipped.mp4", 12)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         told = await here.stream(source, profile=profile(chunk_seconds=chunk_seconds, max_damage=1))
         assert any(words.startswith("video: ") for words in told.detail.job.degraded)
-        strict = await here.made(source, profile=profile(chunk_seconds=chunk_seconds, max_damage=0))
+        strict = await here.transcode(source, profile=profile(chunk_seconds=chunk_seconds, max_damage=0))
         assert strict.job.status is JobStatus.FAILED
 
 
@@ -128,7 +129,7 @@ async def test_damaged_sound_is_told(tmp_path: Path) -> None:
     spoiled = flipped(sound, tmp_path / "spoiled.mp4", 40)
     ffmpeg(BUILD, "-i", str(tmp_path / "good.mp4"), "-i", str(spoiled), "-map", "0:v", "-map", "1:a", "-c", "copy",
            str(good))  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(good, profile=profile(max_damage=1))
         assert [words for words in stream.detail.job.degraded if words.startswith("audio 0: ")]
 
@@ -137,8 +138,8 @@ async def test_damaged_sound_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0x00, 0xFF])
 async def test_a_broken_index_is_encoded_at_most_once(tmp_path: Path, good: Path, table: str, value: int) -> None:
     source = with_broken_table(good, tmp_path / "broken.mp4", table, value)
-    async with house(tmp_path) as here:
-        detail = await here.made(source, profile=profile(rungs=profile()["rungs"][1:], chunk_seconds=600))
+    async with start_deployment(tmp_path) as here:
+        detail = await here.transcode(source, profile=profile(rungs=profile()["rungs"][1:], chunk_seconds=600))
         assert detail.job.status in (JobStatus.COMPLETED, JobStatus.FAILED)
         attempts = {task.stage_name: task.attempt for task in await here.tasks(detail.job.id) if task.attempt}
         assert set(attempts.values()) == {1}, detail.job.error
@@ -155,8 +156,8 @@ async def test_a_broken_index_is_encoded_at_most_once(tmp_path: Path, good: Path
     ],
 )
 async def test_an_undamaged_source_is_not_called_damaged(tmp_path: Path, name: str, options: str) -> None:
-    source = film(tmp_path / name, 4, options=f"{options} -pix_fmt yuv420p", sound=False)
-    async with house(tmp_path) as here:
+    source = make_video(tmp_path / name, 4, options=f"{options} -pix_fmt yuv420p", sound=False)
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(max_damage=0))
         assert stream.detail.job.degraded is None
     whole = await find_damage(

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from reelstate.core.machine import JobStatus
-from tests.media.films import BUILD, film, house, wrapper
+from tests.media.deployment import start_deployment
+from tests.media.source_videos import BUILD, make_video, wrap_ffmpeg
 from tests.media.streams import builds
 
 DAMAGE = """
@@ -21,14 +22,14 @@ def damaging(path: Path, run: str) -> Path:
     """An ffmpeg whose last output of one run looks well from outside, and can't be decoded."""
     ffmpeg, damage = shlex.quote(builds()[BUILD]), f"{shlex.quote(sys.executable)} -c {shlex.quote(DAMAGE)}"
     spoil = f'{ffmpeg} "$@" || exit 1; for last; do :; done; {damage} "${{last#file:}}"; exit 0'
-    return wrapper(path, f'case "$*" in *libx264*{run}*) {spoil};; esac')
+    return wrap_ffmpeg(path, f'case "$*" in *libx264*{run}*) {spoil};; esac')
 
 
 async def test_of_many_chunks_the_one_that_can_not_be_decoded_is_named(tmp_path: Path) -> None:
-    source = film(tmp_path / "film.mp4", 4)
+    source = make_video(tmp_path / "film.mp4", 4)
     spoiling = damaging(tmp_path / "ffmpeg", "-encode-2-")
-    async with house(tmp_path, ffmpeg=str(spoiling), sandbox="off") as here:
-        detail = await here.made(source)
+    async with start_deployment(tmp_path, ffmpeg=str(spoiling), sandbox="off") as here:
+        detail = await here.transcode(source)
         assert detail.job.status is JobStatus.FAILED
         assert detail.job.error["stage"] == "verify"
         message = detail.job.error["cause"]["message"]

@@ -18,14 +18,14 @@ from tests.media.clips import (
     NTSC,
     PICTURE,
     X264,
-    done,
     facts_of,
     ffmpeg,
     frames_of,
-    make,
+    make_clip,
     on_grid,
+    rotate_mp4,
+    run_checked,
     sound_facts,
-    turned,
 )
 from tests.media.streams import builds, has_encoder
 
@@ -41,39 +41,39 @@ def a_clip(kind: str, build: str, folder: Path) -> SourceFacts:
     path = folder / "source"
     match kind:
         case "mp4 with sound":
-            make(build, path, f"{X264} -c:a aac -f mp4", inputs=SOUND)
+            make_clip(build, path, f"{X264} -c:a aac -f mp4", inputs=SOUND)
         case "mkv":
-            make(build, path, f"{X264} -f matroska")
+            make_clip(build, path, f"{X264} -f matroska")
         case "MPEG-TS":
-            return remuxed(build, make(build, folder / "raw", f"{X264} -f mpegts"), path)
+            return remuxed(build, make_clip(build, folder / "raw", f"{X264} -f mpegts"), path)
         case "twice too fast":
             ffmpeg(
                 build, "-f", "lavfi", "-i", PICTURE, "-frames:v", str(2 * FRAMES), *X264.split(), "-f", "mp4", str(path)
             )
         case "25 frames/s":
-            make(build, path, f"{X264} -r 25 -f mp4")
+            make_clip(build, path, f"{X264} -r 25 -f mp4")
             return facts_of(build, path, Fraction(25))
         case "uneven frames" | "uneven frames in mkv":
             container = "matroska" if "mkv" in kind else "mp4"
-            make(build, path, f"-vf {UNEVEN} -fps_mode vfr {X264} -enc_time_base 1/90000 -f {container}")
+            make_clip(build, path, f"-vf {UNEVEN} -fps_mode vfr {X264} -enc_time_base 1/90000 -f {container}")
             return facts_of(build, path, variable_rate=True, rate=NTSC)
         case "a gap of frames":
-            make(build, path, f"-vf {GAP} -fps_mode vfr {X264} -f matroska")
+            make_clip(build, path, f"-vf {GAP} -fps_mode vfr {X264} -f matroska")
             return facts_of(build, path, variable_rate=True, rate=NTSC)
         case "turned":
-            turned(make(build, path, f"{X264} -f mp4"))
+            rotate_mp4(make_clip(build, path, f"{X264} -f mp4"))
             return facts_of(build, path, rotation=90)
         case "10 bit" | "10 bit in full range":
             colours = "-color_range pc" if "full" in kind else ""
-            make(build, path, f"{X264} -pix_fmt yuv420p10le {colours} -f mp4")
+            make_clip(build, path, f"{X264} -pix_fmt yuv420p10le {colours} -f mp4")
             return facts_of(build, path, pixel_format="yuv420p10le", bits=10)
         case "open GOP":
-            make(build, path, f"{X264} -x264-params open-gop=1 -f mp4")
+            make_clip(build, path, f"{X264} -x264-params open-gop=1 -f mp4")
         case "open GOP in hevc":
             params = "log-level=error:keyint=47:min-keyint=47:open-gop=1:bframes=4"
-            make(build, path, f"-c:v libx265 -preset ultrafast -x265-params {params} -pix_fmt yuv420p -f mp4")
+            make_clip(build, path, f"-c:v libx265 -preset ultrafast -x265-params {params} -pix_fmt yuv420p -f mp4")
         case "full range":
-            make(build, path, f"{X264} -pix_fmt yuvj420p -f mp4")
+            make_clip(build, path, f"{X264} -pix_fmt yuvj420p -f mp4")
         case "late picture":
             ffmpeg(build, *SOUND, "-itsoffset", "0.517", "-f", "lavfi", "-i", PICTURE,
                    "-frames:v", str(FRAMES), *X264.split(), "-c:a", "aac", "-f", "mp4", str(path))  # fmt: skip
@@ -92,7 +92,7 @@ def video_index(build: str, path: Path) -> int:
 def remuxed(build: str, raw: Path, path: Path) -> SourceFacts:
     unindexed = replace(facts_of(build, raw), indexed=False)
     assert commands.remux_format(unindexed) == "mp4"
-    done(commands.remux(builds()[build], unindexed, str(raw), str(path)))
+    run_checked(commands.remux(builds()[build], unindexed, str(raw), str(path)))
     return facts_of(build, path)
 
 
@@ -108,7 +108,7 @@ def encoded(build: str, plan: Plan, source: Path) -> list[dict[str, bytes]]:
 def encoded_chunk(build: str, plan: Plan, chunk: Chunk, source: Path) -> dict[str, bytes]:
     outputs = {rung.name: source.parent / f"{rung.name}-{chunk.number}.mp4" for rung in plan.rungs}
     paths = {name: str(path) for name, path in outputs.items()}
-    done(commands.encode_chunk(builds()[build], plan, chunk, str(source), paths, threads=1))
+    run_checked(commands.encode_chunk(builds()[build], plan, chunk, str(source), paths, threads=1))
     return {name: path.read_bytes() for name, path in outputs.items()}
 
 
@@ -169,11 +169,11 @@ def test_chunks_of_a_filtered_source_are_those_of_the_whole(kind: str, build: st
     source = tmp_path / "source"
     if kind == "interlaced":
         fields = f"testsrc2=size=160x96:rate={2 * NTSC}"
-        make(build, source, f"-vf interlace=lowpass=0 {X264} -g 30 -flags +ildct+ilme -f mp4", picture=fields)
+        make_clip(build, source, f"-vf interlace=lowpass=0 {X264} -g 30 -flags +ildct+ilme -f mp4", picture=fields)
         facts = facts_of(build, source, interlaced=True, height=96)
     else:
         tags = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc"
-        make(build, source, f"{X264} -pix_fmt yuv420p10le {tags} -f mp4")
+        make_clip(build, source, f"{X264} -pix_fmt yuv420p10le {tags} -f mp4")
         facts = facts_of(build, source, transfer="smpte2084", primaries="bt2020", matrix="bt2020nc", bits=10)
     chunked_at_key_frames = replace(LOSSLESS, segment_seconds=1)
     plan = settle(make_plan(facts, chunked_at_key_frames), facts)
@@ -199,7 +199,7 @@ def test_segments_are_equal_in_every_rung_and_follow_each_other_without_a_gap(
         Rung(name=f"{side}p", height=side, codec=codec, crf=30, max_bitrate=300_000, preset=preset) for side in (90, 64)
     )
     cuts = "negate=enable='lt(mod(n,10),5)'"
-    facts = facts_of(build, make(build, tmp_path / "source", f"-vf {cuts} {X264} -f mp4"))
+    facts = facts_of(build, make_clip(build, tmp_path / "source", f"-vf {cuts} {X264} -f mp4"))
     plan = settle(make_plan(facts, replace(LOSSLESS, rungs=rungs)), facts)
     if not all(has_encoder(build, name) for name in plan.encoders):
         pytest.skip(f"NOT TESTED: this ffmpeg has no {', '.join(plan.encoders)}")
@@ -226,7 +226,7 @@ def check_segments(plan: Plan, files: list[Fragmented]) -> None:
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_the_same_chunk_made_again_is_the_same_to_the_byte(build: str, tmp_path: Path) -> None:
-    facts = facts_of(build, make(build, tmp_path / "source", f"{X264} -f mp4"))
+    facts = facts_of(build, make_clip(build, tmp_path / "source", f"{X264} -f mp4"))
     rungs = (replace(LOSSLESS.rungs[0], crf=28, preset="fast", max_bitrate=200_000),)
     plan = settle(make_plan(facts, replace(LOSSLESS, rungs=rungs)), facts)
     chunk = plan.grid.chunks()[1]
@@ -251,7 +251,7 @@ def test_sound_is_in_time_and_as_long_as_the_picture(lead: Fraction, build: str,
     facts = replace(facts_of(build, source), audio=(replace(sound_facts(), codec="flac"),))
     plan = settle(make_plan(facts, LOSSLESS), facts)
     track, made = plan.audio[0], tmp_path / "sound.mp4"
-    done(commands.encode_audio(builds()[build], plan, track, str(source), str(made)))
+    run_checked(commands.encode_audio(builds()[build], plan, track, str(source), str(made)))
     samples = ffmpeg(build, "-i", str(made), "-map", "0:a", "-ac", "1", "-f", "s16le", "-")
     values = memoryview(samples).cast("h")
     file = parse(made.read_bytes())

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, X264, Stream, house, profile
+from tests.media.deployment import Stream, start_deployment
+from tests.media.source_videos import BUILD, X264, profile
 
 ONE_RUNG = profile(rungs=profile()["rungs"][1:])
 PICTURE = ("-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25")
@@ -31,7 +32,7 @@ async def test_mu_law_and_a_law_audio_is_heard(tmp_path: Path) -> None:
         tmp_path / "laws.mov", *PICTURE, *SINE, "-map", "0", "-map", "1", "-map", "1",
         *("-ar", "8000", "-c:a:0", "pcm_mulaw", "-c:a:1", "pcm_alaw"),
     )  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         assert [peak(stream, number) > 1000 for number in range(2)] == [True, True]
         assert stream.detail.job.degraded is None
@@ -41,7 +42,7 @@ async def test_audio_that_no_decoder_is_allowed_for_is_left_out_and_degraded_nam
     allowed = made(tmp_path / "adpcm.mov", *PICTURE, *SINE, "-c:a", "adpcm_ima_qt")
     unknown = tmp_path / "unknown.mov"
     unknown.write_bytes(allowed.read_bytes().replace(b"ima4", b"zqzq"))
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         for source, codec in ((allowed, "adpcm_ima_qt"), (unknown, "unknown")):
             stream = await here.stream(source, profile=ONE_RUNG)
             assert stream.manifest["audio"] == []
@@ -53,7 +54,7 @@ async def test_audio_of_a_file_without_an_index_that_can_not_be_copied_is_left_o
 ) -> None:
     source = made(tmp_path / "adpcm.avi", *PICTURE, *SINE, *SINE, "-map", "0", "-map", "1", "-map", "2",
                   "-c:a:0", "adpcm_yamaha", "-c:a:1", "mp3", seconds=2)  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         (reason,) = stream.detail.job.degraded
         assert reason.startswith("audio stream 1 (adpcm_yamaha) is left out")
@@ -67,7 +68,7 @@ async def test_tracks_beyond_the_limit_are_left_out_and_degraded_names_them(tmp_
         tmp_path / "many.mkv", *PICTURE, *SINE, "-i", str(tmp_path / "words.srt"), "-map", "0",
         *repeated(18, "-map", "1"), *repeated(17, "-map", "2"), "-c:a", "aac", "-c:s", "srt", seconds=0.5,
     )  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         assert (len(stream.manifest["audio"]), len(stream.manifest["captions"])) == (16, 16)
         assert stream.detail.job.degraded == [
@@ -87,7 +88,7 @@ async def test_a_second_picture_and_pictures_of_text_are_degraded_but_data_and_c
                     *("-attach", str(font), "-metadata:s:t:0", "mimetype=application/x-truetype-font"),
                     *("-attach", str(tmp_path / "cover.jpg"), "-metadata:s:t:1", "mimetype=image/jpeg"))  # fmt: skip
     timed = made(tmp_path / "timed.mov", *PICTURE, "-timecode", "01:00:00:00")
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(pictures, profile=ONE_RUNG)
         assert stream.detail.job.degraded == [
             "video stream 1 (h264) is left out: one video stream is published, the first"
@@ -106,7 +107,7 @@ async def test_audio_that_goes_on_after_the_picture_is_degraded_with_how_much_is
     for name in ("long.mp4", "long.mkv"):
         ffmpeg(BUILD, "-i", str(picture), *SINE, "-map", "0", "-map", "1", "-c:v", "copy", "-c:a", "aac",
                "-t", "10", str(tmp_path / name))  # fmt: skip
-        async with house(tmp_path) as here:
+        async with start_deployment(tmp_path) as here:
             stream = await here.stream(tmp_path / name, profile=ONE_RUNG)
             (reason,) = stream.detail.job.degraded
             assert reason.startswith("audio stream 1 ends ")
@@ -116,6 +117,6 @@ async def test_audio_that_goes_on_after_the_picture_is_degraded_with_how_much_is
 
 async def test_a_profile_that_wants_no_audio_or_captions_leaves_nothing_out(tmp_path: Path) -> None:
     source = made(tmp_path / "adpcm.mov", *PICTURE, *SINE, "-c:a", "adpcm_ima_qt")
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile={**ONE_RUNG, "audio": None})
         assert stream.detail.job.degraded is None

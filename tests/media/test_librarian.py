@@ -24,8 +24,9 @@ from reelstate.media.packaging import package
 from reelstate.media.packaging.package import MANIFEST
 from reelstate.media.planning.quality import QualityStatus
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, RATE, SOUND, X264, decoded, film, profile
+from tests.media.deployment import decode_frames
 from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole
+from tests.media.source_videos import BUILD, RATE, SOUND, X264, make_video, profile
 
 Json = Any
 CHUNKS = 3
@@ -36,7 +37,7 @@ WORDS = "1\n00:00:00,200 --> 00:00:01,000\nHello\n"
 async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        answer = await made.submit(film(tmp_path / "film.mp4", CHUNKS))
+        answer = await made.submit(make_video(tmp_path / "film.mp4", CHUNKS))
         video, job = answer.video_id or 0, answer.job_id
         before: dict[str, str] = {}
         for chunk in (1, 2):
@@ -68,7 +69,7 @@ async def check_its_end(made: Library, folder: Path, video: int, job: int, befor
         assert ended[key].startswith(text)
         assert ended[key].count("#EXTINF") >= CHUNKS
         assert ended[key].endswith("#EXT-X-ENDLIST\n")
-    assert len(decoded(BUILD, folder / "media" / front(video), "0:v:0")) == CHUNKS * RATE
+    assert len(decode_frames(BUILD, folder / "media" / front(video), "0:v:0")) == CHUNKS * RATE
     view = await asyncio.to_thread(shown, folder, video)
     assert [(each["status"], each["progress_percent"]) for each in view["qualities"]] == [("completed", 100.0)] * 2
     await made.librarian.sweep()
@@ -82,7 +83,7 @@ async def check_its_end(made: Library, folder: Path, video: int, job: int, befor
 async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_deleted(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate) as made:
-        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
         video, job = answer.video_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
@@ -99,7 +100,7 @@ async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_dele
 async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
         video = answer.video_id or 0
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
@@ -128,7 +129,7 @@ async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_
     monkeypatch.setattr(librarian, "GROW_EVERY", 0.0)
     monkeypatch.setattr(librarian, "LEISURE", 1e6)
     async with library(tmp_path, gate=gate) as made:
-        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
         assert await made.librarian.grow() == 1
@@ -159,7 +160,7 @@ class Interrupted(Folder):
 async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
         video, job = answer.video_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
@@ -181,7 +182,7 @@ async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path)
 async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate) as made:
-        answer = await made.submit(film(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
         video, job = answer.video_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
@@ -197,7 +198,7 @@ async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Pat
 
 
 async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_path: Path) -> None:
-    source = film(tmp_path / "film.mp4", 2)
+    source = make_video(tmp_path / "film.mp4", 2)
     async with library(tmp_path) as made:
         first = await made.made(source)
         video = first.video_id or 0
@@ -257,7 +258,7 @@ async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp
         await made.librarian.sweep()
         assert await read_whole(made.storage, front(video)), "the first version is still used"
         for rung in manifest["rungs"]:
-            assert len(decoded(BUILD, tmp_path / "media" / rung["playlist"], "0:v:0")) == 2 * RATE
+            assert len(decode_frames(BUILD, tmp_path / "media" / rung["playlist"], "0:v:0")) == 2 * RATE
 
         await check_what_does_not_fit(made, source, video)
         assert f"versions/{second.job.id}/" in await made.text(front(video))
@@ -295,7 +296,7 @@ def frames_so_far(media: Path, video: int, job: int) -> int:
     for path in copy.rglob("*.m3u8"):
         if path.name != "master.m3u8" and "#EXT-X-ENDLIST" not in path.read_text():
             path.write_text(path.read_text() + "#EXT-X-ENDLIST\n")
-    frames = len(decoded(BUILD, copy / "master.m3u8", "0:v:0"))
+    frames = len(decode_frames(BUILD, copy / "master.m3u8", "0:v:0"))
     shutil.rmtree(copy.parent)
     return frames
 

@@ -15,7 +15,8 @@ from reelstate.media.packaging.package import StreamContents, growing
 from reelstate.media.planning.plan import Plan
 from tests.media import mpd
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, Stream, film, house, profile
+from tests.media.deployment import Stream, start_deployment
+from tests.media.source_videos import BUILD, make_video, profile
 
 SEGMENT = 1.48
 """Seconds, which round to 1. Sound that lasts as long, and its priming, has 71 packets, which round to 2."""
@@ -45,21 +46,21 @@ def source(folder: Path, segments: int = SEGMENTS) -> Path:
 @dataclass(frozen=True)
 class Made:
     stream: Stream
-    film: StreamContents
+    contents: StreamContents
     """What the tasks have made."""
 
 
 async def packaged(folder: Path, segments: int = SEGMENTS) -> Made:
     wanted = profile(segment_seconds=SEGMENT, chunk_seconds=SEGMENT, sprites=True)
-    async with house(folder) as here:
+    async with start_deployment(folder) as here:
         stream = await here.stream(source(folder, segments), profile=wanted)
         job = stream.detail.job.id
-        film = StreamContents(
+        contents = StreamContents(
             plan=Plan.from_json(stream.detail.plan["fetch"]["plan"]),
             chunks=[task.result for task in await here.tasks(job, "encode")],
             audio=[task.result for task in await here.tasks(job, "audio")],
         )
-        return Made(stream, replace(film, headers=await read_headers(Folder(here.storage), film)))
+        return Made(stream, replace(contents, headers=await read_headers(Folder(here.storage), contents)))
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +90,10 @@ async def test_all_media_playlists_of_a_version_have_one_target_duration(tmp_pat
 
 
 def test_a_stream_that_grows_has_the_target_duration_that_it_ends_with(made: Made) -> None:
-    film = made.film
+    contents = made.contents
     assert targets(made.stream) == {1}
     for count in range(1, SEGMENTS + 1):
-        files = growing(replace(film, chunks=film.chunks[:count]), str)
+        files = growing(replace(contents, chunks=contents.chunks[:count]), str)
         lists = [hls.parse_media_playlist(text.decode()) for key, text in files.items() if key != "master.m3u8"]
         assert [each.target for each in lists] == [1] * 4
 
@@ -147,7 +148,7 @@ def test_dash_has_the_sheets_of_small_pictures_as_a_track(made: Made) -> None:
     assert template is not None
     assert picture is not None
     tile = picture.find("{*}EssentialProperty[@schemeIdUri='http://dashif.org/guidelines/thumbnail_tile']")
-    sprites = made.film.plan.sprites
+    sprites = made.contents.plan.sprites
     assert tile is not None
     assert sprites is not None
     assert tile.get("value") == f"{sprites.columns}x{sprites.rows}"
@@ -162,8 +163,8 @@ def test_dash_has_the_sheets_of_small_pictures_as_a_track(made: Made) -> None:
 @pytest.mark.parametrize("channels", [1, 2])
 async def test_the_channels_that_are_announced_are_those_of_the_bytes(channels: int, tmp_path: Path) -> None:
     wanted = profile(rungs=profile()["rungs"][1:], audio={"channels": channels, "bitrate": 32_000})
-    async with house(tmp_path) as here:
-        stream = await here.stream(film(tmp_path / "film.mp4", 1), profile=wanted)
+    async with start_deployment(tmp_path) as here:
+        stream = await here.stream(make_video(tmp_path / "film.mp4", 1), profile=wanted)
     (media,) = hls.parse_master_playlist(stream.master.read_text()).media
     (place,) = sets(stream, "audio")
     announced = place.find(".//{*}AudioChannelConfiguration")

@@ -5,7 +5,8 @@ import pytest
 
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.ffmpeg.score import NoScore, mean, measure_of, read_score
-from tests.media.films import film, house, profile
+from tests.media.deployment import start_deployment
+from tests.media.source_videos import make_video, profile
 
 
 def build(*filters: str) -> Build:
@@ -43,8 +44,8 @@ def test_chunks_count_by_their_frames() -> None:
 
 @pytest.mark.parametrize("wanted", ["ssim", "vmaf"])
 async def test_a_profile_may_ask_how_close_each_rung_is(tmp_path: Path, wanted: str) -> None:
-    source = film(tmp_path / "film.mp4", 2)
-    async with house(tmp_path) as here:
+    source = make_video(tmp_path / "film.mp4", 2)
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(measure=wanted))
         how = measure_of(wanted, await find_ffmpeg(here.settings.ffmpeg))
         scores = stream.outputs["scores"]

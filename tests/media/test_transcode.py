@@ -30,22 +30,20 @@ from reelstate.media.formats.fragmented_mp4 import parse
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import QualityStatus
 from reelstate.media.sandbox import sandbox
-from tests.media.clips import ffmpeg, frames_of, turned
-from tests.media.films import (
+from tests.media.clips import ffmpeg, frames_of, rotate_mp4
+from tests.media.deployment import Deployment, Stream, start_deployment
+from tests.media.library import working
+from tests.media.source_videos import (
     BUILD,
     RATE,
     SOUND,
     TIMEOUT,
     X264,
-    House,
-    Stream,
-    failing_at,
-    film,
-    house,
+    ffmpeg_failing_at,
+    make_video,
     profile,
-    wrapper,
+    wrap_ffmpeg,
 )
-from tests.media.library import working
 from tests.media.streams import builds, has_encoder
 from tests.media.tools import WHEEL
 
@@ -57,12 +55,12 @@ IN_OPEN = 0x20
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A film of two seconds with sound."""
-    return film(tmp_path_factory.mktemp("films") / "good.mp4")
+    return make_video(tmp_path_factory.mktemp("films") / "good.mp4")
 
 
-def reel(house: House, *arguments: str) -> str:
+def reel(deployment: Deployment, *arguments: str) -> str:
     """What a command says of this house."""
-    environment = {**os.environ, "REEL_DATABASE_URL": house.settings.database_url}
+    environment = {**os.environ, "REEL_DATABASE_URL": deployment.settings.database_url}
     command = [sys.executable, "-m", "reelstate", *arguments]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert answer.returncode == 0, answer.stderr
@@ -73,8 +71,8 @@ def reel(house: House, *arguments: str) -> str:
 async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done_is_told(
     tmp_path: Path, build: str
 ) -> None:
-    source = film(tmp_path / "film.mp4", 4)
-    async with house(tmp_path, ffmpeg=builds()[build]) as here:
+    source = make_video(tmp_path / "film.mp4", 4)
+    async with start_deployment(tmp_path, ffmpeg=builds()[build]) as here:
         stream = await here.stream(source, profile=profile(thumbnails=True, sprites=True))
         job = stream.detail.job
         phases = [
@@ -84,7 +82,7 @@ async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done
         ]
         assert phases == [JobStatus.PENDING, *PHASES, JobStatus.COMPLETED]
         assert (stream.frames, len(stream.detail.plan["fetch"]["chunks"])) == (4 * RATE, 4)
-        played = stream.played(build)
+        played = stream.decode_rungs(build)
         assert {rung: len(frames) for rung, frames in played.items()} == {"180p": 100, "90p": 100}
         assert all(len(set(frames)) == len(frames) for frames in played.values())
         assert 0 <= stream.samples() - 4 * 48000 < 2 * 1024
@@ -95,7 +93,7 @@ async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-async def everything_is_told(here: House, job_id: int) -> None:
+async def everything_is_told(here: Deployment, job_id: int) -> None:
     tasks = await here.tasks(job_id)
     assert {(task.status, task.attempt) for task in tasks} <= {(TaskStatus.DONE, 1), (TaskStatus.SKIPPED, 0)}
     steps = await here.steps(job_id)
@@ -112,9 +110,9 @@ async def everything_is_told(here: House, job_id: int) -> None:
 
 
 async def test_a_required_rung_that_fails_fails_the_job_with_the_evidence(tmp_path: Path, good: Path) -> None:
-    wrapped = failing_at(tmp_path / "ffmpeg", "90p")
-    async with house(tmp_path, ffmpeg=str(wrapped), sandbox="off") as here:
-        detail = await here.made(good, profile=profile(chunk_seconds=2))
+    wrapped = ffmpeg_failing_at(tmp_path / "ffmpeg", "90p")
+    async with start_deployment(tmp_path, ffmpeg=str(wrapped), sandbox="off") as here:
+        detail = await here.transcode(good, profile=profile(chunk_seconds=2))
         assert detail.job.status is JobStatus.FAILED
         assert detail.job.error["stage"] == "encode"
         assert "90p: ffmpeg failed with exit code 1" in detail.job.error["cause"]["message"]
@@ -135,8 +133,8 @@ async def test_a_required_rung_that_fails_fails_the_job_with_the_evidence(tmp_pa
 
 
 async def test_an_optional_rung_that_fails_is_left_out_and_the_rest_plays(tmp_path: Path, good: Path) -> None:
-    wrapped = failing_at(tmp_path / "ffmpeg", "90p")
-    async with house(tmp_path, ffmpeg=str(wrapped), sandbox="off") as here:
+    wrapped = ffmpeg_failing_at(tmp_path / "ffmpeg", "90p")
+    async with start_deployment(tmp_path, ffmpeg=str(wrapped), sandbox="off") as here:
         stream = await here.stream(good, profile=profile(optional=["90p"]))
         (missing,) = stream.detail.job.degraded
         assert [missing] == stream.outputs["degraded"]
@@ -145,7 +143,7 @@ async def test_an_optional_rung_that_fails_is_left_out_and_the_rest_plays(tmp_pa
         assert [task.stage_name for task in tasks if task.step is None and task.status is TaskStatus.DONE] == []
         assert "90p" not in stream.master.read_text()
         assert not [key for key in stream.manifest["files"] if "90p" in key]
-        assert {rung: len(frames) for rung, frames in stream.played().items()} == {"180p": 50}
+        assert {rung: len(frames) for rung, frames in stream.decode_rungs().items()} == {"180p": 50}
         messages = [line.message for line in await here.logs(stream.detail.job.id)]
         assert [message for message in messages if message.startswith("90p of chunk 1 failed")]
 
@@ -161,10 +159,10 @@ def with_av1(*, required: bool) -> Any:
 
 @pytest.mark.skipif(has_encoder(LACKING, "libsvtav1"), reason="the ffmpeg of the wheel has the encoder")
 async def test_optional_rungs_without_an_encoder_are_left_out_and_the_rest_plays(tmp_path: Path, good: Path) -> None:
-    async with house(tmp_path, ffmpeg=WHEEL, wants_grace=0.1, sweep_every=0.1) as here:
+    async with start_deployment(tmp_path, ffmpeg=WHEEL, wants_grace=0.1, sweep_every=0.1) as here:
         stream = await here.stream(good, profile=with_av1(required=False))
         assert stream.detail.job.degraded == ["av1-90p: no worker has libsvtav1"] == stream.outputs["degraded"]
-        assert {rung: len(frames) for rung, frames in stream.played().items()} == {"180p": 50}
+        assert {rung: len(frames) for rung, frames in stream.decode_rungs().items()} == {"180p": 50}
         tasks = await here.tasks(stream.detail.job.id, "encode")
         assert {task.attempt for task in tasks} == {1}
         assert {task.result["failed"]["av1-90p"] for task in tasks} == {"no worker has libsvtav1"}
@@ -172,7 +170,7 @@ async def test_optional_rungs_without_an_encoder_are_left_out_and_the_rest_plays
 
 @pytest.mark.skipif(has_encoder(LACKING, "libsvtav1"), reason="the ffmpeg of the wheel has the encoder")
 async def test_a_chunk_waits_for_a_worker_that_has_its_encoder(tmp_path: Path, good: Path) -> None:
-    async with house(tmp_path, ffmpeg=WHEEL, wants_grace=0.1, sweep_every=0.1) as here:
+    async with start_deployment(tmp_path, ffmpeg=WHEEL, wants_grace=0.1, sweep_every=0.1) as here:
         job_id = await here.submit(good, profile=with_av1(required=True))
         async with asyncio.timeout(TIMEOUT):
             async for each in here.engine.watch(job_id):
@@ -197,7 +195,7 @@ def with_hevc(*, required: bool) -> Any:
 def without(path: Path, encoder: str) -> Path:
     """An ffmpeg that was built without an encoder: it does not list it, and fails where it is asked for it."""
     real = shlex.quote(builds()[BUILD])
-    return wrapper(
+    return wrap_ffmpeg(
         path,
         f"""case " $* " in
 *" -encoders "*) {real} "$@" | grep -v {encoder}; exit 0;;
@@ -208,7 +206,7 @@ esac""",
 
 async def test_a_required_rung_is_made_when_a_worker_comes_that_can(tmp_path: Path, good: Path) -> None:
     lacking = str(without(tmp_path / "ffmpeg", "libx265"))
-    async with house(tmp_path, ffmpeg=lacking, sandbox="off", wants_grace=0.1, sweep_every=0.1) as here:
+    async with start_deployment(tmp_path, ffmpeg=lacking, sandbox="off", wants_grace=0.1, sweep_every=0.1) as here:
         job_id = await here.submit(good, profile=with_hevc(required=True))
         async with asyncio.timeout(TIMEOUT):
             async for _ in here.engine.watch(job_id):
@@ -227,7 +225,9 @@ async def test_a_required_rung_is_made_when_a_worker_comes_that_can(tmp_path: Pa
 
 async def test_an_encoder_that_an_operator_takes_away_is_not_used(tmp_path: Path, good: Path) -> None:
     """The ffmpeg of the worker has it, and the rung is optional."""
-    async with house(tmp_path, worker_capabilities="-encoder:libx265", wants_grace=0.1, sweep_every=0.1) as here:
+    async with start_deployment(
+        tmp_path, worker_capabilities="-encoder:libx265", wants_grace=0.1, sweep_every=0.1
+    ) as here:
         stream = await here.stream(good, profile=with_hevc(required=False))
         assert stream.outputs["degraded"] == ["hevc-90p: no worker has libx265"]
         assert stream.outputs["rungs"] == ["180p"]
@@ -299,9 +299,9 @@ async def test_hostile_files_are_refused_at_once_and_the_worker_takes_the_next_f
     canary = folder / "canary.mp4"
     shutil.copy(good, canary)
     expected = hostile_files(folder, good, canary)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         with unopened(canary):
-            found = {name: await here.made(folder / f"{name}.mp4", profile=ONE_RUNG) for name in expected}
+            found = {name: await here.transcode(folder / f"{name}.mp4", profile=ONE_RUNG) for name in expected}
         for name, (stage, words) in expected.items():
             job = found[name].job
             assert (name, job.status, job.error["stage"]) == (name, JobStatus.FAILED, stage)
@@ -310,7 +310,7 @@ async def test_hostile_files_are_refused_at_once_and_the_worker_takes_the_next_f
         assert not (here.storage / "sources").exists()
         odd = shutil.copy(good, folder / "-i")
         stream = await here.stream(odd, profile=ONE_RUNG)
-        assert len(stream.played()["90p"]) == 2 * RATE
+        assert len(stream.decode_rungs()["90p"]) == 2 * RATE
         assert len(await here.engine.workers()) == 1
 
 
@@ -323,8 +323,8 @@ async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
     (tmp_path / "films").mkdir()
     shutil.copy(good, tmp_path / "secret.mp4")
     (tmp_path / "films" / "link.mp4").symlink_to(tmp_path / "secret.mp4")
-    async with house(tmp_path, input_roots=str(tmp_path / "films")) as here:
-        job = (await here.made(tmp_path / source)).job
+    async with start_deployment(tmp_path, input_roots=str(tmp_path / "films")) as here:
+        job = (await here.transcode(tmp_path / source)).job
         assert (job.status, job.error["stage"]) == (JobStatus.FAILED, "validate")
         assert "lies outside the folders" in job.error["cause"]["message"]
 
@@ -341,7 +341,7 @@ async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path, mo
         *("-i", str(tmp_path / "mark.srt"), "-i", str(tmp_path / "long.srt")),
         *("-map", "0", "-map", "1", "-map", "2", "-t", "2", *X264.split(), "-c:s", "srt", str(tmp_path / "film.mkv")),
     )  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
         (kept,) = stream.manifest["captions"]
         assert mark.replace("<", "&lt;") in stream.path(kept["file"]).read_text()
@@ -364,7 +364,7 @@ async def test_one_giant_cue_fails_its_captions_at_once_and_the_rest_plays(
         BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-i", str(tmp_path / "giant.srt"),
         *("-map", "0", "-map", "1", "-t", "1", *X264.split(), "-c:s", "copy", str(tmp_path / "film.mkv")),
     )  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
         (refused,) = await here.tasks(stream.detail.job.id, "captions")
         assert (refused.status, refused.attempt) == (TaskStatus.ERROR, 1)
@@ -385,7 +385,7 @@ async def test_cues_that_are_left_out_are_counted_in_degraded_and_drawings_are_n
         BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-i", str(tmp_path / "text.ass"),
         *("-map", "0", "-map", "1", "-t", "1", *X264.split(), "-c:s", "ass", str(tmp_path / "film.mkv")),
     )  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
         (kept,) = stream.manifest["captions"]
         text = stream.path(kept["file"]).read_text()
@@ -404,8 +404,8 @@ async def test_cues_that_are_left_out_are_counted_in_degraded_and_drawings_are_n
     ],
 )
 async def test_alpha_and_odd_times_get_thumbnails(tmp_path: Path, name: str, options: str) -> None:
-    source = film(tmp_path / name, options=options, sound=False)
-    async with house(tmp_path) as here:
+    source = make_video(tmp_path / name, options=options, sound=False)
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile={**ONE_RUNG, "thumbnails": True, "sprites": True})
         assert stream.detail.job.degraded is None
         (made,) = await here.tasks(stream.detail.job.id, "thumbnails")
@@ -419,7 +419,7 @@ async def test_a_loud_downmix_does_not_clip(tmp_path: Path) -> None:
     source = tmp_path / "loud.mkv"
     ffmpeg(BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-f", "lavfi", "-i", loud, *X264.split(),
            "-c:a", "flac", "-t", "2", str(source))  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         playlist = stream.path(stream.manifest["audio"][0]["playlist"])
         samples = memoryview(ffmpeg(BUILD, "-i", str(playlist), "-f", "f32le", "-")).cast("f")
@@ -438,7 +438,7 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
         str(tmp_path / "film.mkv"),
     )  # fmt: skip
     before = files_in(tmp_path)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         spec = {"profile": ONE_RUNG}
         submitted = await here.engine.submit_video(str(tmp_path / "film.mkv"), title="../../../evil", spec=spec)
         detail = await here.engine.wait(submitted.job_id, timeout=300)
@@ -449,7 +449,7 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
         assert all(
             stream.path(hls.resolve_uri(stream.outputs["master"], each["URI"])).is_file() for each in master.variants
         )
-        refused = await here.made(tmp_path / "film.mkv", profile={**ONE_RUNG, "name": "../evil"})
+        refused = await here.transcode(tmp_path / "film.mkv", profile={**ONE_RUNG, "name": "../evil"})
         assert (refused.job.status, refused.job.error["stage"]) == (JobStatus.FAILED, "validate")
     made = files_in(tmp_path) - before
     assert {path.parts[0] for path in made if not path.name.startswith("house.db")} == {"media"}
@@ -464,21 +464,21 @@ def careful_film(kind: str, folder: Path) -> Path:
     path = folder / "film.mkv"
     match kind:
         case "MPEG-TS":
-            return film(folder / "film.ts")
+            return make_video(folder / "film.ts")
         case "Matroska":
-            return film(path)
+            return make_video(path)
         case "uneven frames":
-            return film(path, options=f"-vf settb=1/90000,setpts='PTS+random(2)*0.03/TB' -fps_mode vfr {X264}")
+            return make_video(path, options=f"-vf settb=1/90000,setpts='PTS+random(2)*0.03/TB' -fps_mode vfr {X264}")
         case "turned":
-            return turned(film(folder / "film.mp4"))
+            return rotate_mp4(make_video(folder / "film.mp4"))
         case "ten bits":
-            return film(path, options=X264.replace("yuv420p", "yuv420p10le"))
+            return make_video(path, options=X264.replace("yuv420p", "yuv420p10le"))
         case "silent":
-            return film(path, sound=False)
+            return make_video(path, sound=False)
         case "odd size":
-            return film(path, size="321x181", options=X264.replace("yuv420p", "yuv444p"))
+            return make_video(path, size="321x181", options=X264.replace("yuv420p", "yuv444p"))
         case "interlaced":
-            return film(path, options=f"-vf setfield=tff {X264} -flags +ildct+ilme")
+            return make_video(path, options=f"-vf setfield=tff {X264} -flags +ildct+ilme")
         case _:
             raise AssertionError(kind)
 
@@ -498,7 +498,7 @@ def careful_film(kind: str, folder: Path) -> Path:
 )
 async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
     source = careful_film(kind, tmp_path)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         (rung,) = stream.manifest["rungs"]
         track = parse(stream.path(rung["init"]).read_bytes()).track
@@ -506,7 +506,7 @@ async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, s
         assert track.codec.startswith("avc1.42"), "8 bits, as every browser takes it"
         assert len(stream.manifest["audio"]) == (0 if kind == "silent" else 1)
         assert ("TYPE=AUDIO" in stream.master.read_text()) == (kind != "silent")
-        assert len(stream.played()["90p"]) == stream.frames
+        assert len(stream.decode_rungs()["90p"]) == stream.frames
         rate = Fraction(stream.detail.plan["fetch"]["plan"]["grid"]["rate"])
         assert abs(stream.frames - 2 * rate) <= (5 if kind == "uneven frames" else 0)
         commands = [step.argv for step in await here.steps(stream.detail.job.id)]
@@ -516,34 +516,34 @@ async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, s
 
 async def test_every_frame_of_an_uneven_video_is_shown(tmp_path: Path) -> None:
     uneven = f"-vf settb=1/90000,setpts='PTS+random(2)*0.02/TB',select='mod(n,7)' -fps_mode vfr {X264}"
-    source = film(tmp_path / "phone.mp4", 4, options=uneven)
-    async with house(tmp_path) as here:
+    source = make_video(tmp_path / "phone.mp4", 4, options=uneven)
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         grid = Plan.from_json(stream.detail.plan["fetch"]["plan"]).grid
         times = [frame.time for frame in frames_of(BUILD, source)]
         places = {floor((time - grid.origin) * grid.rate + Fraction(1, 2)) for time in times}
         assert (len(places), max(places) < stream.frames) == (len(times), True)
-        assert len(stream.played()["90p"]) == stream.frames
+        assert len(stream.decode_rungs()["90p"]) == stream.frames
         assert stream.detail.job.degraded is None
 
 
 async def test_two_joined_transport_streams_keep_their_rate_and_all_their_frames(tmp_path: Path) -> None:
-    parts = [film(tmp_path / f"{seconds}.ts", seconds) for seconds in (2, 3)]
+    parts = [make_video(tmp_path / f"{seconds}.ts", seconds) for seconds in (2, 3)]
     joined = tmp_path / "joined.ts"
     joined.write_bytes(b"".join(part.read_bytes() for part in parts))
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(joined, profile=ONE_RUNG)
         grid = stream.detail.plan["fetch"]["plan"]["grid"]
         assert grid["rate"] == str(RATE)
-        assert abs(len(stream.played()["90p"]) - 5 * RATE) <= 2
+        assert abs(len(stream.decode_rungs()["90p"]) - 5 * RATE) <= 2
         assert stream.detail.job.degraded is None
 
 
 async def test_a_disk_that_was_full_for_a_moment_does_not_have_a_film_encoded_in_one_piece(tmp_path: Path) -> None:
     once = f'if mkdir {tmp_path}/full 2>/dev/null; then echo "[error] No space left on device" >&2; exit 1; fi'
-    full = wrapper(tmp_path / "ffmpeg", f'case " $* " in *" -c copy "*) {once};; esac')
-    async with house(tmp_path, ffmpeg=str(full), sandbox="off") as here:
-        stream = await here.stream(film(tmp_path / "film.ts"), profile=ONE_RUNG)
+    full = wrap_ffmpeg(tmp_path / "ffmpeg", f'case " $* " in *" -c copy "*) {once};; esac')
+    async with start_deployment(tmp_path, ffmpeg=str(full), sandbox="off") as here:
+        stream = await here.stream(make_video(tmp_path / "film.ts"), profile=ONE_RUNG)
         (fetch,) = await here.tasks(stream.detail.job.id, "fetch")
         assert (fetch.attempt, len(stream.detail.plan["fetch"]["chunks"])) == (2, 2)
 
@@ -561,7 +561,7 @@ async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_
         *("-metadata:s:s:0", "language=eng", "-metadata:s:s:1", "language=deu"),
         *("-attach", str(tmp_path / "cover.jpg"), "-metadata:s:t", "mimetype=image/jpeg", str(tmp_path / "film.mkv")),
     )  # fmt: skip
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
         master = hls.parse_master_playlist(stream.master.read_text())
         assert [(each["TYPE"], each["LANGUAGE"]) for each in master.media] == [
@@ -572,7 +572,7 @@ async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_
         ]
         texts = [stream.path(each["file"]).read_text() for each in stream.manifest["captions"]]
         assert [text.split("-->")[1].split()[1:] for text in texts] == [["hello"], ["hallo"]]
-        assert len(stream.played()["90p"]) == stream.frames == 2 * RATE
+        assert len(stream.decode_rungs()["90p"]) == stream.frames == 2 * RATE
 
 
 @pytest.mark.skipif(bool(sandbox._tried_landlock(Path("/bin/sh"))), reason="Landlock does not work here")
@@ -582,9 +582,9 @@ async def test_a_video_is_made_behind_landlock_where_there_is_no_bubblewrap(
     monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
     sandbox._wall.cache_clear()
     try:
-        async with house(tmp_path, sandbox="require") as here:
+        async with start_deployment(tmp_path, sandbox="require") as here:
             stream = await here.stream(good, profile=profile(thumbnails=True, sprites=True))
-            assert {rung: len(frames) for rung, frames in stream.played().items()} == {"180p": 50, "90p": 50}
+            assert {rung: len(frames) for rung, frames in stream.decode_rungs().items()} == {"180p": 50, "90p": 50}
             owners = {path.stat().st_uid for path in here.storage.rglob("*")}
             assert owners == {os.geteuid()}
     finally:
@@ -594,7 +594,7 @@ async def test_a_video_is_made_behind_landlock_where_there_is_no_bubblewrap(
 async def test_every_key_frame_is_decoded_before_a_version_is_published(tmp_path: Path, good: Path) -> None:
     """A segment has several of them."""
     wanted = profile(segment_seconds=2, gop_seconds=0.5, chunk_seconds=2, rungs=profile()["rungs"][1:])
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(good, profile=wanted)
         (step,) = (step for step in await here.steps(stream.detail.job.id) if step.stage == stream.stage("verify"))
         (chunk,) = stream.manifest["rungs"][0]["chunks"]

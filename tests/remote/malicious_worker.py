@@ -30,7 +30,8 @@ from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
 from reelstate.services.keys import Keys, Scope
 from tests.api.server_process import ServerProcess
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, TIMEOUT, film, house, profile
+from tests.media.deployment import start_deployment
+from tests.media.source_videos import BUILD, TIMEOUT, make_video, profile
 
 Json = Any
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -118,13 +119,13 @@ class Model:
 async def a_model(folder: Path) -> Model:
     """A film of two seconds with sound, captions and pictures, made by a worker that does not lie."""
     (folder / "words.srt").write_text(WORDS)
-    plain, source = film(folder / "plain.mp4", 2), folder / "film.mp4"
+    plain, source = make_video(folder / "plain.mp4", 2), folder / "film.mp4"
     ffmpeg(BUILD, "-i", str(plain), "-i", str(folder / "words.srt"), *COPY, str(source))
-    async with house(folder) as here:
+    async with start_deployment(folder) as here:
         place = here.storage / "sources" / hashlib.sha256(source.read_bytes()).hexdigest()
         place.parent.mkdir(parents=True)
         place.write_bytes(source.read_bytes())
-        detail = await here.made(f"stored://{place.name}", profile=profile(thumbnails=True, sprites=True))
+        detail = await here.transcode(f"stored://{place.name}", profile=profile(thumbnails=True, sprites=True))
         assert detail.job.status is JobStatus.COMPLETED, detail.job.error
         tasks = await here.tasks(detail.job.id)
         assert {task.token for task in tasks} == {1}

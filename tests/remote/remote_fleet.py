@@ -14,7 +14,8 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
 from tests.chaos.fleet import SETTINGS, Fleet, Member
 from tests.chaos.reel_process import HERE
-from tests.media.films import Stream, profile
+from tests.media.deployment import Stream
+from tests.media.source_videos import profile
 
 TRANSCODE = "tests.chaos.transcode_pipeline:every"
 """Films whose leases a test can wait for."""

@@ -16,7 +16,8 @@ from reelstate.engine import Engine
 from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at
-from tests.media.films import Stream, altered, film, profile
+from tests.media.deployment import Stream, customize
+from tests.media.source_videos import make_video, profile
 from tests.remote.lossy_proxy import LossyProxy
 from tests.remote.remote_workers import create_key, run_remote_worker, settings_for
 
@@ -41,7 +42,7 @@ def database_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[Engine]:
-    (graph,) = [altered(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
+    (graph,) = [customize(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
     async with engine_at(database_url, graphs=[graph]) as engine:
         yield engine
 
@@ -93,7 +94,7 @@ def lying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
 
 
 async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_path: Path) -> None:
-    source = film(tmp_path / "film.mp4", 2)
+    source = make_video(tmp_path / "film.mp4", 2)
     settings = replace(
         settings_for(await create_key(api, "liar"), line, tmp_path / "far"),
         worker_capabilities="",
@@ -120,7 +121,7 @@ async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_
                 await asyncio.sleep(0.05)
     assert detail.job.status is JobStatus.COMPLETED, detail.job.error
     stream = Stream(media, detail)
-    assert {len(frames) for frames in stream.played().values()} == {50}
+    assert {len(frames) for frames in stream.decode_rungs().values()} == {50}
     events = (await engine.history(job, limit=5000)).items
     refused: dict[str, list[str]] = {}
     for event in events:

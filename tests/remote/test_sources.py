@@ -20,8 +20,9 @@ from reelstate.services.permits import Grant
 from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at
-from tests.media.films import altered, film, profile
-from tests.media.web_server import Request, WebServer
+from tests.media.deployment import customize
+from tests.media.source_videos import make_video, profile
+from tests.media.sources.web_server import Request, WebServer
 from tests.remote.lossy_proxy import LossyProxy
 from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
 from tests.remote.scripted_worker import ScriptedWorker, error_name, remotes_of
@@ -39,7 +40,7 @@ def database_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[Engine]:
-    graphs = [altered(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
+    graphs = [customize(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
     async with engine_at(database_url, graphs=graphs) as engine:
         yield engine
 
@@ -154,7 +155,7 @@ async def test_a_source_in_the_web_is_not_fetched_by_the_server(api: Served, eng
 async def test_the_server_gives_a_source_in_parts_to_the_job_that_names_it(
     api: Served, engine: Engine, tmp_path: Path
 ) -> None:
-    path = film(tmp_path / "films" / "film.mp4", 1)
+    path = make_video(tmp_path / "films" / "film.mp4", 1)
     await submitted(engine, str(path))
     far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
     (task,) = await far.claim()
@@ -193,7 +194,7 @@ async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: 
 async def test_a_film_that_was_uploaded_is_made_far_away(
     api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
 ) -> None:
-    data = film(tmp_path / "film.mp4", 1).read_bytes()
+    data = make_video(tmp_path / "film.mp4", 1).read_bytes()
     headers = {"Upload-Length": str(len(data)), "Content-Type": "application/offset+octet-stream"}
     upload = (await api.ask("ada", "POST", "/api/v1/uploads", content=data, headers=headers)).json()
     body = {"upload": upload["id"], "profile": profile()}

@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.core.machine import TaskStatus
 from reelstate.media.packaging.adoption import RECORD
-from tests.media.films import RATE, film
+from tests.media.source_videos import RATE, make_video
 from tests.remote.lossy_proxy import LossyProxy
 from tests.remote.remote_fleet import ENCODE, TIMEOUT, TRANSCODE, RemoteFleet
 
@@ -18,7 +18,7 @@ SECONDS = 3
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return film(tmp_path_factory.mktemp("films") / "film.mp4", SECONDS)
+    return make_video(tmp_path_factory.mktemp("films") / "film.mp4", SECONDS)
 
 
 async def test_a_film_is_made_far_away_though_the_server_is_killed_and_started_again(
@@ -31,7 +31,7 @@ async def test_a_film_is_made_far_away_though_the_server_is_killed_and_started_a
 async def test_a_longer_film_is_made_though_the_server_is_killed_again_and_again(
     outpost: RemoteFleet, tmp_path: Path
 ) -> None:
-    await made_though_killed(outpost, film(tmp_path / "long.mp4", 20), kills=5, seconds=20)
+    await made_though_killed(outpost, make_video(tmp_path / "long.mp4", 20), kills=5, seconds=20)
 
 
 async def made_though_killed(outpost: RemoteFleet, source: Path, *, kills: int, seconds: int = SECONDS) -> None:
@@ -46,7 +46,7 @@ async def made_though_killed(outpost: RemoteFleet, source: Path, *, kills: int, 
         server = await outpost.serve(f"server-{number}")
         assert {part: task.token for part, task in done.items()} == dict.fromkeys(done, 1)
     stream = await outpost.stream(job)
-    assert {len(frames) for frames in stream.played().values()} == {seconds * RATE}
+    assert {len(frames) for frames in stream.decode_rungs().values()} == {seconds * RATE}
     assert sorted(await outpost.encodes(job)) == [(part, 1) for part in range(seconds)]
     remote = await outpost.fleet.named("far")
     assert remote.kind == "remote"
@@ -103,4 +103,4 @@ async def test_a_chunk_that_was_sent_before_its_worker_was_killed_is_not_encoded
     stream = await outpost.stream(job)
     assert [token for part, token in await outpost.encodes(job) if part == stored and token > 1] == []
     assert await outpost.adopted(job) == [(stored, 2)]
-    assert {len(frames) for frames in stream.played().values()} == {SECONDS * RATE}
+    assert {len(frames) for frames in stream.decode_rungs().values()} == {SECONDS * RATE}

@@ -16,17 +16,18 @@ from reelstate.core.model import JobDetail
 from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
 from tests.chaos.fleet import open_fleet
-from tests.media import web_server
-from tests.media.films import BUILD, RATE, decoded, film, profile
+from tests.media.deployment import decode_frames
 from tests.media.library import TIMEOUT, Gate, encoded, front, library
-from tests.media.web_server import WebServer
+from tests.media.source_videos import BUILD, RATE, make_video, profile
+from tests.media.sources import web_server
+from tests.media.sources.web_server import WebServer
 from tests.s3 import s3_server
 
 SECONDS = 4
 
 
 async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url: str, tmp_path: Path) -> None:
-    await open_storage(bucket_url).put_file("films/film.mp4", film(tmp_path / "film.mp4", SECONDS))
+    await open_storage(bucket_url).put_file("films/film.mp4", make_video(tmp_path / "film.mp4", SECONDS))
     (tmp_path / "film.mp4").unlink()
     storage = open_storage(f"{bucket_url}/streams")
     settings: dict[str, Any] = {"app": "", "storage_url": storage.url, "worker_concurrency": 1}
@@ -43,7 +44,7 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
         assert (tmp_path / name / "reelstate-sources" / source).exists()
     await fetched(storage, tmp_path / "viewer")
     playlist = tmp_path / "viewer" / front(answer.video_id or 0)
-    assert len(await asyncio.to_thread(decoded, BUILD, playlist, "0:v:0")) == SECONDS * RATE
+    assert len(await asyncio.to_thread(decode_frames, BUILD, playlist, "0:v:0")) == SECONDS * RATE
 
 
 async def fetched(storage: Storage, folder: Path) -> None:
@@ -65,7 +66,7 @@ async def test_a_bucket_that_goes_away_in_the_middle_costs_an_attempt_and_no_job
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         async with library(tmp_path, gate=gate, backoff=0.1, storage_url=server.new_place()) as made:
-            job = (await made.submit(film(tmp_path / "film.mp4", 2))).job_id
+            job = (await made.submit(make_video(tmp_path / "film.mp4", 2))).job_id
             await encoded(made.engine, job, 0)
             first.close()
             gate.open(20)
@@ -94,7 +95,7 @@ async def first_error(engine: Engine, job_id: int) -> str:
 async def test_a_bucket_that_is_not_there_fails_the_job_at_once(bucket_url: str, tmp_path: Path, place: str) -> None:
     assert bucket_url
     missing = "s3://no-such-bucket/films"
-    source = film(tmp_path / "film.mp4", 1, sound=False)
+    source = make_video(tmp_path / "film.mp4", 1, sound=False)
     settings: dict[str, Any] = {"storage_url": missing} if place == "storage" else {}
     async with library(tmp_path, backoff=0.1, **settings) as made:
         address = f"{missing}/film.mp4" if place == "source" else str(source)
@@ -110,7 +111,7 @@ async def test_without_credentials_the_job_says_so(
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", f"http://127.0.0.1:{refusing_port}")
-    source = film(tmp_path / "film.mp4", 1, sound=False)
+    source = make_video(tmp_path / "film.mp4", 1, sound=False)
     async with library(tmp_path, backoff=0.1, storage_url=bucket_url) as made:
         detail = await made.rests((await made.submit(source)).job_id)
         assert detail.job.status is JobStatus.FAILED
@@ -121,7 +122,7 @@ async def test_without_credentials_the_job_says_so(
 
 @asynccontextmanager
 async def serving(folder: Path, script: str) -> AsyncIterator[WebServer]:
-    data = film(folder / "film.mp4", 1).read_bytes()
+    data = make_video(folder / "film.mp4", 1).read_bytes()
     async with WebServer.running() as web:
         web.scripts["/film.mp4"] = getattr(web_server, script)(data)
         yield web
@@ -132,7 +133,7 @@ async def test_a_film_comes_from_a_web_server(tmp_path: Path, script: str) -> No
     async with serving(tmp_path, script) as web, library(tmp_path, input_hosts=f"127.0.0.1:{web.port}") as made:
         job = await made.made(web.url("/film.mp4"))
         playlist = tmp_path / "media" / front(job.video_id or 0)
-        assert len(await asyncio.to_thread(decoded, BUILD, playlist, "0:v:0")) == RATE
+        assert len(await asyncio.to_thread(decode_frames, BUILD, playlist, "0:v:0")) == RATE
 
 
 async def test_a_web_server_of_our_own_network_is_not_asked_unless_it_is_named(tmp_path: Path) -> None:

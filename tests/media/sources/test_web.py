@@ -15,7 +15,7 @@ from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK
 from reelstate.media.sources.source import fetch, reading
 from reelstate.media.sources.web import HEAD, Resolve, Web
-from tests.media.web_server import (
+from tests.media.sources.web_server import (
     Request,
     WebServer,
     dripping,

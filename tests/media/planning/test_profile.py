@@ -84,7 +84,7 @@ def test_json_and_yaml_files_say_the_same(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_reference_is_a_profile(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs/reference/profiles.md"
+    page = Path(__file__).parents[3] / "docs/reference/profiles.md"
     (tmp_path / "example.yaml").write_text(page.read_text().split("```yaml")[1].split("```")[0])
     assert [rung.name for rung in load(tmp_path / "example.yaml").rungs] == ["1080p", "480p"]
     with pytest.raises(InvalidRequest) as caught:

@@ -28,9 +28,9 @@ from reelstate.media.sources.probe import ProbeLimits, count, look, probe, probe
 from reelstate.media.sources.reader import BLOCK
 from reelstate.media.sources.source import FileReader, opened, reading
 from reelstate.media.sources.web import HEAD
-from tests.media.clips import FRAMES, NTSC, X264, done, ffmpeg, make, turned
+from tests.media.clips import FRAMES, NTSC, X264, ffmpeg, make_clip, rotate_mp4, run_checked
+from tests.media.sources.web_server import WebServer, file, plain
 from tests.media.streams import builds
-from tests.media.web_server import WebServer, file, plain
 
 BUILD = next(iter(builds()))
 SINE = ("-f", "lavfi", "-i", "sine=sample_rate=48000", "-shortest")
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def clip(folder: Path) -> Path:
     """An mp4 with sound whose index stands at its end."""
-    return make(BUILD, folder / "clip.mp4", f"{X264} -c:a aac -map 0 -map 1", inputs=SINE)
+    return make_clip(BUILD, folder / "clip.mp4", f"{X264} -c:a aac -map 0 -map 1", inputs=SINE)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ async def test_a_matroska_file_of_a_live_stream_has_no_index_and_no_length(clip:
 @pytest.mark.parametrize("rate", ["24000/1001", "24", "25", "30", "50", "60000/1001", "60", "12.5", "7"])
 @pytest.mark.parametrize("name", ["rate.mp4", "rate.mkv"])
 async def test_the_rate_is_exact(folder: Path, rate: str, name: str) -> None:
-    path = make(BUILD, folder / name, X264, picture=f"testsrc2=size=160x90:rate={rate}")
+    path = make_clip(BUILD, folder / name, X264, picture=f"testsrc2=size=160x90:rate={rate}")
     video = await video_of(path)
     assert (video.rate, video.variable_rate) == (Fraction(rate), False)
 
@@ -123,7 +123,7 @@ async def test_the_rate_is_exact(folder: Path, rate: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["vary.mp4", "vary.mkv"])
 async def test_a_rate_that_varies_is_noticed(folder: Path, name: str) -> None:
     picture = "testsrc2=size=160x90:rate=30,select='not(mod(n\\,3))+lt(n\\,20)'"
-    video = await video_of(make(BUILD, folder / name, f"-vsync vfr {X264}", picture=picture))
+    video = await video_of(make_clip(BUILD, folder / name, f"-vsync vfr {X264}", picture=picture))
     assert video.variable_rate
     assert video.frames == FRAMES
     assert Fraction(10) < video.rate < Fraction(20)
@@ -131,7 +131,7 @@ async def test_a_rate_that_varies_is_noticed(folder: Path, name: str) -> None:
 
 async def test_a_rate_that_varies_late_is_noticed_in_the_index(folder: Path) -> None:
     picture = "testsrc2=size=160x90:rate=30,select='lt(n\\,50)+not(mod(n\\,3))'"
-    path = make(BUILD, folder / "late.mp4", f"-vsync vfr {X264}", picture=picture)
+    path = make_clip(BUILD, folder / "late.mp4", f"-vsync vfr {X264}", picture=picture)
     facts = SourceFacts.from_json((await look("probe", path, ProbeLimits(packets=20))).facts)
     assert facts.video is not None
     assert facts.video.variable_rate
@@ -147,7 +147,7 @@ def corner(pixels: bytes, width: int) -> str:
 
 async def test_a_turned_picture_is_told_as_ffmpeg_turns_it(folder: Path) -> None:
     picture = "color=black:s=128x64:r=25,drawbox=x=0:y=0:w=16:h=16:c=white:t=fill"
-    path = turned(make(BUILD, folder / "turned.mp4", X264, picture=picture))
+    path = rotate_mp4(make_clip(BUILD, folder / "turned.mp4", X264, picture=picture))
     facts = await probe(path)
     gray = ("-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "gray", "-")
     upright = ffmpeg(BUILD, "-i", str(path), *gray)
@@ -158,7 +158,7 @@ async def test_a_turned_picture_is_told_as_ffmpeg_turns_it(folder: Path) -> None
 
 
 async def test_pixels_that_are_not_square_are_told(folder: Path) -> None:
-    path = make(BUILD, folder / "wide.mp4", f"-vf setsar=4/3 {X264}")
+    path = make_clip(BUILD, folder / "wide.mp4", f"-vf setsar=4/3 {X264}")
     facts = await probe(path)
     assert facts.video is not None
     assert facts.video.sample_aspect == Fraction(4, 3)
@@ -167,7 +167,7 @@ async def test_pixels_that_are_not_square_are_told(folder: Path) -> None:
 
 async def test_ten_bits_and_a_high_dynamic_range_are_told(folder: Path) -> None:
     colours = "-color_trc smpte2084 -color_primaries bt2020 -colorspace bt2020nc"
-    facts = await probe(make(BUILD, folder / "hdr.mp4", f"-c:v libx264 -pix_fmt yuv420p10le {colours}"))
+    facts = await probe(make_clip(BUILD, folder / "hdr.mp4", f"-c:v libx264 -pix_fmt yuv420p10le {colours}"))
     assert facts.video is not None
     assert (facts.video.bits, facts.video.pixel_format) == (10, "yuv420p10le")
     assert (facts.video.transfer, facts.video.primaries, facts.video.matrix) == ("smpte2084", "bt2020", "bt2020nc")
@@ -175,12 +175,14 @@ async def test_ten_bits_and_a_high_dynamic_range_are_told(folder: Path) -> None:
 
 
 async def test_interlaced_video_is_told(folder: Path) -> None:
-    path = make(BUILD, folder / "interlaced.mp4", "-vf scale=160:96 -c:v libx264 -flags +ildct+ilme -x264-params tff=1")
+    path = make_clip(
+        BUILD, folder / "interlaced.mp4", "-vf scale=160:96 -c:v libx264 -flags +ildct+ilme -x264-params tff=1"
+    )
     assert (await video_of(path)).interlaced
 
 
 async def test_full_range_is_told(folder: Path) -> None:
-    assert (await video_of(make(BUILD, folder / "full.mp4", "-c:v libx264 -pix_fmt yuvj420p"))).full_range
+    assert (await video_of(make_clip(BUILD, folder / "full.mp4", "-c:v libx264 -pix_fmt yuvj420p"))).full_range
 
 
 async def test_a_cover_is_no_video(clip: Path, folder: Path) -> None:
@@ -217,7 +219,7 @@ async def test_tracks_are_told_with_their_labels(clip: Path, folder: Path) -> No
 
 
 async def test_a_silent_video_has_no_audio(folder: Path) -> None:
-    assert (await probe(make(BUILD, folder / "silent.mp4", X264))).audio == ()
+    assert (await probe(make_clip(BUILD, folder / "silent.mp4", X264))).audio == ()
 
 
 async def test_a_file_with_an_odd_name_is_a_file(data: bytes, tmp_path: Path) -> None:
@@ -374,7 +376,7 @@ async def test_a_picture_of_giants_takes_no_memory(tmp_path: Path) -> None:
 
 
 async def test_a_codec_that_is_not_on_the_list_is_refused(tmp_path: Path) -> None:
-    make(BUILD, tmp_path / "film.mkv", "-c:v magicyuv -pix_fmt gbrp")
+    make_clip(BUILD, tmp_path / "film.mkv", "-c:v magicyuv -pix_fmt gbrp")
     with pytest.raises(UnusableSource, match="magicyuv") as refused:
         await probe(tmp_path / "film.mkv", LITTLE)
     assert refused.value.kind == "codec"
@@ -619,4 +621,4 @@ async def test_what_was_opened_is_looked_at_whatever_its_name_stands_for_now(dat
 
 
 def test_a_worker_never_loads_the_decoders() -> None:
-    done([sys.executable, "-c", "import sys, reelstate.media.sources.probe; assert 'av' not in sys.modules"])
+    run_checked([sys.executable, "-c", "import sys, reelstate.media.sources.probe; assert 'av' not in sys.modules"])

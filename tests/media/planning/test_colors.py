@@ -9,7 +9,8 @@ from reelstate.core.machine import JobStatus
 from reelstate.media.sources.errors import UnusableSource
 from reelstate.media.sources.probe import probe
 from tests.media.clips import ffmpeg
-from tests.media.films import BUILD, X264, Stream, film, house, profile
+from tests.media.deployment import Stream, start_deployment
+from tests.media.source_videos import BUILD, X264, make_video, profile
 
 COLORS = {"red": (255, 0, 0), "lime": (0, 255, 0), "blue": (0, 0, 255), "gray": (128, 128, 128), "white": (255,) * 3}
 KR_KB = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114)}
@@ -88,7 +89,7 @@ async def test_known_colours_are_seen_again_by_whoever_believes_the_tags(
     tmp_path: Path, size: str, filters: str, options: str, matrix: int
 ) -> None:
     source = bars(tmp_path / "bars.mkv", size, filters, options)
-    async with house(tmp_path) as here:
+    async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         found, tags = seen(joined(stream, tmp_path / "made.mp4"))
         assert tags[0] == matrix
@@ -104,7 +105,7 @@ DOLBY_VISION_8 = bytes([1, 0, 8 << 1, 6 << 3 | 0b101, 1 << 4]) + bytes(19)
 
 def dolby_vision(path: Path, record: bytes) -> Path:
     """An HEVC mp4 whose sample entry has a configuration record of Dolby Vision; its index is after its media."""
-    film(path, 1, sound=False, options="-c:v libx265 -preset ultrafast -x265-params log-level=error -tag:v hvc1")
+    make_video(path, 1, sound=False, options="-c:v libx265 -preset ultrafast -x265-params log-level=error -tag:v hvc1")
     data = bytearray(path.read_bytes())
     at = data.index(b"hvcC") - 4
     at += int.from_bytes(data[at : at + 4], "big")
@@ -125,8 +126,8 @@ async def test_dolby_vision_without_a_compatible_picture_is_refused_at_once_with
         with pytest.raises(UnusableSource, match="Dolby Vision profile 5") as caught:
             await probe(path)
         assert caught.value.kind == "dolby_vision"
-    async with house(tmp_path) as here:
-        detail = await here.made(source, profile=ONE_RUNG)
+    async with start_deployment(tmp_path) as here:
+        detail = await here.transcode(source, profile=ONE_RUNG)
         assert (detail.job.status, detail.job.error["stage"]) == (JobStatus.FAILED, "probe")
         assert "Dolby Vision profile 5" in detail.job.error["cause"]["message"]
 
