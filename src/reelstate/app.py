@@ -30,8 +30,8 @@ from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
 from reelstate.worker.link import Link
 from reelstate.worker.loop import WorkerLoop
-from reelstate.worker.process import CHILD
-from reelstate.worker.settings import terms_of
+from reelstate.worker.process import LOADING_VARIABLE
+from reelstate.worker.settings import worker_settings
 
 if TYPE_CHECKING:
     from reelstate.remote.server import ServerClient
@@ -129,7 +129,7 @@ async def open_engine(
     Options are the store's: `connections` and `patience` (seconds to wait for a database that went away) for
     PostgreSQL, `patience` and `synchronous` for SQLite.
     """
-    if CHILD in os.environ:
+    if LOADING_VARIABLE in os.environ:
         raise InvalidRequest(
             "__main__",
             "the file of a process=True handler opens a store as soon as it is loaded, and so in every such process",
@@ -209,7 +209,7 @@ def keeper_for(engine: Engine, settings: Settings) -> Keeper:
     librarian = Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
     reception = reception_of(engine.store, settings)
     # Every server's, not only the leader's: uploads under way may lie on the disk of the server alone.
-    expire = Duty("expire uploads", EXPIRE_EVERY, reception.expire, leaders=False)
+    expire = Duty("expire uploads", EXPIRE_EVERY, reception.expire, leader_only=False)
     duties = [*librarian.duties(), expire]
     link = getattr(engine.dispatch, "link", None)
     if link is None:
@@ -235,7 +235,7 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
         finally:
             await store.close()
 
-    return WorkerLoop(engine, connect, engine.dispatch, pipelines, terms_of(settings), limits=engine.limits)
+    return WorkerLoop(engine, connect, engine.dispatch, pipelines, worker_settings(settings), limits=engine.limits)
 
 
 async def confine_tools(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> bool:
@@ -270,20 +270,20 @@ def _require_sandbox(pipelines: Iterable[Pipeline], settings: Settings) -> None:
 @asynccontextmanager
 async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
     """A worker that has neither a database nor a folder of the house, only the address of a server and a key."""
-    from reelstate.remote.link import Holdings, HttpLink, connecting  # noqa: PLC0415 - same
+    from reelstate.remote.link import HttpLink, LinkState, heartbeat_connector  # noqa: PLC0415 - same
     from reelstate.remote.wakeups import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
 
     _require_sandbox(pipelines, settings)
-    server, holdings = _server(settings), Holdings()
-    connect = connecting(lambda: _server(settings), holdings)
-    terms = terms_of(settings)
+    server, state = _server(settings), LinkState()
+    connect = heartbeat_connector(lambda: _server(settings), state)
+    terms = worker_settings(settings)
     if settings.poll == DEFAULTS.poll:
         terms = replace(terms, poll=REMOTE_POLL)
-    bells = HttpDispatch(server, holdings)
+    bells = HttpDispatch(server, state)
     try:
         yield WorkerLoop(
-            HttpLink(server, holdings), connect, bells, pipelines, terms, limits=settings.limits,
-            called=lambda: holdings.name or terms.name,
+            HttpLink(server, state), connect, bells, pipelines, terms, limits=settings.limits,
+            known_as=lambda: state.name or terms.name,
         )  # fmt: skip
     finally:
         await bells.close()

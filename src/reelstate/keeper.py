@@ -51,12 +51,12 @@ class Duty:
     """A verb and how often it is done; all but the sweep are the leader's."""
 
     name: str
-    every: float
-    do: Callable[[], Awaitable[object]]
-    leaders: bool = True
+    interval: float
+    run: Callable[[], Awaitable[object]]
+    leader_only: bool = True
 
 
-def jittered(every: float) -> float:
+def add_jitter(every: float) -> float:
     """About this long, so that keepers that were started together do not stay together."""
     return every * random.uniform(1 - JITTER, 1 + JITTER)
 
@@ -103,7 +103,7 @@ class Keeper:
         self._troubles: set[tuple[str, str]] = set()
         self._away_since: float | None = None
         self.duties = (
-            Duty("sweep", settings.sweep_every, self._sweep, leaders=False),
+            Duty("sweep", settings.sweep_every, self._sweep, leader_only=False),
             Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
             Duty("relax", settings.sweep_every, self._relax),
             Duty("check", settings.check_every, engine.check),
@@ -130,18 +130,18 @@ class Keeper:
 
     async def _repeat(self, duty: Duty) -> None:
         while True:
-            if duty.leaders:
+            if duty.leader_only:
                 await self._leading.wait()
             await self._attempt(duty)
             if _told_to_stop():
                 return
-            await asyncio.sleep(jittered(duty.every))
+            await asyncio.sleep(add_jitter(duty.interval))
 
     async def _attempt(self, duty: Duty) -> None:
         """Do a duty once. Whatever goes wrong is logged once, until it goes well again."""
         began = time.monotonic()
         try:
-            await duty.do()
+            await duty.run()
         except StoreUnavailable as error:
             if self._away_since is None:
                 logger.warning("%s: %s; the keeper goes on when it is back", duty.name, error)
@@ -149,7 +149,7 @@ class Keeper:
         except Exception as error:
             trouble = (duty.name, type(error).__name__)
             if trouble not in self._troubles:
-                words = f"{duty.name} failed: {error}; it is tried again every {duty.every:g} s"
+                words = f"{duty.name} failed: {error}; it is tried again every {duty.interval:g} s"
                 logger.exception(words, exc_info=not isinstance(error, OUTSIDE))
             self._troubles.add(trouble)
         else:

@@ -26,7 +26,7 @@ from reelstate import __version__
 from reelstate.api.uploads import PIECE
 from tests.api.served import PLAIN, Served, served_aside
 
-LEFT_OUT = ("/signin", "/signout", "/api/worker/claim", "/api/worker/bells")
+LEFT_OUT = ("/signin", "/signout", "/api/worker/claim", "/api/worker/wakeups")
 """The last two answer when something happens, or after a while."""
 KEPT_TO = [
     not_a_server_error,

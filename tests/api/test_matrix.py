@@ -88,7 +88,7 @@ MATRIX = {
         f"POST /api/worker/{verb}": Line(WORKER, permit=True, body={})
         for verb in ("register", "claim", "heartbeat", "progress", "complete", "fail", "release", "leave")
     },
-    **{f"GET /api/worker/{what}": Line(WORKER, permit=True) for what in ("results", "bells", "source", "files")},
+    **{f"GET /api/worker/{what}": Line(WORKER, permit=True) for what in ("results", "wakeups", "source", "files")},
     "GET /api/worker/files/{key:path}": Line(WORKER, permit=True),
     "PUT /api/worker/files/{key:path}": Line(WORKER, permit=True),
     "PUT /api/worker/archive": Line(WORKER, permit=True),

@@ -16,7 +16,7 @@ from reelstate.engine import Engine
 from tests.api.following import following
 from tests.api.served import Served, served
 from tests.engines import a_worker
-from tests.remote.scripted_worker import HELLO, ScriptedWorker, error_name
+from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_name
 from tests.vandal import Vandal
 
 Json = Any
@@ -56,7 +56,7 @@ async def test_a_worker_that_sends_deep_json_is_refused(api: Served) -> None:
     (task,) = await far.claim()
     deep = nested(400)
     for answer in [
-        await far.say("register", **{**HELLO, "metadata": deep}),
+        await far.say("register", **{**REGISTRATION, "metadata": deep}),
         await far.end("fail", task["permit"], error=deep),
         await far.end("complete", task["permit"], result=deep),
         await far.say("progress", worker_id=far.worker_id, items=[{"permit": task["permit"], "checkpoint": deep}]),

@@ -22,7 +22,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Progress, Task
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
-from reelstate.keeper import JITTER, LEAVE_TIMEOUT, PRUNE_EVERY, Keeper, jittered
+from reelstate.keeper import JITTER, LEAVE_TIMEOUT, PRUNE_EVERY, Keeper, add_jitter
 from reelstate.runtime.process_identity import own_machine, own_process
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.keeper.counting_engine import TIMEOUT, CountingEngine
@@ -69,7 +69,7 @@ async def statuses(engine: Engine, job_id: int) -> dict[str, int]:
 
 def test_the_duties_read_like_a_table(watched: CountingEngine) -> None:
     settings = Settings(orchestrate_every=1, sweep_every=5, check_every=300)
-    table = [(duty.name, duty.every, duty.leaders) for duty in Keeper(watched, settings).duties]
+    table = [(duty.name, duty.interval, duty.leader_only) for duty in Keeper(watched, settings).duties]
     assert table == [
         ("sweep", 5, False),
         ("orchestrate", 1, True),
@@ -108,7 +108,7 @@ async def test_states_are_kept_as_long_as_the_setting_says(watched: CountingEngi
 
 
 async def test_pauses_vary_a_little() -> None:
-    pauses = [jittered(5.0) for _ in range(200)]
+    pauses = [add_jitter(5.0) for _ in range(200)]
     assert len(set(pauses)) > 100
     assert 5 * (1 - JITTER) <= min(pauses) < 4.8
     assert 5.2 < max(pauses) <= 5 * (1 + JITTER)
@@ -145,13 +145,13 @@ async def test_a_run_without_progress_is_recovered_or_flagged_as_the_deployment_
     keeper = Keeper(watched, Settings(stall_after=100, stall_action=action))
     caplog.set_level(logging.WARNING)
     for _ in range(10):
-        await keeper.duties[0].do()
+        await keeper.duties[0].run()
         assert (await watched.job(job_id)).job.flagged is None
         clock.advance(10)
         task = await the_task(watched, job_id)
         assert task.status is TaskStatus.RUNNING
         await watched.report(worker, [Progress(key=task.key, token=task.token)])
-    await keeper.duties[0].do()
+    await keeper.duties[0].run()
     task, job = await the_task(watched, job_id), (await watched.job(job_id)).job
     if action == "recover":
         assert (task.status, task.reason, job.flagged) == (TaskStatus.READY, "stalled", None)
@@ -167,12 +167,12 @@ async def test_nothing_stalls_unless_the_deployment_or_the_stage_says_so(
     worker = await a_worker(watched)
     job_id = await a_leased_job(watched, worker)
     keeper = Keeper(watched, Settings(stall_action="flag"))
-    await keeper.duties[0].do()
+    await keeper.duties[0].run()
     for _ in range(100):
         clock.advance(50)
         task = await the_task(watched, job_id)
         await watched.report(worker, [Progress(key=task.key, token=task.token)])
-    await keeper.duties[0].do()
+    await keeper.duties[0].run()
     assert (await the_task(watched, job_id)).status is TaskStatus.RUNNING
     assert (await watched.job(job_id)).job.flagged is None
 
@@ -181,7 +181,7 @@ async def test_after_a_gap_nothing_is_taken_back_for_the_grace(
     watched: CountingEngine, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = await a_leased_job(watched)
-    await Keeper(watched, FAST).duties[0].do()
+    await Keeper(watched, FAST).duties[0].run()
     clock.advance(100)
     async with running(Keeper(watched, FAST)):
         for _ in range(3):
@@ -202,12 +202,12 @@ async def test_one_sweep_takes_back_no_more_than_its_limit(watched: CountingEngi
     await watched.claim(worker, 1200)
     keeper = Keeper(watched, Settings())
     for _ in range(5):
-        await keeper.duties[0].do()
+        await keeper.duties[0].run()
         clock.advance(15)
     left = []
     for _ in range(3):
         left.append((await statuses(watched, job_id)).get("running", 0))
-        await keeper.duties[0].do()
+        await keeper.duties[0].run()
     assert left == [1200, 700, 200]
     assert await statuses(watched, job_id) == {"ready": 1200}
 
@@ -215,17 +215,17 @@ async def test_one_sweep_takes_back_no_more_than_its_limit(watched: CountingEngi
 async def test_it_is_on_record_that_sweeps_go_through(watched: CountingEngine, clock: FakeClock) -> None:
     keeper = Keeper(watched, Settings())
     sweep = keeper.duties[0]
-    await sweep.do()
+    await sweep.run()
     assert (await watched.keepers()).swept_at is None
     clock.advance(5)
     watched.faults["reclaim"] = ValueError("broken")
     with pytest.raises(ValueError, match="broken"):
-        await sweep.do()
+        await sweep.run()
     swept = clock.now
     assert (await watched.keepers()).swept_at == swept
     clock.advance(5)
     with pytest.raises(ValueError, match="broken"):
-        await sweep.do()
+        await sweep.run()
     assert (await watched.keepers()).swept_at == swept
     assert (await watched.keepers()).seen_at == clock.now
 
@@ -252,7 +252,7 @@ async def test_one_leads_and_the_other_takes_over_at_once_when_it_stops(engine: 
 
 async def test_a_leader_that_died_is_replaced_when_its_lead_ends(watched: CountingEngine, clock: FakeClock) -> None:
     settings = Settings(sweep_every=0.01, orchestrate_every=0.01, check_every=100)
-    await Keeper(watched, Settings(sweep_every=5)).duties[0].do()
+    await Keeper(watched, Settings(sweep_every=5)).duties[0].run()
     keeper = Keeper(watched, settings)
     async with running(keeper):
         clock.advance(9)
@@ -364,7 +364,7 @@ async def test_a_stopped_neighbour_keeps_its_leases(
     job_id = await a_leased_job(watched, await a_worker(watched, metadata=metadata))
     process.send_signal(signal.SIGSTOP)
     await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-    await Keeper(watched, FAST).duties[0].do()
+    await Keeper(watched, FAST).duties[0].run()
     assert (await the_task(watched, job_id)).status is TaskStatus.RUNNING
 
 
@@ -382,7 +382,7 @@ async def test_the_dead_and_the_expired_share_the_limit_of_a_sweep(watched: Coun
         clock.advance(15)
     ready = []
     for _ in range(4):
-        await keeper.duties[0].do()
+        await keeper.duties[0].run()
         ready.append((await statuses(watched, job_id))["ready"])
     assert ready == [3, 6, 9, 10]
     reasons = [task.reason for task in (await watched.tasks(job_id)).items]

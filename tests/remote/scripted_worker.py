@@ -15,7 +15,7 @@ from reelstate.services.keys import Scope
 from tests.api.served import Served
 
 Json = Any
-HELLO = {"protocol": PROTOCOL, "software": "test", "hostname": "far", "slots": 1000}
+REGISTRATION = {"protocol": PROTOCOL, "software": "test", "hostname": "far", "slots": 1000}
 
 
 @dataclass
@@ -34,7 +34,7 @@ class ScriptedWorker:
         )
         await api._clients.enter_async_context(client)
         far = cls(name, key, client)
-        given = {**HELLO, "pipelines": ["simple", "fan", "parts"], **hello}
+        given = {**REGISTRATION, "pipelines": ["simple", "fan", "parts"], **hello}
         answer = await far.say("register", **given)
         assert answer.status_code == 200, answer.text
         far.worker_id = answer.json()["worker_id"]

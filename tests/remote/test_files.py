@@ -66,7 +66,7 @@ async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: E
         await other.say("claim", worker_id=mine.worker_id),
         await other.say("heartbeat", worker_id=mine.worker_id, items=[]),
         await other.say("leave", worker_id=mine.worker_id),
-        await other.client.get(f"/bells?worker_id={mine.worker_id}"),
+        await other.client.get(f"/wakeups?worker_id={mine.worker_id}"),
     ]
     assert [answer.status_code for answer in stolen] == [404] * len(stolen)
     assert await status(engine, task) is TaskStatus.RUNNING

@@ -13,7 +13,7 @@ from reelstate.core.errors import InvalidRequest, WorkerRefused
 from reelstate.core.model import Completion, JobDetail, LogLine, Progress, Verdict
 from reelstate.engine import Engine
 from reelstate.remote.files import HttpFiles
-from reelstate.remote.link import Holdings, HttpLink
+from reelstate.remote.link import HttpLink, LinkState
 from reelstate.remote.server import KeyNotAccepted, ServerClient, checked_server
 from reelstate.services.keys import Scope
 from reelstate.stores.store import Flow, Store
@@ -131,7 +131,7 @@ async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_
 @pytest.fixture
 async def link(api: Served, line: LossyProxy) -> AsyncIterator[HttpLink]:
     server = ServerClient(line.url, await create_key(api, "far"))
-    yield HttpLink(server, Holdings())
+    yield HttpLink(server, LinkState())
     await server.close()
 
 
@@ -161,7 +161,7 @@ async def test_what_another_server_has_given_is_not_taken_twice(
         served(second_engine, database_url, storage_url=str(tmp_path / "media")) as second,
     ):
         other = ServerClient(second.url, link._server._key)
-        (elsewhere,) = (await HttpLink(other, link._holdings).claim(worker)).tasks
+        (elsewhere,) = (await HttpLink(other, link._state).claim(worker)).tasks
         await other.close()
     engine.store = Forgetful(engine.store)
     (third,) = (await link.claim(worker)).tasks

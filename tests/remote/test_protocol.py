@@ -6,7 +6,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.engine import Engine
 from tests.api.served import Served, served
-from tests.remote.scripted_worker import HELLO, Json, ScriptedWorker, error_name, output_prefix, remotes_of
+from tests.remote.scripted_worker import REGISTRATION, Json, ScriptedWorker, error_name, output_prefix, remotes_of
 from tests.vandal import Vandal
 from tests.worker.local_workers import until
 
@@ -127,7 +127,7 @@ async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enable
     api.context.keys._cache.clear()
     answers = [
         await far.say("claim", worker_id=far.worker_id),
-        await far.say("register", **HELLO),
+        await far.say("register", **REGISTRATION),
         await far.end("complete", task["permit"]),
         await far.put(f"{output_prefix(task)}/a.mp4", b"late", task["permit"]),
     ]
@@ -138,20 +138,20 @@ async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enable
     assert (await api.ask("admin", "POST", f"{named}/enable")).status_code == 200
     (again,) = await far.claim()
     assert again["token"] == task["token"] + 1
-    assert (await far.say("register", **HELLO)).status_code == 200
+    assert (await far.say("register", **REGISTRATION)).status_code == 200
 
 
 async def test_a_name_has_only_so_many_live_instances(engine: Engine, database_url: str) -> None:
     async with served(engine, database_url, instances_per_key=2) as api:
         first, other = await ScriptedWorker.of(api, "far"), await ScriptedWorker.of(api, "other")
-        second = (await first.say("register", **HELLO)).json()["worker_id"]
-        refused = await first.say("register", **HELLO)
+        second = (await first.say("register", **REGISTRATION)).json()["worker_id"]
+        refused = await first.say("register", **REGISTRATION)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "15")
         assert "worker 'far' has 2 live instances, the limit is 2" in refused.json()["detail"]
         assert "REEL_INSTANCES_PER_KEY" in refused.json()["hint"]
-        assert (await other.say("register", **HELLO)).status_code == 200
+        assert (await other.say("register", **REGISTRATION)).status_code == 200
         assert (await first.say("leave", worker_id=second)).status_code == 200
-        assert (await first.say("register", **HELLO)).status_code == 200
+        assert (await first.say("register", **REGISTRATION)).status_code == 200
         assert Vandal(database_url).run("SELECT count(*) FROM worker_instances") == [(5,)], "none was refused"
 
 
@@ -161,7 +161,7 @@ async def test_an_instance_taken_for_dead_comes_back_only_where_its_name_has_roo
     async with served(engine, database_url, instances_per_key=1) as api:
         far = await ScriptedWorker.of(api, "far")
         await engine.reclaim_workers(stale_after=-1.0)
-        newer = (await far.say("register", **HELLO)).json()["worker_id"]
+        newer = (await far.say("register", **REGISTRATION)).json()["worker_id"]
         for verb in ("heartbeat", "claim"):
             answer = await far.say(verb, worker_id=far.worker_id)
             assert (answer.status_code, error_name(answer)) == (404, "worker-unknown")

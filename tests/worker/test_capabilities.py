@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.worker.capabilities import found
+from reelstate.worker.capabilities import detect
 
 
 def test_the_ffmpeg_of_the_wheel_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert {"ffmpeg", "encoder:libx264", "encoder:libx265"} <= found()
-    assert "encoder:h264_nvenc" not in found()
+    assert {"ffmpeg", "encoder:libx264", "encoder:libx265"} <= detect()
+    assert "encoder:h264_nvenc" not in detect()
 
 
 def test_the_wanted_ffmpeg_alone_counts(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_text("#!/bin/sh\necho ' V....D mine                 An encoder (codec h264)'\n")
     path.chmod(0o755)
-    assert {name for name in found(str(path)) if not name.startswith("gpu")} == {"ffmpeg", "encoder:mine"}
-    assert "ffmpeg" not in found(str(tmp_path / "nothing"))
+    assert {name for name in detect(str(path)) if not name.startswith("gpu")} == {"ffmpeg", "encoder:mine"}
+    assert "ffmpeg" not in detect(str(tmp_path / "nothing"))

@@ -33,16 +33,16 @@ from reelstate.remote.wire import (
     ClaimAnswer,
     CompleteRequest,
     FailRequest,
-    Hello,
     LeaveAnswer,
     LeaveRequest,
+    RegisterAnswer,
+    RegisterRequest,
     ReleaseRequest,
     ReportAnswer,
     ReportRequest,
     ResultsAnswer,
     VerdictAnswer,
     WakeupsAnswer,
-    Welcome,
     WireClaimRequest,
 )
 
@@ -89,7 +89,7 @@ Answers: Final[dict[int | str, dict[str, Any]]] = {
 
 
 @router.post("/register")
-async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body: Hello) -> Welcome:
+async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body: RegisterRequest) -> RegisterAnswer:
     """Make an instance known under the name of its key. It says what it speaks, and which pipelines it has code for."""
     if not OLDEST_PROTOCOL <= body.protocol <= PROTOCOL:
         age = "old" if body.protocol < OLDEST_PROTOCOL else "new"
@@ -102,7 +102,7 @@ async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body
     worker_id = await engine.register(
         principal.name, kind="remote", max_instances=remotes.settings.instances_per_key, **described
     )
-    return Welcome(worker_id=worker_id, name=principal.name, protocol=PROTOCOL, software=version("reelstate"))
+    return RegisterAnswer(worker_id=worker_id, name=principal.name, protocol=PROTOCOL, software=version("reelstate"))
 
 
 @router.post("/claim")
@@ -243,8 +243,8 @@ async def results(
     return Response(body, media_type="application/json")
 
 
-@router.get("/bells")
-async def bells(
+@router.get("/wakeups")
+async def wakeups(
     request: Request,
     context: InContext,
     remotes: InRemotes,
@@ -256,15 +256,15 @@ async def bells(
     known = await remotes.known(worker_id, principal.name)
     listener, is_new = remotes.listener(known)
     if is_new:
-        return WakeupsAnswer(bells=[Wakeup.WORK, Wakeup.STOP])
+        return WakeupsAnswer(wakeups=[Wakeup.WORK, Wakeup.STOP])
     end = time.monotonic() + wait
     while not context.stopping.is_set() and not await request.is_disconnected():
         rung = await listener.wait(min(LOOK_EVERY, max(0.0, end - time.monotonic())))
         if rung or time.monotonic() >= end:
-            return WakeupsAnswer(bells=sorted(rung))
+            return WakeupsAnswer(wakeups=sorted(rung))
         if not await context.keys.in_force(principal.key_id):
             raise _ended()
-    return WakeupsAnswer(bells=[])
+    return WakeupsAnswer(wakeups=[])
 
 
 def _ended() -> KeyRefused:

@@ -25,7 +25,7 @@ from reelstate.core.outcome import without_passwords
 from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.videos import TRANSCODE
-from reelstate.worker.process import how_it_ended
+from reelstate.worker.process import describe_exit
 from reelstate.worker.settings import host_name
 
 FIRST_DELAY, MAX_DELAY = 0.2, 30.0
@@ -147,7 +147,7 @@ class _Supervisor:
     async def _life(self, number: int) -> str:
         """One life of a worker, and how it ended; a machine that has no room for it now may have it later."""
         try:
-            return how_it_ended(await self._live(number))
+            return describe_exit(await self._live(number))
         except OSError as error:
             return f"could not be started: {error}"
 

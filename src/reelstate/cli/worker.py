@@ -116,21 +116,22 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
         beside = [asyncio.create_task(keep_tools_confined(engine, pipelines, settings))]
         if keeper:
             beside.append(asyncio.create_task(keeper_for(engine, settings).run()))
-        say(f"worker {found.terms.name}: {', '.join(p.name for p in pipelines)}; {found.terms.concurrency} at once")
+        names = ", ".join(pipeline.name for pipeline in pipelines)
+        say(f"worker {found.settings.name}: {names}; {found.settings.concurrency} at once")
         try:
             await found.run()
         finally:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-    say(f"worker {found.terms.name} has stopped; {left_behind(found)}")
+    say(f"worker {found.settings.name} has stopped; {left_behind(found)}")
 
 
 async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> None:
     async with remote_worker(pipelines, settings) as found:
         _heed_signals(found)
         names = ", ".join(pipeline.name for pipeline in pipelines)
-        say(f"remote worker of {settings.server_url}: {names}; {found.terms.concurrency} at once")
+        say(f"remote worker of {settings.server_url}: {names}; {found.settings.concurrency} at once")
         await found.run()
     say(f"the remote worker has stopped; {left_behind(found)}")
 

@@ -25,7 +25,7 @@ from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.sandbox.sandbox import Sandbox
 from reelstate.media.sandbox.scratch import scratch_folder
 from reelstate.media.sources.address import InputSettings, Rules, Served, rules_of
-from reelstate.worker.capabilities import adjusted
+from reelstate.worker.capabilities import adjust
 from reelstate.worker.run import Run
 
 TELL_EVERY: Final = 20.0
@@ -68,7 +68,7 @@ class MediaTools:
     async def build(self) -> Build:
         """The ffmpeg of this worker, without the encoders that its operator has taken away."""
         build = await find_ffmpeg(self.ffmpeg)
-        left = adjusted(frozenset(f"{ENCODER}{name}" for name in build.encoders), self.capabilities)
+        left = adjust(frozenset(f"{ENCODER}{name}" for name in build.encoders), self.capabilities)
         return replace(build, encoders=frozenset(name for name in build.encoders if f"{ENCODER}{name}" in left))
 
     @asynccontextmanager

@@ -34,17 +34,17 @@ from reelstate.remote.wire import (
     CompletionItem,
     FailRequest,
     FailureItem,
-    Hello,
     LeaveAnswer,
     LeaveRequest,
     ProgressItem,
+    RegisterAnswer,
+    RegisterRequest,
     ReleaseItem,
     ReleaseRequest,
     ReportAnswer,
     ReportRequest,
     ResultsAnswer,
     VerdictAnswer,
-    Welcome,
     WireClaimRequest,
 )
 from reelstate.worker.leases import Lease
@@ -62,7 +62,7 @@ T = TypeVar("T", Completion, Failure, Release)
 
 
 @dataclass(slots=True)
-class Holdings:
+class LinkState:
     """What a worker holds, as its links know it: shared by that of its loop and that of its heartbeat."""
 
     permits: WeakValueDictionary[Lease, Permit] = field(default_factory=WeakValueDictionary)
@@ -75,28 +75,30 @@ class Holdings:
 
 
 class HttpLink:
-    def __init__(self, server: ServerClient, holdings: Holdings) -> None:
+    def __init__(self, server: ServerClient, state: LinkState) -> None:
         self._server = server
-        self._holdings = holdings
-        self._permits = holdings.permits
+        self._state = state
+        self._permits = state.permits
 
     async def register(self, name: str, **options: Any) -> int:  # noqa: ARG002 - the name is that of the key
         self._permits.clear()
         options["capabilities"] = sorted(options["capabilities"])
-        welcome = await self._server.ask("/register", lambda: Hello(protocol=PROTOCOL, **options), Welcome)
-        self._holdings.worker_id, self._holdings.name = welcome.worker_id, welcome.name
+        welcome = await self._server.ask(
+            "/register", lambda: RegisterRequest(protocol=PROTOCOL, **options), RegisterAnswer
+        )
+        self._state.worker_id, self._state.name = welcome.worker_id, welcome.name
         logger.info("registered as %s with a server of release %s", welcome.name, welcome.software)
         return welcome.worker_id
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
         def request() -> WireClaimRequest:
             known = self._known()
-            self._holdings.unsure = True
+            self._state.unsure = True
             return WireClaimRequest(worker_id=worker_id, limit=limit, known=known, **options)
 
         with _forgotten_when_refused(worker_id):
             answer = await self._server.ask("/claim", request, ClaimAnswer)
-        self._holdings.unsure = False
+        self._state.unsure = False
         claim = answer.claim(partial(HttpPermit, server=self._server))
         # A server that lost sight of its own claim tells all since the last, and so what another has given us.
         fresh = [task for task in claim.tasks if (task.key, task.token) not in self._permits]
@@ -107,7 +109,7 @@ class HttpLink:
 
     def _known(self) -> list[tuple[int, int, int, int]] | None:
         """What we hold, told when a claim may have leased more to us than we heard of."""
-        return [(*key, token) for key, token in list(self._permits)] if self._holdings.unsure else None
+        return [(*key, token) for key, token in list(self._permits)] if self._state.unsure else None
 
     async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
         verdicts: dict[int, Verdict] = {}
@@ -194,7 +196,7 @@ class HttpLink:
         try:
             return (await send(items)).verdicts
         except PermitExpired:
-            await self.report(self._holdings.worker_id, [Progress(key=each.key, token=each.token) for each in items])
+            await self.report(self._state.worker_id, [Progress(key=each.key, token=each.token) for each in items])
             return (await send(items)).verdicts
         except PermitRefused as error:
             if len(items) > 1:
@@ -239,14 +241,14 @@ def _forgotten_when_refused(worker_id: int) -> Iterator[None]:
         raise WorkerUnknown(worker_id) from error
 
 
-def connecting(server: Callable[[], ServerClient], holdings: Holdings) -> Connect:
+def heartbeat_connector(server: Callable[[], ServerClient], state: LinkState) -> Connect:
     """How the heartbeat gets a link for its own loop."""
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Link]:
         own = server()
         try:
-            yield HttpLink(own, holdings)
+            yield HttpLink(own, state)
         finally:
             await own.close()
 

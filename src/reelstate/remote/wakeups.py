@@ -10,7 +10,7 @@ from typing import Final
 from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import ReelstateError
 from reelstate.dispatch.dispatch import WORKER_WAKEUPS, HintlessDispatch, Listener, Wakeup
-from reelstate.remote.link import Holdings
+from reelstate.remote.link import LinkState
 from reelstate.remote.server import KeyNotAccepted, ServerClient
 from reelstate.remote.wire import WakeupsAnswer
 
@@ -25,9 +25,9 @@ PAUSE: Final = 1.0
 class HttpDispatch(HintlessDispatch):
     """Hears what rings at the server. Nothing is rung from here: the server does that for what it is told."""
 
-    def __init__(self, server: ServerClient, holdings: Holdings) -> None:
+    def __init__(self, server: ServerClient, state: LinkState) -> None:
         self._server = server
-        self._holdings = holdings
+        self._state = state
 
     async def open(self) -> None:
         """A question is asked when somebody listens."""
@@ -39,15 +39,15 @@ class HttpDispatch(HintlessDispatch):
         """The server has rung already."""
 
     def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:  # noqa: ARG002 - they are a worker's
-        return HttpListener(self._server, self._holdings)
+        return HttpListener(self._server, self._state)
 
 
 class HttpListener:
     """One question is always under way, whether anybody waits for its answer or not."""
 
-    def __init__(self, server: ServerClient, holdings: Holdings) -> None:
+    def __init__(self, server: ServerClient, state: LinkState) -> None:
         self._server = server
-        self._holdings = holdings
+        self._state = state
         self._asking: asyncio.Task[frozenset[Wakeup]] | None = None
         self._is_news = LogThrottle()
 
@@ -68,7 +68,7 @@ class HttpListener:
         """The bells that rang; all of them where nobody can say."""
         try:
             answer = await self._server.get(
-                "/bells", WakeupsAnswer, worker_id=self._holdings.worker_id, wait=WAIT, seconds=WAIT + SLACK
+                "/wakeups", WakeupsAnswer, worker_id=self._state.worker_id, wait=WAIT, seconds=WAIT + SLACK
             )
         except KeyNotAccepted:
             await asyncio.sleep(PAUSE)
@@ -78,4 +78,4 @@ class HttpListener:
                 logger.warning("no bells are heard: %s", error)
             await asyncio.sleep(PAUSE)
             return frozenset(WORKER_WAKEUPS)
-        return frozenset(answer.bells)
+        return frozenset(answer.wakeups)

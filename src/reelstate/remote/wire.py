@@ -62,7 +62,7 @@ class WireAnswer(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Hello(WireMessage):
+class RegisterRequest(WireMessage):
     """A worker as it describes itself. Its name is that of its key."""
 
     protocol: Annotated[int, Field(ge=0, lt=2**31)]
@@ -74,7 +74,7 @@ class Hello(WireMessage):
     metadata: Json = None
 
 
-class Welcome(WireAnswer):
+class RegisterAnswer(WireAnswer):
     worker_id: Id
     name: str
     protocol: int
@@ -299,7 +299,7 @@ class LeaveAnswer(WireAnswer):
 
 
 class WakeupsAnswer(WireAnswer):
-    bells: list[Wakeup]
+    wakeups: list[Wakeup]
 
 
 class ResultsAnswer(WireAnswer):

@@ -24,13 +24,13 @@ _VIDEO_ENCODER = re.compile(r"^ V[.\w]{5} (\w+) ", re.MULTILINE)
 TIMEOUT = 10
 
 
-def found(ffmpeg: str = "") -> frozenset[str]:
+def detect(ffmpeg: str = "") -> frozenset[str]:
     """Names such as `ffmpeg`, `encoder:libx264`, `gpu`, `gpu:nvidia`; the ffmpeg to ask may be given."""
     devices = frozenset(_devices())
     return devices | ({GPU} if devices else frozenset()) | frozenset(_encoders(devices, ffmpeg))
 
 
-def programs(wanted: str = "") -> Iterator[tuple[str, str]]:
+def ffmpeg_candidates(wanted: str = "") -> Iterator[tuple[str, str]]:
     """Where an ffmpeg may be, as origin and path: the wanted one alone, else that on PATH, then that of the wheel."""
     if wanted:
         yield "settings", wanted
@@ -41,7 +41,7 @@ def programs(wanted: str = "") -> Iterator[tuple[str, str]]:
         yield "wheel", imageio_ffmpeg.get_ffmpeg_exe()
 
 
-def adjusted(names: frozenset[str], wish: str) -> frozenset[str]:
+def adjust(names: frozenset[str], wish: str) -> frozenset[str]:
     """The names with an operator's wish: `gpu,zone:eu` adds, `-ffmpeg` takes away."""
     words = [word.strip() for word in wish.split(",") if word.strip()]
     taken = {word[1:] for word in words if word.startswith("-")}
@@ -49,7 +49,7 @@ def adjusted(names: frozenset[str], wish: str) -> frozenset[str]:
 
 
 def _encoders(devices: frozenset[str], ffmpeg: str) -> Iterable[str]:
-    answers = (output([path, "-hide_banner", "-encoders"]) for _, path in programs(ffmpeg))
+    answers = (read_output([path, "-hide_banner", "-encoders"]) for _, path in ffmpeg_candidates(ffmpeg))
     words = next(filter(None, answers), "")
     if words:
         yield FFMPEG
@@ -60,13 +60,13 @@ def _encoders(devices: frozenset[str], ffmpeg: str) -> Iterable[str]:
 
 def _devices() -> Iterable[str]:
     tool = shutil.which("nvidia-smi")
-    if tool and "GPU " in output([tool, "-L"]):
+    if tool and "GPU " in read_output([tool, "-L"]):
         yield "gpu:nvidia"
     if any(Path("/dev/dri").glob("renderD*")):
         yield "gpu:vaapi"
 
 
-def output(command: list[str]) -> str:
+def read_output(command: list[str]) -> str:
     """What a program answers; nothing if it can't be run, or takes too long."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603

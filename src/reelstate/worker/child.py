@@ -24,7 +24,7 @@ from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskKey, TaskState
 from reelstate.core.outcome import Ended, Fail, done, judged
 from reelstate.core.step import kept
-from reelstate.worker.process import CHILD
+from reelstate.worker.process import LOADING_VARIABLE
 from reelstate.worker.run import LONGEST_LINE, BlockingRun, Results, Run
 
 
@@ -126,13 +126,13 @@ def _attempt(task: ClaimedTask, place: dict[str, str], desk: PipeReporter) -> En
 
 def _found(place: dict[str, str]) -> Callable[[Any], Any]:
     """The handler. While its module is loaded, nothing may be opened: a script without a guard would run again here."""
-    os.environ[CHILD] = "loading"
+    os.environ[LOADING_VARIABLE] = "loading"
     try:
         return _loaded(place)
     except InvalidRequest as refused:
         raise Fail(str(refused)) from refused
     finally:
-        del os.environ[CHILD]
+        del os.environ[LOADING_VARIABLE]
 
 
 def _loaded(place: dict[str, str]) -> Callable[[Any], Any]:

@@ -62,14 +62,14 @@ class WorkerLoop:
         connect: Connect,
         dispatch: Dispatch,
         pipelines: Iterable[Pipeline],
-        terms: WorkerSettings,
+        settings: WorkerSettings,
         *,
         limits: DocumentLimits = LIMITS,
-        called: Callable[[], str] | None = None,
+        known_as: Callable[[], str] | None = None,
     ) -> None:
-        """`called` tells under which name the other side knows it, where that is not for the worker to say."""
-        self.terms = terms
-        self._called = called or (lambda: terms.name)
+        """`known_as` returns the name under which the server knows the worker; by default that of its settings."""
+        self.settings = settings
+        self._known_as = known_as or (lambda: settings.name)
         self.id: int | None = None
         self.registered = asyncio.Event()
         self._link = link
@@ -86,7 +86,7 @@ class WorkerLoop:
         self._stuck: set[HeldTask] = set()
         """Runs that were stopped and go on: each holds its slot until its handler ends."""
         self._outbox = Outbox(link, self._store_words, self._delivered)
-        self._pace = Pace(terms.concurrency, terms.prefetch)
+        self._pace = Pace(settings.concurrency, settings.prefetch)
         self._wake = asyncio.Event()
         self._look = True
         self._draining = False
@@ -110,7 +110,7 @@ class WorkerLoop:
 
     @property
     def name(self) -> str:
-        return self._called()
+        return self._known_as()
 
     @property
     def running(self) -> int:
@@ -173,14 +173,14 @@ class WorkerLoop:
         while not self._stopping.is_set():
             try:
                 self.id = await self._link.register(
-                    self.terms.name, pipelines=sorted(self._handlers), **self.terms.registration(self._digests)
+                    self.settings.name, pipelines=sorted(self._handlers), **self.settings.registration(self._digests)
                 )
             except StoreError as error:
                 logger.warning("can't register: %s", error)
                 await asyncio.sleep(PAUSE)
             else:
                 self._start_heartbeat(self.id)
-                logger.info("worker %s is ready: %d slots", self.name, self.terms.concurrency)
+                logger.info("worker %s is ready: %d slots", self.name, self.settings.concurrency)
                 self.registered.set()
                 return
 
@@ -190,7 +190,7 @@ class WorkerLoop:
             self._connect,
             worker_id,
             self._ledger,
-            every=self.terms.heartbeat,
+            every=self.settings.heartbeat,
             on_answer=lambda answer: _post(loop, self._heed, answer),
             on_unknown=lambda: _post(loop, self._forgotten),
             stuck=lambda: len(self._stuck),
@@ -202,7 +202,7 @@ class WorkerLoop:
         listener = self._dispatch.listen()
         try:
             while True:
-                bells = await listener.wait(self.terms.poll * random.uniform(0.8, 1.2))
+                bells = await listener.wait(self.settings.poll * random.uniform(0.8, 1.2))
                 if Wakeup.STOP in bells or (bells and self._draining):
                     self._hurry(whole=True)
                 if not bells or Wakeup.WORK in bells:
@@ -232,7 +232,7 @@ class WorkerLoop:
     @property
     def _slots(self) -> int:
         """Tasks that it may run at once: a handler that does not stop holds its slot."""
-        return self.terms.concurrency - len(self._stuck)
+        return self.settings.concurrency - len(self._stuck)
 
     def _yields(self) -> bool:
         """Whether to run empty, so that a task which must be alone gets its turn."""
@@ -242,7 +242,7 @@ class WorkerLoop:
         self._look = False
         try:
             claim = await self._link.claim(
-                self._known_id(), room, pipelines=self._claimable(), gpu_grace=self.terms.gpu_grace, **which
+                self._known_id(), room, pipelines=self._claimable(), gpu_grace=self.settings.gpu_grace, **which
             )
         except WorkerUnknown:
             self._forgotten()
@@ -338,7 +338,7 @@ class WorkerLoop:
         desk = LocalReporter(held, self._link, self._limits, self._hurry)
         started = time.perf_counter()
         with self._time_limit(held):
-            ended = await attempt(held, handler, desk, kill_after=self.terms.kill_after)
+            ended = await attempt(held, handler, desk, kill_after=self.settings.kill_after)
         self._pace.ran(_stage(held.task), time.perf_counter() - started)
         return ended
 
@@ -400,7 +400,7 @@ class WorkerLoop:
         if held in self._running and held.run is not None:
             held.stop = held.stop or why
             loop.call_soon(held.run.cancel)  # cancelled before its first step, it would not clean up after itself
-            loop.call_later(self.terms.kill_after + PAUSE, self._abandon, held)
+            loop.call_later(self.settings.kill_after + PAUSE, self._abandon, held)
         elif held in self._queue:
             held.stop = why
             self._queue.remove(held)
@@ -426,7 +426,7 @@ class WorkerLoop:
         """Log a change of the number of stuck handlers, and have the heartbeat report it now."""
         task = held.task
         place = f"task={task.key} stage={task.pipeline}.{task.stage_name}"
-        logger.log(level, "%s %s stuck=%d slots=%d", event, place, len(self._stuck), self.terms.concurrency)
+        logger.log(level, "%s %s stuck=%d slots=%d", event, place, len(self._stuck), self.settings.concurrency)
         self._hurry(whole=True)
 
     def _forgotten(self) -> None:
@@ -451,13 +451,13 @@ class WorkerLoop:
     async def _wind_down(self) -> None:
         """Let what runs finish within the grace, give back the rest, sign off."""
         await self._give_back(self._taken_from_queue())
-        await self._settle(self.terms.grace)
+        await self._settle(self.settings.grace)
         left = [held for held in self._running if held.stop is None]
         for held in left:
             self._stop_task(held, Stop.RELEASED)
         if self._running:
             runs = [held.run for held in self._running if held.run is not None]
-            await asyncio.wait(runs, timeout=self.terms.kill_after + PAUSE)
+            await asyncio.wait(runs, timeout=self.settings.kill_after + PAUSE)
         try:
             async with asyncio.timeout(SHUTDOWN_TIMEOUT):
                 await self._outbox.emptied()

@@ -23,7 +23,7 @@ from reelstate.core.outcome import Ended, described, failure, without_passwords
 from reelstate.pipelines.declaration import Handler
 from reelstate.worker.run import LONGEST_LINE, Reporter
 
-CHILD = "REEL_CHILD"
+LOADING_VARIABLE = "REEL_CHILD"
 """Set while a process loads the module of the handler that it is to run."""
 CHUNK = 64 * 1024
 EVIDENCE = 16 * 1024
@@ -152,13 +152,13 @@ async def _pass_on(process: Process, said: FinalReport) -> None:
 def _died(task: ClaimedTask, process: Process, said: FinalReport) -> Failure:
     error = {
         "type": "ProcessDied",
-        "message": f"its process {how_it_ended(process.returncode or 0)} without a report",
+        "message": f"its process {describe_exit(process.returncode or 0)} without a report",
         "stderr": without_passwords(said.text),
     }
     return failure(task, error)
 
 
-def how_it_ended(code: int) -> str:
+def describe_exit(code: int) -> str:
     """An exit code in words; not every signal has a name."""
     if code >= 0:
         return f"exited with {code}"

@@ -41,12 +41,12 @@ class WorkerSettings:
         }
 
 
-def terms_of(settings: Settings) -> WorkerSettings:
+def worker_settings(settings: Settings) -> WorkerSettings:
     """The terms that the settings name, with what is found on this machine."""
     return WorkerSettings(
         name=settings.worker_name or host_name(),
         concurrency=settings.worker_concurrency,
-        capabilities=capabilities.adjusted(capabilities.found(settings.ffmpeg), settings.worker_capabilities),
+        capabilities=capabilities.adjust(capabilities.detect(settings.ffmpeg), settings.worker_capabilities),
         prefetch=settings.worker_prefetch,
         heartbeat=settings.heartbeat,
         poll=settings.poll,

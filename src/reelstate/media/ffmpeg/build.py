@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 
 from reelstate.core.errors import NotFound
-from reelstate.worker.capabilities import output, programs
+from reelstate.worker.capabilities import ffmpeg_candidates, read_output
 
 logger = logging.getLogger("reelstate.media")
 
@@ -60,8 +60,8 @@ def _found(wanted: str) -> Build:
 
 
 def _first(wanted: str) -> Build:
-    for origin, path in programs(wanted):
-        if (words := output([path, "-version"])) and _VERSION.search(words):
+    for origin, path in ffmpeg_candidates(wanted):
+        if (words := read_output([path, "-version"])) and _VERSION.search(words):
             return _asked(origin, path, words)
     where = f"that can be run at {wanted}" if wanted else "that can be run on this machine"
     raise NotFound("ffmpeg", where, hint="install ffmpeg or imageio-ffmpeg, or name one with REEL_FFMPEG")
@@ -75,8 +75,8 @@ def _asked(origin: str, path: str, words: str) -> Build:
         origin=origin,
         version=version,
         id=build_id(words),
-        encoders=frozenset(_ENCODER.findall(output([path, "-hide_banner", "-encoders"]))),
-        filters=frozenset(_FILTER.findall(output([path, "-hide_banner", "-filters"]))),
+        encoders=frozenset(_ENCODER.findall(read_output([path, "-hide_banner", "-encoders"]))),
+        filters=frozenset(_FILTER.findall(read_output([path, "-hide_banner", "-filters"]))),
         weaknesses=tuple(weaknesses(version)),
     )
 

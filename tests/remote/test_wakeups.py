@@ -8,7 +8,7 @@ import pytest
 from reelstate.engine import Engine
 from reelstate.remote.wire import PROTOCOL
 from tests.api.served import Served
-from tests.remote.scripted_worker import HELLO, ScriptedWorker, error_name
+from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_name
 
 
 @pytest.fixture
@@ -20,13 +20,13 @@ def database_url(tmp_path: Path) -> str:
 async def test_who_speaks_another_protocol_is_told_what_to_install(api: Served, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
     for protocol, word in ((PROTOCOL - 1, "old"), (PROTOCOL + 1, "new")):
-        answer = await far.say("register", **{**HELLO, "protocol": protocol})
+        answer = await far.say("register", **{**REGISTRATION, "protocol": protocol})
         assert (answer.status_code, error_name(answer)) == (403, "worker-refused")
         assert f"too {word}" in answer.json()["detail"]
         assert "install" in answer.json()["hint"]
-    unknown = await far.say("register", **{**HELLO, "pipelines": ["none-such"]})
+    unknown = await far.say("register", **{**REGISTRATION, "pipelines": ["none-such"]})
     assert (unknown.status_code, error_name(unknown)) == (422, "unknown-pipeline")
-    wrong = await far.say("register", **{**HELLO, "capabilities": ["a b"]})
+    wrong = await far.say("register", **{**REGISTRATION, "capabilities": ["a b"]})
     assert (wrong.status_code, wrong.json()["field"]) == (422, "capabilities")
     assert len(await engine.workers()) == 1
 
@@ -45,19 +45,19 @@ async def test_bells_are_heard_between_two_questions_and_nothing_is_missed_after
     api: Served, engine: Engine
 ) -> None:
     far = await ScriptedWorker.of(api, "far")
-    ask = f"/bells?worker_id={far.worker_id}&wait=30"
-    assert (await far.client.get(ask)).json() == {"bells": ["work", "stop"]}
+    ask = f"/wakeups?worker_id={far.worker_id}&wait=30"
+    assert (await far.client.get(ask)).json() == {"wakeups": ["work", "stop"]}
     job = await api.submit()
-    assert (await far.client.get(ask)).json() == {"bells": ["work"]}
+    assert (await far.client.get(ask)).json() == {"wakeups": ["work"]}
     waiting = asyncio.create_task(far.client.get(ask))
     await asyncio.wait([waiting], timeout=0.2)
     await engine.cancel(job, reason="enough")
-    assert (await asyncio.wait_for(waiting, 300)).json() == {"bells": ["stop"]}
+    assert (await asyncio.wait_for(waiting, 300)).json() == {"wakeups": ["stop"]}
 
 
 async def test_a_question_that_waits_ends_with_the_key(api: Served) -> None:
     far = await ScriptedWorker.of(api, "far")
-    ask = f"/bells?worker_id={far.worker_id}&wait=30"
+    ask = f"/wakeups?worker_id={far.worker_id}&wait=30"
     await far.client.get(ask)
     waiting = asyncio.create_task(far.client.get(ask))
     await asyncio.wait([waiting], timeout=0.2)
