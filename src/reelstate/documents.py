@@ -25,7 +25,7 @@ from reelstate.core.model import (
 from reelstate.core.outcome import without_passwords
 from reelstate.core.state import State
 from reelstate.media.planning.quality import Quality
-from reelstate.media.sources.address import shown_source
+from reelstate.media.sources.address import redact_source
 from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key
 from reelstate.services.states import States
@@ -184,7 +184,7 @@ def machine_document(machine: Machine) -> Document:
 
 def video_document(video: Video) -> Document:
     """A video; its source is shown without user, password and query."""
-    return {**_fields(video), "source": shown_source(video.source)}
+    return {**_fields(video), "source": redact_source(video.source)}
 
 
 def version_document(version: VideoVersion) -> Document:
@@ -199,7 +199,7 @@ def quality_document(quality: Quality) -> Document:
 def _without_secrets(spec: Json) -> Json:
     shown = _masked(spec)
     if isinstance(spec, dict) and isinstance(shown, dict) and isinstance(source := spec.get("source"), str):
-        return {**shown, "source": shown_source(source)}
+        return {**shown, "source": redact_source(source)}
     return shown
 
 

@@ -9,7 +9,7 @@ import pytest
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.media.ffmpeg.command_run import ErrorCounter
 from reelstate.media.ffmpeg.damage import Damage, described, find_damage, total
-from reelstate.media.sources.probe import WHOLE_FILE
+from reelstate.media.sources.probe import WHOLE_FILE_LIMITS
 from reelstate.media.sources.probe_child import Decoded, Piece
 from reelstate.media.sources.probe_child import damage as damaged_spans
 from tests.media.clips import ffmpeg
@@ -161,7 +161,7 @@ async def test_an_undamaged_source_is_not_called_damaged(tmp_path: Path, name: s
         stream = await here.stream(source, profile=profile(max_damage=0))
         assert stream.detail.job.degraded is None
     whole = await find_damage(
-        source, 0, start=Fraction(0), end=Fraction(4), origin=Fraction(0), step=STEP, limits=WHOLE_FILE
+        source, 0, start=Fraction(0), end=Fraction(4), origin=Fraction(0), step=STEP, limits=WHOLE_FILE_LIMITS
     )
     assert whole.seconds == 0, whole
 

@@ -31,7 +31,7 @@ from reelstate.artifacts.unpack import ArchiveLimits, Unpacked, unpack
 from reelstate.core.errors import InvalidRequest, NotFound, PermitRefused, StorageDamaged, TooLarge
 from reelstate.media.sources.address import WebAddress, parse_address
 from reelstate.media.sources.errors import SourceError
-from reelstate.media.sources.source import reading
+from reelstate.media.sources.source import open_source
 from reelstate.remote.wire import PREFIX, ListedFile, ListedFiles, StoredFile, UnpackedAnswer
 from reelstate.services.permits import Grant
 
@@ -112,7 +112,7 @@ async def source(
         raise NotFound("source", grant.key.job_id, hint="what lies in the web is fetched from there")
     opened = AsyncExitStack()
     try:
-        reader = await opened.enter_async_context(reading(address, remotes.rules))
+        reader = await opened.enter_async_context(open_source(address, remotes.rules))
     except SourceError as error:
         raise NotFound("source", address, hint=f"on the server: {error}") from error
     return _ranged(reader.size or 0, span, reader.read, {}, opened)

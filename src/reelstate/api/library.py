@@ -11,7 +11,7 @@ from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.config import Settings
 from reelstate.engine import Engine
 from reelstate.library.receiver import UploadReceiver, reception_of
-from reelstate.media.sources.address import Rules, rules_of
+from reelstate.media.sources.address import InputRules, input_rules
 from reelstate.services.playback import Playback
 
 
@@ -19,7 +19,7 @@ class Library:
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self.settings = settings
         self.storage: Storage = open_storage(settings.storage_url)
-        self.rules: Rules = rules_of(settings)
+        self.rules: InputRules = input_rules(settings)
         self.reception: UploadReceiver = reception_of(engine.store, settings)
         self.playback = Playback(engine.store)
 

@@ -17,8 +17,8 @@ from reelstate.media.sources.address import (
     LocalAddress,
     StoredAddress,
     WebAddress,
+    input_rules,
     parse_address,
-    rules_of,
 )
 from reelstate.media.sources.errors import UnusableSource
 from reelstate.media.sources.public_addresses import is_public
@@ -59,7 +59,7 @@ def require_source(principal: Principal, settings: Settings, source: str) -> Non
 def _require_path(principal: Principal, settings: Settings, address: LocalAddress) -> None:
     if not principal.admin:
         raise ScopeMissing("only an admin names a path", hint="upload the film, or name a web address")
-    roots = rules_of(settings).roots
+    roots = input_rules(settings).roots
     # A path may lead elsewhere on the worker: it looks at what it has opened.
     plain = Path(address.path)
     if ".." in plain.parts or not any(plain.is_relative_to(root) for root in roots):
@@ -74,7 +74,7 @@ def _require_web(settings: Settings, address: WebAddress) -> None:
     """Names are resolved by the worker that fetches; what needs no resolving is refused at once."""
     parts = urlsplit(address.url)
     host = (parts.hostname or "").rstrip(".").lower()
-    allowed = rules_of(settings).hosts
+    allowed = input_rules(settings).hosts
     if {host, f"{host}:{parts.port}"} & allowed:
         return
     ours = host == OURS[0] or host.endswith(OURS[1:])

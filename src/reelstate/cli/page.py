@@ -18,7 +18,7 @@ from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, Actor, JobStatus, 
 from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
 from reelstate.core.outcome import without_passwords
 from reelstate.media.planning.quality import Quality, QualityStatus
-from reelstate.media.sources.address import name_in
+from reelstate.media.sources.address import source_name
 from reelstate.services.catalogue import SHOWN_DIGEST
 from reelstate.services.videos import TRANSCODE
 
@@ -294,7 +294,7 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
 def about(job: Job) -> str:
     """What tells a job from others of its pipeline: the film, or the beginning of its spec."""
     if job.pipeline == TRANSCODE and isinstance(job.spec, dict) and "source" in job.spec:
-        return name_in(str(job.spec["source"]))
+        return source_name(str(job.spec["source"]))
     fields = job.spec.items() if isinstance(job.spec, dict) else [("spec", job.spec)] if job.spec else []
     text = without_passwords(" ".join(f"{name}={value(field)}" for name, field in fields))
     return text if len(text) <= LONGEST_ABOUT else f"{text[: LONGEST_ABOUT - 1]}…"

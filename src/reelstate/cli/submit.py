@@ -26,7 +26,7 @@ from reelstate.documents import Document, detail_document
 from reelstate.engine import Engine
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.request import TranscodeRequest
-from reelstate.media.sources.address import name_in, parse_address
+from reelstate.media.sources.address import parse_address, source_name
 from reelstate.services.videos import TRANSCODE
 
 PUBLIC_TIMEOUT = 15.0
@@ -110,7 +110,7 @@ def of_film(submission: Submission, film: str, title: str | None, wanted: dict[s
     if submission.pipeline != TRANSCODE:
         raise typer.BadParameter(f"only {TRANSCODE} takes one; others are told by --spec", param_hint="FILM")
     place = source_address(film)
-    video = NewVideo(source=place, title=title or name_in(film))
+    video = NewVideo(source=place, title=title or source_name(film))
     spec = {**submission.spec, **wanted}
     TranscodeRequest.of({"source": place, **spec})
     return replace(submission, spec=spec, video=video)

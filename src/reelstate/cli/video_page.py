@@ -15,7 +15,7 @@ from reelstate.cli.terminal import age, cut, moment, now, rough, span, status, t
 from reelstate.core.model import Job, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.planning.profile import DEFAULT
 from reelstate.media.planning.quality import Quality
-from reelstate.media.sources.address import shown_source
+from reelstate.media.sources.address import redact_source
 
 
 def videos_table(videos: Sequence[Video]) -> Table:
@@ -31,7 +31,7 @@ def videos_table(videos: Sequence[Video]) -> Table:
             rough((now() - video.created_at).total_seconds()),
             span(video.duration) if video.duration is not None else "",
             _plays(video),
-            cut(video.title or shown_source(video.source)),
+            cut(video.title or redact_source(video.source)),
         )
     return made
 
@@ -54,7 +54,7 @@ def video_page(detail: VideoDetail, qualities: Sequence[Quality], place: str) ->
 
 def _head(video: Video) -> RenderableType:
     title = Text.assemble(f"video {video.id} ", (video.title, "bold"), " ", _status(video))
-    facts = [f"from {shown_source(video.source)}", *([f"for {video.user_id}"] if video.user_id else [])]
+    facts = [f"from {redact_source(video.source)}", *([f"for {video.user_id}"] if video.user_id else [])]
     facts += [f"{span(video.duration)} long"] if video.duration is not None else []
     facts.append(f"since {moment(video.created_at)} ({age(video.created_at)})")
     return Group(title, Text(" · ".join(facts), style="dim"))

@@ -65,8 +65,8 @@ from reelstate.media.sandbox.sandbox import AUTO, REQUIRE
 from reelstate.media.sources.address import StoredAddress, parse_address
 from reelstate.media.sources.errors import SourceError, SourceUnseekable
 from reelstate.media.sources.facts import SourceFacts
-from reelstate.media.sources.probe import WHOLE_FILE, count, probe
-from reelstate.media.sources.source import fetch, reading
+from reelstate.media.sources.probe import WHOLE_FILE_LIMITS, count_frames, probe
+from reelstate.media.sources.source import fetch, open_source
 from reelstate.media.tools import MediaTools, telling
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.videos import TRANSCODE
@@ -115,7 +115,7 @@ class Stages:
         task.note(step="check")
         async with judged():
             order = TranscodeRequest.of(task.spec)
-            async with reading(parse_address(order.source), self._studio.rules, self._storage) as reader:
+            async with open_source(parse_address(order.source), self._studio.rules, self._storage) as reader:
                 return {"profile": order.profile.name, "size": reader.size}
 
     async def probe(self, task: Run) -> Json:
@@ -123,7 +123,7 @@ class Stages:
         task.note(step="probe")
         async with judged():
             try:
-                async with reading(parse_address(task.spec["source"]), self._studio.rules, self._storage) as reader:
+                async with open_source(parse_address(task.spec["source"]), self._studio.rules, self._storage) as reader:
                     return (await probe(reader, sandbox=self._studio.sandbox)).to_json()
             except SourceUnseekable as error:
                 task.log(f"it is fetched before it is looked at: {error}")
@@ -207,7 +207,7 @@ class Stages:
         video = facts.video
         if video is None or (video.frames is not None and not video.variable_rate):
             return facts
-        counted = await count(path, WHOLE_FILE, self._studio.sandbox)
+        counted = await count_frames(path, WHOLE_FILE_LIMITS, self._studio.sandbox)
         duration = counted.duration if video.frames is None else max(video.duration, counted.duration)
         return replace(facts, video=replace(video, **dataclasses.asdict(replace(counted, duration=duration))))
 

@@ -24,7 +24,7 @@ from reelstate.media.planning.plan import ENCODER
 from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.sandbox.sandbox import Sandbox
 from reelstate.media.sandbox.scratch import scratch_folder
-from reelstate.media.sources.address import InputSettings, Rules, Served, rules_of
+from reelstate.media.sources.address import InputRules, InputSettings, ServedSource, input_rules
 from reelstate.worker.capabilities import adjust
 from reelstate.worker.run import Run
 
@@ -56,7 +56,7 @@ class MediaToolsSettings(InputSettings, Protocol):
 class MediaTools:
     storage: Storage
     cache: SourceCache
-    rules: Rules
+    rules: InputRules
     sandbox: Sandbox
     scratch: Path
     ffmpeg: str = ""
@@ -148,7 +148,7 @@ async def _tell(task: Run, words: str) -> None:
 
 
 def studio_of(
-    settings: MediaToolsSettings, *, storage: Storage | None = None, served: Served | None = None
+    settings: MediaToolsSettings, *, storage: Storage | None = None, served: ServedSource | None = None
 ) -> MediaTools:
     """The studio that settings describe; a remote worker's has its storage, and some sources, from its server."""
     storage = storage or open_storage(settings.storage_url)
@@ -157,7 +157,7 @@ def studio_of(
     return MediaTools(
         storage=storage,
         cache=SourceCache(storage, scratch / "reelstate-sources", settings.source_cache),
-        rules=replace(rules_of(settings), served=served),
+        rules=replace(input_rules(settings), served=served),
         sandbox=Sandbox(settings.sandbox),
         scratch=scratch,
         ffmpeg=settings.ffmpeg,

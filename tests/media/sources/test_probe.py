@@ -21,12 +21,12 @@ from reelstate.media.planning.profile import Profile, Rung
 from reelstate.media.sandbox import confine, sandbox
 from reelstate.media.sandbox.sandbox import REQUIRE, Sandbox
 from reelstate.media.sources import probe as probing_parent
-from reelstate.media.sources.address import LocalAddress, Rules, parse_address
+from reelstate.media.sources.address import InputRules, LocalAddress, parse_address
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.sources.facts import SourceFacts, VideoFacts
-from reelstate.media.sources.probe import ProbeLimits, count, look, probe, probe_wall
+from reelstate.media.sources.probe import ProbeLimits, count_frames, probe, probe_wall, run_child
 from reelstate.media.sources.reader import BLOCK
-from reelstate.media.sources.source import FileReader, opened, reading
+from reelstate.media.sources.source import FileReader, open_file, open_source
 from reelstate.media.sources.web import HEAD
 from tests.media.clips import FRAMES, NTSC, X264, ffmpeg, make_clip, rotate_mp4, run_checked
 from tests.media.sources.web_server import WebServer, file, plain
@@ -132,7 +132,7 @@ async def test_a_rate_that_varies_is_noticed(folder: Path, name: str) -> None:
 async def test_a_rate_that_varies_late_is_noticed_in_the_index(folder: Path) -> None:
     picture = "testsrc2=size=160x90:rate=30,select='lt(n\\,50)+not(mod(n\\,3))'"
     path = make_clip(BUILD, folder / "late.mp4", f"-vsync vfr {X264}", picture=picture)
-    facts = SourceFacts.from_json((await look("probe", path, ProbeLimits(packets=20))).facts)
+    facts = SourceFacts.from_json((await run_child("probe", path, ProbeLimits(packets=20))).facts)
     assert facts.video is not None
     assert facts.video.variable_rate
 
@@ -229,7 +229,7 @@ async def test_a_file_with_an_odd_name_is_a_file(data: bytes, tmp_path: Path) ->
 
 async def test_a_count_reads_to_the_end(clip: Path, folder: Path) -> None:
     for path in (clip, copy(clip, folder / "counted.mkv")):
-        counted = await count(path)
+        counted = await count_frames(path)
         assert (counted.frames, counted.rate, counted.variable_rate) == (FRAMES, NTSC, False)
         assert abs(counted.duration - FRAMES / NTSC) <= Fraction(1, 1000)
         assert counted.longest_gop is not None
@@ -242,7 +242,9 @@ async def test_a_source_on_the_web_is_looked_at_in_parts(clip: Path, data: bytes
     expected = (await probe(clip)).video
     async with WebServer.running() as server:
         server.scripts["/a.mp4"] = file(padded)
-        async with reading(parse_address(server.url("/a.mp4")), Rules(hosts=frozenset({"127.0.0.1"}))) as reader:
+        async with open_source(
+            parse_address(server.url("/a.mp4")), InputRules(hosts=frozenset({"127.0.0.1"}))
+        ) as reader:
             facts = await probe(reader)
     assert (facts.video, facts.size) == (expected, len(padded))
     assert len(server.requests) <= 4
@@ -250,21 +252,21 @@ async def test_a_source_on_the_web_is_looked_at_in_parts(clip: Path, data: bytes
 
 async def test_a_source_in_a_bucket_is_looked_at_in_parts(clip: Path, bucket_url: str) -> None:
     await Bucket(bucket_url).put_file("film.mp4", clip)
-    async with reading(parse_address(f"{bucket_url}/film.mp4"), Rules()) as reader:
+    async with open_source(parse_address(f"{bucket_url}/film.mp4"), InputRules()) as reader:
         assert await probe(reader) == await probe(clip)
 
 
 async def test_a_server_without_parts_serves_what_stands_in_front_and_else_must_be_fetched(
     clip: Path, data: bytes
 ) -> None:
-    rules = Rules(hosts=frozenset({"127.0.0.1"}))
+    rules = InputRules(hosts=frozenset({"127.0.0.1"}))
     filler = (HEAD + 8).to_bytes(4, "big") + b"free" + bytes(HEAD)
     async with WebServer.running() as server:
         server.scripts["/small.mp4"] = plain(data)
         server.scripts["/large.mp4"] = plain(filler + data)
-        async with reading(parse_address(server.url("/small.mp4")), rules) as reader:
+        async with open_source(parse_address(server.url("/small.mp4")), rules) as reader:
             assert (await probe(reader)).video == (await probe(clip)).video
-        async with reading(parse_address(server.url("/large.mp4")), rules) as reader:
+        async with open_source(parse_address(server.url("/large.mp4")), rules) as reader:
             with pytest.raises(SourceUnseekable, match="fetch it"):
                 await probe(reader)
 
@@ -385,7 +387,7 @@ async def test_a_codec_that_is_not_on_the_list_is_refused(tmp_path: Path) -> Non
 async def test_two_frames_ten_hours_apart_are_seen_through_and_not_planned(tmp_path: Path) -> None:
     picture = ("-f", "lavfi", "-i", "color=s=64x64:r=1/36000", "-frames:v", "2")
     ffmpeg(BUILD, *picture, "-c:v", "libx264", "-f", "matroska", str(tmp_path / "film.mp4"))
-    found = await look("probe", tmp_path / "film.mp4", LITTLE)
+    found = await run_child("probe", tmp_path / "film.mp4", LITTLE)
     facts = SourceFacts.from_json(found.facts)
     assert facts.video is not None
     assert (facts.video.rate, facts.video.frames) == (Fraction(1, 36000), 2)
@@ -560,7 +562,7 @@ async def test_a_look_that_is_taken_over_reaches_no_file_no_network_no_process_a
     try:
         with listening() as port:
             told = json.dumps({"port": port, "worker": os.getpid()}).encode()
-            found = (await look("probe", Given(told), sandbox=Sandbox(REQUIRE))).facts
+            found = (await run_child("probe", Given(told), sandbox=Sandbox(REQUIRE))).facts
     finally:
         probing_parent._python.cache_clear()
         sandbox._wall.cache_clear()
@@ -614,7 +616,7 @@ async def test_a_source_that_can_not_be_read_any_more_says_why(data: bytes) -> N
 
 async def test_what_was_opened_is_looked_at_whatever_its_name_stands_for_now(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "film.mp4").write_bytes(data)
-    with opened(LocalAddress(tmp_path / "film.mp4"), Rules()) as source:
+    with open_file(LocalAddress(tmp_path / "film.mp4"), InputRules()) as source:
         (tmp_path / "film.mp4").unlink()
         (tmp_path / "film.mp4").write_bytes(b"something else")
         assert (await probe(FileReader(source))).size == len(data)

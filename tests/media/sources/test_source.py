@@ -6,10 +6,17 @@ import pytest
 
 from reelstate.artifacts.bucket import SMALL, Bucket
 from reelstate.config import Settings
-from reelstate.media.sources.address import BucketAddress, LocalAddress, Rules, WebAddress, parse_address, rules_of
+from reelstate.media.sources.address import (
+    BucketAddress,
+    InputRules,
+    LocalAddress,
+    WebAddress,
+    input_rules,
+    parse_address,
+)
 from reelstate.media.sources.errors import UnusableSource
 from reelstate.media.sources.fetched import FetchedSource
-from reelstate.media.sources.source import fetch, reading
+from reelstate.media.sources.source import fetch, open_source
 
 DATA = os.urandom(1_000_000)
 FETCHED = FetchedSource(len(DATA), hashlib.sha256(DATA).hexdigest())
@@ -75,8 +82,8 @@ def test_a_refused_address_is_told_what_is_wrong_with_it(text: str, words: str) 
 
 
 def test_the_settings_become_rules() -> None:
-    rules = rules_of(Settings(input_roots="/a: /b :", input_hosts="NAS, box:8080,", input_limit=5))
-    assert rules == Rules(roots=(Path("/a"), Path("/b")), hosts=frozenset({"nas", "box:8080"}), limit=5)
+    rules = input_rules(Settings(input_roots="/a: /b :", input_hosts="NAS, box:8080,", input_limit=5))
+    assert rules == InputRules(roots=(Path("/a"), Path("/b")), hosts=frozenset({"nas", "box:8080"}), limit=5)
 
 
 @pytest.fixture
@@ -90,10 +97,10 @@ def root(tmp_path: Path) -> Path:
 async def test_a_file_below_a_root_is_taken_whatever_its_name(root: Path, tmp_path: Path, name: str) -> None:
     (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_bytes(DATA)
-    rules, address = Rules(roots=(root,)), parse_address(str(root / name))
+    rules, address = InputRules(roots=(root,)), parse_address(str(root / name))
     assert await fetch(address, tmp_path / "copy", rules) == FETCHED
     assert (tmp_path / "copy").read_bytes() == DATA
-    async with reading(address, rules) as reader:
+    async with open_source(address, rules) as reader:
         assert reader.size == len(DATA)
         assert await reader.read(999_990, 100) == DATA[-10:]
 
@@ -106,7 +113,7 @@ async def test_a_way_out_of_the_roots_is_refused(root: Path, tmp_path: Path) -> 
     ways = [root / "link.mp4", root / "folder/outside.mp4", root / "../outside.mp4", tmp_path / "rootless/a.mp4"]
     for way in ways:
         with pytest.raises(UnusableSource, match="REEL_INPUT_ROOTS") as refused:
-            await fetch(LocalAddress(way), tmp_path / "copy", Rules(roots=(root,)))
+            await fetch(LocalAddress(way), tmp_path / "copy", InputRules(roots=(root,)))
         assert refused.value.kind == "forbidden"
     assert not (tmp_path / "copy").exists()
 
@@ -115,23 +122,25 @@ async def test_a_link_that_stays_below_the_roots_is_followed(root: Path, tmp_pat
     (root / "a.mp4").write_bytes(DATA)
     (root / "link.mp4").symlink_to(root / "a.mp4")
     (tmp_path / "door").symlink_to(root)
-    assert await fetch(LocalAddress(root / "link.mp4"), tmp_path / "copy", Rules(roots=(root,))) == FETCHED
-    assert await fetch(LocalAddress(root / "a.mp4"), tmp_path / "copy", Rules(roots=(tmp_path / "door",))) == FETCHED
+    assert await fetch(LocalAddress(root / "link.mp4"), tmp_path / "copy", InputRules(roots=(root,))) == FETCHED
+    assert (
+        await fetch(LocalAddress(root / "a.mp4"), tmp_path / "copy", InputRules(roots=(tmp_path / "door",))) == FETCHED
+    )
 
 
 async def test_only_a_plain_file_is_taken(root: Path, tmp_path: Path) -> None:
     os.mkfifo(root / "pipe")
     for path in (root, root / "pipe", Path("/dev/zero")):
         with pytest.raises(UnusableSource, match="not a file"):
-            await fetch(LocalAddress(path), tmp_path / "copy", Rules())
+            await fetch(LocalAddress(path), tmp_path / "copy", InputRules())
 
 
 async def test_a_file_that_is_missing_or_too_large_is_told(root: Path, tmp_path: Path) -> None:
     with pytest.raises(UnusableSource, match="there is no file") as missing:
-        await fetch(LocalAddress(root / "none.mp4"), tmp_path / "copy", Rules())
+        await fetch(LocalAddress(root / "none.mp4"), tmp_path / "copy", InputRules())
     assert missing.value.kind == "missing"
     with pytest.raises(UnusableSource) as large:
-        await fetch(LocalAddress(tmp_path / "outside.mp4"), tmp_path / "copy", Rules(limit=999_999))
+        await fetch(LocalAddress(tmp_path / "outside.mp4"), tmp_path / "copy", InputRules(limit=999_999))
     assert large.value.kind == "too_large"
 
 
@@ -141,7 +150,7 @@ async def test_the_way_of_an_object_is_heard_of(bucket_url: str, tmp_path: Path)
     await Bucket(bucket_url).put_bytes("a.mp4", bytes(size))
     heard: list[tuple[int, int | None]] = []
     address = parse_address(f"{bucket_url}/a.mp4")
-    await fetch(address, tmp_path / "a", Rules(), on_progress=lambda *so_far: heard.append(so_far))
+    await fetch(address, tmp_path / "a", InputRules(), on_progress=lambda *so_far: heard.append(so_far))
     assert len(heard) > 1
     assert heard == sorted(heard)
     assert heard[-1] == (size, size)
@@ -151,8 +160,8 @@ async def test_an_object_is_read_and_fetched(bucket_url: str, tmp_path: Path) ->
     bucket, _, prefix = bucket_url.removeprefix("s3://").partition("/")
     address = parse_address(f"s3://{bucket}/{prefix}/my film (1).mp4")
     await Bucket(bucket_url, check=str).put_bytes("my film (1).mp4", DATA)
-    assert await fetch(address, tmp_path / "copy", Rules()) == FETCHED
-    async with reading(address, Rules()) as reader:
+    assert await fetch(address, tmp_path / "copy", InputRules()) == FETCHED
+    async with open_source(address, InputRules()) as reader:
         assert await reader.read(500_000, 10) == DATA[500_000:500_010]
         assert await reader.read(999_990, 100) == DATA[-10:]
 
@@ -162,13 +171,13 @@ async def test_an_object_that_is_missing_refused_or_too_large_is_told(
 ) -> None:
     address = parse_address(f"{bucket_url}/a.mp4")
     with pytest.raises(UnusableSource) as missing:
-        await fetch(address, tmp_path / "copy", Rules())
+        await fetch(address, tmp_path / "copy", InputRules())
     assert missing.value.kind == "missing"
     await Bucket(bucket_url).put_bytes("a.mp4", DATA)
     with pytest.raises(UnusableSource) as large:
-        await fetch(address, tmp_path / "copy", Rules(limit=10))
+        await fetch(address, tmp_path / "copy", InputRules(limit=10))
     assert large.value.kind == "too_large"
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "anotherwrongsecret")
     with pytest.raises(UnusableSource) as denied:
-        await fetch(address, tmp_path / "copy", Rules())
+        await fetch(address, tmp_path / "copy", InputRules())
     assert denied.value.kind == "denied"

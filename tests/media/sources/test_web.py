@@ -8,13 +8,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from reelstate.media.sources.address import Rules, parse_address
+from reelstate.media.sources.address import InputRules, parse_address
 from reelstate.media.sources.errors import SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.sources.fetched import FetchedSource
 from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK
-from reelstate.media.sources.source import fetch, reading
-from reelstate.media.sources.web import HEAD, Resolve, Web
+from reelstate.media.sources.source import fetch, open_source
+from reelstate.media.sources.web import HEAD, Resolve, WebClient
 from tests.media.sources.web_server import (
     Request,
     WebServer,
@@ -29,7 +29,7 @@ from tests.media.sources.web_server import (
 
 CERTIFICATE = Path(__file__).with_name("certificates") / "media.test.pem"
 DATA = os.urandom(3_000_000)
-RULES = Rules(hosts=frozenset({"127.0.0.1", "media.test"}), pause=0.01, idle=5, connect=5, total=30)
+RULES = InputRules(hosts=frozenset({"127.0.0.1", "media.test"}), pause=0.01, idle=5, connect=5, total=30)
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
 async def test_a_host_of_our_own_is_refused_however_it_is_written(server: WebServer, host: str, tmp_path: Path) -> None:
     server.scripts["/a.mp4"] = file(DATA)
     with pytest.raises(UnusableSource, match="not a public address") as refused:
-        await fetch(parse_address(server.url("/a.mp4", host)), tmp_path / "a", Rules())
+        await fetch(parse_address(server.url("/a.mp4", host)), tmp_path / "a", InputRules())
     assert refused.value.kind == "forbidden"
     assert "REEL_INPUT_HOSTS" in refused.value.hint
     assert server.requests == []
@@ -156,7 +156,7 @@ async def test_a_host_that_the_operator_names_is_fetched_from(
     server: WebServer, tmp_path: Path, hosts: set[str]
 ) -> None:
     server.scripts["/a.mp4"] = file(DATA)
-    rules = Rules(hosts=frozenset(host.format(port=server.port) for host in hosts))
+    rules = InputRules(hosts=frozenset(host.format(port=server.port) for host in hosts))
     seen: list[tuple[int, int | None]] = []
     outcome = await fetch(
         parse_address(server.url("/a.mp4")), tmp_path / "a", rules, on_progress=lambda *step: seen.append(step)
@@ -196,14 +196,14 @@ async def test_five_redirects_are_followed_and_no_more(server: WebServer, tmp_pa
 async def test_a_name_is_resolved_once_and_what_was_checked_is_connected_to(server: WebServer, tmp_path: Path) -> None:
     """A name that is public when it is checked and ours when it is used would otherwise lead inside."""
     server.scripts["/a.mp4"] = file(DATA)
-    async with Web(RULES, resolve=resolving("127.0.0.1", "203.0.113.1")) as web:
+    async with WebClient(RULES, resolve=resolving("127.0.0.1", "203.0.113.1")) as web:
         assert await web.download(server.url("/a.mp4", "media.test"), tmp_path / "a") == fetched(DATA)
     assert server.requests[0].headers["host"] == f"media.test:{server.port}"
 
 
 async def test_a_name_that_changes_to_one_of_ours_is_refused_at_its_next_use(server: WebServer, tmp_path: Path) -> None:
     server.scripts["/a.mp4"] = redirect(server.url("/b.mp4", "changes.test"))
-    async with Web(RULES, resolve=resolving("127.0.0.1", "10.0.0.1")) as web:
+    async with WebClient(RULES, resolve=resolving("127.0.0.1", "10.0.0.1")) as web:
         with pytest.raises(UnusableSource, match=r"changes\.test is not a public address"):
             await web.download(server.url("/a.mp4", "media.test"), tmp_path / "a")
 
@@ -212,7 +212,7 @@ async def test_one_inner_address_among_public_ones_is_enough_to_refuse(tmp_path:
     async def resolve(host: str, port: int) -> tuple[str, ...]:
         return "93.184.216.34", "10.0.0.1"
 
-    async with Web(Rules(), resolve=resolve) as web:
+    async with WebClient(InputRules(), resolve=resolve) as web:
         with pytest.raises(UnusableSource, match=r"both\.test is not a public address"):
             await web.download("http://both.test/a.mp4", tmp_path / "a")
 
@@ -236,7 +236,7 @@ async def test_nothing_is_sent_to_an_address_that_is_not_public_and_nothing_is_t
     tmp_path: Path, address: str
 ) -> None:
     connector = Connector()
-    async with Web(Rules(attempts=1), resolve=resolving(address), connect=connector) as web:
+    async with WebClient(InputRules(attempts=1), resolve=resolving(address), connect=connector) as web:
         with pytest.raises(UnusableSource, match=r"media\.test is not a public address") as refused:
             await web.download("http://media.test/a.mp4", tmp_path / "a")
     assert connector.hosts == []
@@ -245,7 +245,7 @@ async def test_nothing_is_sent_to_an_address_that_is_not_public_and_nothing_is_t
 
 async def test_a_public_address_is_connected_to(tmp_path: Path) -> None:
     connector = Connector()
-    async with Web(Rules(attempts=1), resolve=resolving("1.1.1.1"), connect=connector) as web:
+    async with WebClient(InputRules(attempts=1), resolve=resolving("1.1.1.1"), connect=connector) as web:
         assert await web.download("http://media.test/a.mp4", tmp_path / "a") == fetched(DATA)
     assert connector.hosts == ["1.1.1.1"]
 
@@ -253,8 +253,8 @@ async def test_a_public_address_is_connected_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["10.0.0.7", "fd00::7"])
 async def test_no_error_tells_what_a_name_of_our_own_network_resolves_to(tmp_path: Path, address: str) -> None:
     connector = Connector(f"[Errno 111] Connect call failed ('{address}', 80)")
-    rules = Rules(attempts=1, hosts=frozenset({"media.test"}))
-    async with Web(rules, resolve=resolving(address), connect=connector) as web:
+    rules = InputRules(attempts=1, hosts=frozenset({"media.test"}))
+    async with WebClient(rules, resolve=resolving(address), connect=connector) as web:
         with pytest.raises(SourceUnavailable) as failed:
             await web.download("http://media.test/a.mp4", tmp_path / "a")
     assert connector.hosts == [address]
@@ -267,10 +267,10 @@ async def test_the_certificate_must_be_of_the_name_though_the_address_is_pinned(
     identity = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     identity.load_cert_chain(CERTIFICATE)
     trust = ssl.create_default_context(cafile=str(CERTIFICATE))
-    rules = Rules(hosts=frozenset({"media.test", "other.test"}), attempts=1)
+    rules = InputRules(hosts=frozenset({"media.test", "other.test"}), attempts=1)
     async with WebServer.running(identity) as server:
         server.scripts["/a.mp4"] = file(DATA)
-        async with Web(rules, resolve=resolving("127.0.0.1", "127.0.0.1"), trust=trust) as web:
+        async with WebClient(rules, resolve=resolving("127.0.0.1", "127.0.0.1"), trust=trust) as web:
             url = server.url("/a.mp4", "media.test", "https")
             assert await web.download(url, tmp_path / "a") == fetched(DATA)
             with pytest.raises(SourceUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
@@ -307,7 +307,7 @@ async def test_a_server_that_breaks_off_for_ever_is_given_up(server: WebServer, 
 async def test_no_more_than_the_limit_is_taken(server: WebServer, tmp_path: Path) -> None:
     server.scripts["/told.mp4"] = file(DATA)
     server.scripts["/endless.mp4"] = endless()
-    rules = Rules(hosts=RULES.hosts, limit=1_000_000, total=20)
+    rules = InputRules(hosts=RULES.hosts, limit=1_000_000, total=20)
     for path in ("/told.mp4", "/endless.mp4"):
         with pytest.raises(UnusableSource, match="larger than 1,000,000 bytes") as refused:
             await fetch(parse_address(server.url(path)), tmp_path / "a", rules)
@@ -317,14 +317,14 @@ async def test_no_more_than_the_limit_is_taken(server: WebServer, tmp_path: Path
 
 async def test_a_server_that_falls_silent_is_not_waited_for(server: WebServer, tmp_path: Path) -> None:
     server.scripts["/a.mp4"] = silent(b"beginning")
-    rules = Rules(hosts=RULES.hosts, idle=0.1, attempts=1)
+    rules = InputRules(hosts=RULES.hosts, idle=0.1, attempts=1)
     with pytest.raises(SourceUnavailable):
         await fetch(parse_address(server.url("/a.mp4")), tmp_path / "a", rules)
 
 
 async def test_a_server_that_drips_is_not_waited_for(server: WebServer, tmp_path: Path) -> None:
     server.scripts["/a.mp4"] = dripping()
-    rules = Rules(hosts=RULES.hosts, total=0.3)
+    rules = InputRules(hosts=RULES.hosts, total=0.3)
     with pytest.raises(SourceUnavailable, match=r"not fetched in 0\.3 s"):
         async with asyncio.timeout(300):
             await fetch(parse_address(server.url("/a.mp4")), tmp_path / "a", rules)
@@ -332,9 +332,9 @@ async def test_a_server_that_drips_is_not_waited_for(server: WebServer, tmp_path
 
 async def test_a_part_that_comes_in_drips_is_not_waited_for(server: WebServer) -> None:
     server.scripts["/a.mp4"] = dripping()
-    rules = Rules(hosts=RULES.hosts, part=0.3)
+    rules = InputRules(hosts=RULES.hosts, part=0.3)
     with pytest.raises(SourceUnavailable, match=r"took longer than 0\.3 s for a part"):
-        async with asyncio.timeout(300), reading(parse_address(server.url("/a.mp4")), rules):
+        async with asyncio.timeout(300), open_source(parse_address(server.url("/a.mp4")), rules):
             pass
 
 
@@ -385,7 +385,7 @@ async def test_a_password_is_sent_to_its_host_alone_and_never_told(
 
 async def test_parts_are_read_and_kept(server: WebServer) -> None:
     server.scripts["/a.mp4"] = file(DATA)
-    async with reading(parse_address(server.url("/a.mp4")), RULES) as reader:
+    async with open_source(parse_address(server.url("/a.mp4")), RULES) as reader:
         assert reader.size == len(DATA)
         for offset, length in [(0, 10), (BLOCK - 5, 10), (len(DATA) - 5, 100), (1_000_000, 300_000), (len(DATA), 5)]:
             assert await reader.read(offset, length) == DATA[offset : offset + length]
@@ -396,7 +396,7 @@ async def test_parts_are_read_and_kept(server: WebServer) -> None:
 
 async def test_what_is_read_in_order_is_read_ahead(server: WebServer) -> None:
     server.scripts["/a.mp4"] = file(DATA)
-    async with reading(parse_address(server.url("/a.mp4")), RULES) as reader:
+    async with open_source(parse_address(server.url("/a.mp4")), RULES) as reader:
         whole = b"".join([await reader.read(offset, 32_768) for offset in range(0, len(DATA), 32_768)])
     assert whole == DATA
     assert len(server.requests) <= 4
@@ -404,7 +404,7 @@ async def test_what_is_read_in_order_is_read_ahead(server: WebServer) -> None:
 
 async def test_a_source_that_changes_while_it_is_read_is_noticed(server: WebServer) -> None:
     server.scripts["/a.mp4"] = file(DATA)
-    async with reading(parse_address(server.url("/a.mp4")), RULES) as reader:
+    async with open_source(parse_address(server.url("/a.mp4")), RULES) as reader:
         server.scripts["/a.mp4"] = file(DATA[::-1], tag='"two"')
         with pytest.raises(SourceUnavailable, match="changed while it was read"):
             await reader.read(1_000_000, 10)
@@ -412,7 +412,7 @@ async def test_a_source_that_changes_while_it_is_read_is_noticed(server: WebServ
 
 async def test_a_source_without_parts_is_read_whole_if_it_is_small(server: WebServer) -> None:
     server.scripts["/a.mp4"] = plain(DATA)
-    async with reading(parse_address(server.url("/a.mp4")), RULES) as reader:
+    async with open_source(parse_address(server.url("/a.mp4")), RULES) as reader:
         assert reader.size == len(DATA)
         assert await reader.read(len(DATA) - 5, 100) == DATA[-5:]
     assert len(server.requests) == 1
@@ -420,7 +420,7 @@ async def test_a_source_without_parts_is_read_whole_if_it_is_small(server: WebSe
 
 async def test_a_large_source_without_parts_must_be_fetched(server: WebServer) -> None:
     server.scripts["/a.mp4"] = plain(bytes(HEAD + 1000))
-    async with reading(parse_address(server.url("/a.mp4")), RULES) as reader:
+    async with open_source(parse_address(server.url("/a.mp4")), RULES) as reader:
         assert await reader.read(0, 10) == bytes(10)
         with pytest.raises(SourceUnseekable, match="does not serve parts"):
             await reader.read(HEAD, 10)
@@ -428,5 +428,5 @@ async def test_a_large_source_without_parts_must_be_fetched(server: WebServer) -
 
 async def test_an_endless_source_does_not_fill_the_memory(server: WebServer) -> None:
     server.scripts["/a.mp4"] = endless()
-    async with asyncio.timeout(300), reading(parse_address(server.url("/a.mp4")), RULES) as reader:
+    async with asyncio.timeout(300), open_source(parse_address(server.url("/a.mp4")), RULES) as reader:
         assert len(await reader.read(0, HEAD)) == HEAD

@@ -15,7 +15,7 @@ from typing import Any, Final
 from reelstate.core.outcome import Fail
 from reelstate.media.records import document_of, record_of
 from reelstate.media.sandbox.sandbox import Sandbox
-from reelstate.media.sources.probe import SANDBOX, WHOLE_FILE, ProbeLimits, look
+from reelstate.media.sources.probe import SANDBOX, WHOLE_FILE_LIMITS, ProbeLimits, run_child
 
 MAX_SHOWN: Final = 3
 """Spans that a message names."""
@@ -53,12 +53,12 @@ async def find_damage(
     end: Fraction,
     origin: Fraction,
     step: Fraction,
-    limits: ProbeLimits = WHOLE_FILE,
+    limits: ProbeLimits = WHOLE_FILE_LIMITS,
     sandbox: Sandbox = SANDBOX,
 ) -> Damage:
     """Decode a stream of a file between two times of it; `origin` is the time that spans are counted from."""
     times = {"start": str(start), "end": str(end), "step": str(step)}
-    facts = (await look("decode", path, limits, sandbox, stream=stream, **times)).facts
+    facts = (await run_child("decode", path, limits, sandbox, stream=stream, **times)).facts
     spans = tuple((Fraction(first) - origin, Fraction(last) - origin) for first, last in facts["spans"])
     return Damage(errors=facts["errors"], corrupt=facts["corrupt"], seconds=Fraction(facts["seconds"]), spans=spans)
 

@@ -32,7 +32,7 @@ class WebAddress:
 
     def __str__(self) -> str:
         """Without the user's name, password and query, any of which may be a secret."""
-        return shown(self.url)
+        return redact_url(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class InputSettings(Protocol):
     def input_hosts(self) -> str: ...
 
 
-class Served(Protocol):
+class ServedSource(Protocol):
     """The source of the job at hand, as a server gives it to a worker that can't see it where it lies."""
 
     async def length(self) -> int: ...
@@ -81,7 +81,7 @@ class Served(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class InputRules:
     """What a worker may take, and how long it may take for it. Durations are seconds."""
 
     roots: tuple[Path, ...] = ()
@@ -99,12 +99,12 @@ class Rules:
     """How often a broken download is taken up again without a byte gained."""
     pause: float = 0.5
     """Before the first such attempt; doubled for each that follows."""
-    served: Served | None = None
+    served: ServedSource | None = None
     """Who gives a remote worker what lies on a path or in a bucket of the house."""
 
 
-def rules_of(settings: InputSettings) -> Rules:
-    return Rules(
+def input_rules(settings: InputSettings) -> InputRules:
+    return InputRules(
         roots=tuple(Path(word).expanduser() for word in _words(settings.input_roots, ":")),
         hosts=frozenset(word.lower() for word in _words(settings.input_hosts, ",")),
         limit=settings.input_limit,
@@ -138,13 +138,13 @@ def parse_address(text: str) -> Address:
             raise _wrong(f"{scheme[:20]}:// can't be read")
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """A web address as people may see it."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{'?…' if parts.query else ''}"
 
 
-def shown_source(source: str) -> str:
+def redact_source(source: str) -> str:
     """Any source as people may see it."""
     try:
         return str(parse_address(source))
@@ -152,7 +152,7 @@ def shown_source(source: str) -> str:
         return without_passwords(source)
 
 
-def name_in(source: str) -> str:
+def source_name(source: str) -> str:
     """What a source is called: the last word of its path, without what follows it in a web address."""
     path = unquote(urlsplit(source).path) if source.lower().startswith(("http://", "https://")) else source
     return PurePosixPath(path).name

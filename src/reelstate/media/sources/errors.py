@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from reelstate.core.errors import ReelstateError
 
-Kind = Literal[
+SourceFault = Literal[
     "address",
     "forbidden",
     "missing",
@@ -36,7 +36,7 @@ class SourceError(ReelstateError):
 class UnusableSource(SourceError):
     """The source can't be used, and another attempt can't help; `kind` says in one word why."""
 
-    def __init__(self, kind: Kind, message: str, *, hint: str = "") -> None:
+    def __init__(self, kind: SourceFault, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
 

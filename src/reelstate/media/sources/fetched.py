@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reelstate.media.sources.errors import UnusableSource
 
-Progress = Callable[[int, int | None], None]
+OnProgress = Callable[[int, int | None], None]
 """Called with the bytes that have come and, where known, how many there are."""
 
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from reelstate.media.sandbox.sandbox import Sandbox, Wall, confinement, standing_wall
-from reelstate.media.sources.address import LocalAddress, Rules
+from reelstate.media.sources.address import InputRules, LocalAddress
 from reelstate.media.sources.allowed import DECODERS, DEMUXERS, MAX_PIXELS, MAX_STREAMS
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.sources.facts import SourceFacts
 from reelstate.media.sources.probe_child import GIVEN, WANTED
 from reelstate.media.sources.reader import Reader
-from reelstate.media.sources.source import FileReader, opened
+from reelstate.media.sources.source import FileReader, open_file
 
 PROGRAM: Final = Path(__file__).with_name("probe_child.py")
 LARGEST_ANSWER: Final = 4 * 1024 * 1024
@@ -64,13 +64,13 @@ class ProbeLimits:
     """How far it is read for that."""
 
 
-LIMITS: Final = ProbeLimits()
-WHOLE_FILE: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=3600.0)
+DEFAULT_LIMITS: Final = ProbeLimits()
+WHOLE_FILE_LIMITS: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=3600.0)
 """For a look at every packet or frame of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class FrameCount:
     """What only a full read tells of a file's video."""
 
     frames: int
@@ -83,23 +83,23 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProbeResult:
     """What a look came to, and the most memory that it took."""
 
     facts: dict[str, Any]
     memory: int
 
 
-async def probe(source: Reader | Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SANDBOX) -> SourceFacts:
+async def probe(source: Reader | Path, limits: ProbeLimits = DEFAULT_LIMITS, sandbox: Sandbox = SANDBOX) -> SourceFacts:
     """What a source is. `UnusableSource` says why it is none; what the reader raises is raised."""
-    return SourceFacts.from_json((await look("probe", source, limits, sandbox)).facts)
+    return SourceFacts.from_json((await run_child("probe", source, limits, sandbox)).facts)
 
 
-async def count(path: Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SANDBOX) -> Counted:
+async def count_frames(path: Path, limits: ProbeLimits = DEFAULT_LIMITS, sandbox: Sandbox = SANDBOX) -> FrameCount:
     """Read a file of ours to its end and count the frames of its video."""
-    facts = (await look("count", path, limits, sandbox)).facts
+    facts = (await run_child("count", path, limits, sandbox)).facts
     gop = facts["longest_gop"]
-    return Counted(
+    return FrameCount(
         frames=facts["frames"],
         start=Fraction(facts["start"]),
         duration=Fraction(facts["duration"]),
@@ -110,22 +110,26 @@ async def count(path: Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SAN
     )
 
 
-async def look(
-    what: str, source: Reader | Path, limits: ProbeLimits = LIMITS, sandbox: Sandbox = SANDBOX, **order: str | int
-) -> Look:
+async def run_child(
+    what: str,
+    source: Reader | Path,
+    limits: ProbeLimits = DEFAULT_LIMITS,
+    sandbox: Sandbox = SANDBOX,
+    **order: str | int,
+) -> ProbeResult:
     """Have a process look at the source: `probe` at what it is, `count` at every packet, `decode` at a stream's frames.
 
     `order` is what the look needs to know beside the source.
     """
     if isinstance(source, Path):
-        with opened(LocalAddress(source), Rules(limit=2**63)) as file:
+        with open_file(LocalAddress(source), InputRules(limit=2**63)) as file:
             return await _look(what, FileReader(file), limits, sandbox, order)
     return await _look(what, source, limits, sandbox, order)
 
 
 async def _look(
     what: str, source: Reader, limits: ProbeLimits, sandbox: Sandbox, order: Mapping[str, str | int]
-) -> Look:
+) -> ProbeResult:
     if source.size is None:
         raise SourceUnseekable("its size is not known", hint="fetch it first")
     confined = await confinement(_own(sandbox), Path(sys.executable), trial=TRIAL)
@@ -235,11 +239,11 @@ def _send(child: Process, data: bytes) -> None:
     child.stdin.write(GIVEN.pack(b"D", len(data)) + data)
 
 
-def _judged(answer: dict[str, Any]) -> Look:
+def _judged(answer: dict[str, Any]) -> ProbeResult:
     if "refused" in answer:
         refused = answer["refused"]
         raise UnusableSource(refused["kind"], refused["message"], hint=HINTS.get(refused["kind"], ""))
-    return Look(answer["facts"], answer["memory"])
+    return ProbeResult(answer["facts"], answer["memory"])
 
 
 async def _ended(child: Process) -> int:

@@ -17,13 +17,13 @@ from reelstate.artifacts.bucket import Bucket
 from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import StorageDenied, StorageError, StorageMissing
-from reelstate.media.sources.address import Address, BucketAddress, LocalAddress, Rules, StoredAddress, WebAddress
+from reelstate.media.sources.address import Address, BucketAddress, InputRules, LocalAddress, StoredAddress, WebAddress
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, UnusableSource
-from reelstate.media.sources.fetched import FetchedSource, Progress, check_limit
+from reelstate.media.sources.fetched import FetchedSource, OnProgress, check_limit
 from reelstate.media.sources.reader import BlockReader, Reader
 
 if TYPE_CHECKING:
-    from reelstate.media.sources.web import Web
+    from reelstate.media.sources.web import WebClient
 
 CHUNK: Final = 4 * 1024 * 1024
 OPENED: Final = Path("/proc/self/fd")
@@ -41,14 +41,14 @@ class FileReader:
 
 
 @asynccontextmanager
-async def reading(address: Address, rules: Rules, storage: Storage | None = None) -> AsyncIterator[Reader]:
+async def open_source(address: Address, rules: InputRules, storage: Storage | None = None) -> AsyncIterator[Reader]:
     """Read a source in parts where it lies; one that was uploaded lies in the storage."""
     match address:
         case LocalAddress() | BucketAddress() if rules.served is not None:
             size = await _served_size(address, rules)
             yield BlockReader(rules.served.read, size)
         case LocalAddress():
-            with opened(address, rules) as file:
+            with open_file(address, rules) as file:
                 yield FileReader(file)
         case WebAddress():
             async with _web(rules) as web, web.reading(address.url) as reader:
@@ -64,7 +64,12 @@ async def reading(address: Address, rules: Rules, storage: Storage | None = None
 
 
 async def fetch(
-    address: Address, path: Path, rules: Rules, storage: Storage | None = None, *, on_progress: Progress | None = None
+    address: Address,
+    path: Path,
+    rules: InputRules,
+    storage: Storage | None = None,
+    *,
+    on_progress: OnProgress | None = None,
 ) -> FetchedSource:
     """Have the source as a file of ours, hashed on its way. What is there at `path` is overwritten."""
     match address:
@@ -73,7 +78,7 @@ async def fetch(
             with _object_faults(address):
                 return FetchedSource(*await rules.served.fetch(path, on_progress))
         case LocalAddress():
-            with opened(address, rules) as file:
+            with open_file(address, rules) as file:
                 return await _copied(file, path, rules, on_progress)
         case WebAddress():
             async with _web(rules) as web:
@@ -87,14 +92,14 @@ async def fetch(
                 return FetchedSource(found.size, found.sha256)
 
 
-def _web(rules: Rules) -> Web:
-    from reelstate.media.sources.web import Web  # noqa: PLC0415 - httpx takes longer to load than all the rest of a worker
+def _web(rules: InputRules) -> WebClient:
+    from reelstate.media.sources.web import WebClient  # noqa: PLC0415 - httpx takes longer to load than all the rest of a worker
 
-    return Web(rules)
+    return WebClient(rules)
 
 
 @contextmanager
-def opened(address: LocalAddress, rules: Rules) -> Iterator[BinaryIO]:
+def open_file(address: LocalAddress, rules: InputRules) -> Iterator[BinaryIO]:
     """Open a local source. What was opened is checked, not what its name stood for a moment before."""
     try:
         # A pipe would hold up the open, and a terminal would become ours.
@@ -109,7 +114,7 @@ def opened(address: LocalAddress, rules: Rules) -> Iterator[BinaryIO]:
         os.close(descriptor)
 
 
-def _check_file(address: LocalAddress, descriptor: int, rules: Rules) -> None:
+def _check_file(address: LocalAddress, descriptor: int, rules: InputRules) -> None:
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         raise UnusableSource("address", f"{address} is not a file", hint="name a file, not a folder or a device")
@@ -142,7 +147,7 @@ def _not_opened(address: LocalAddress, error: OSError) -> SourceError:
             return SourceUnavailable(f"{address}: {error.strerror}", hint="see that the disk is there and well")
 
 
-async def _copied(file: BinaryIO, path: Path, rules: Rules, on_progress: Progress | None) -> FetchedSource:
+async def _copied(file: BinaryIO, path: Path, rules: InputRules, on_progress: OnProgress | None) -> FetchedSource:
     size, digest = 0, hashlib.sha256()
     total = os.fstat(file.fileno()).st_size
     with folder_faults(str(path)), path.open("wb") as target:
@@ -160,7 +165,7 @@ def _copy_chunk(source: BinaryIO, target: BinaryIO, update: Callable[[bytes], No
     return target.write(chunk)
 
 
-async def _served_size(address: LocalAddress | BucketAddress, rules: Rules) -> int:
+async def _served_size(address: LocalAddress | BucketAddress, rules: InputRules) -> int:
     assert rules.served is not None  # noqa: S101 - asked before
     with _object_faults(address):
         size = await rules.served.length()
@@ -168,7 +173,7 @@ async def _served_size(address: LocalAddress | BucketAddress, rules: Rules) -> i
     return size
 
 
-async def _object_size(address: BucketAddress, rules: Rules) -> int:
+async def _object_size(address: BucketAddress, rules: InputRules) -> int:
     with _object_faults(address):
         size = await _bucket(address).size(address.key)
     if size is None:
@@ -205,7 +210,9 @@ async def _part(address: BucketAddress, offset: int, length: int) -> bytes:
         return await _bucket(address).get_bytes(address.key, offset, length)
 
 
-async def _object(address: BucketAddress, path: Path, rules: Rules, on_progress: Progress | None) -> FetchedSource:
+async def _object(
+    address: BucketAddress, path: Path, rules: InputRules, on_progress: OnProgress | None
+) -> FetchedSource:
     size = await _object_size(address, rules)
 
     def hear(so_far: int) -> None:

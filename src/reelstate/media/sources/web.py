@@ -22,9 +22,9 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 import httpx
 
 from reelstate.artifacts.faults import folder_faults
-from reelstate.media.sources.address import Rules, shown
+from reelstate.media.sources.address import InputRules, redact_url
 from reelstate.media.sources.errors import SourceUnavailable, UnusableSource
-from reelstate.media.sources.fetched import FetchedSource, Progress, check_limit
+from reelstate.media.sources.fetched import FetchedSource, OnProgress, check_limit
 from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK, BlockReader, HeadReader, Reader
 
@@ -46,7 +46,7 @@ _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpResponse:
     """A server's answer, its body not yet read."""
 
     url: str
@@ -72,12 +72,12 @@ class HttpAnswer:
         return int(length) if length.isascii() and length.isdigit() else None
 
 
-class Web:
+class WebClient:
     """A client for submitted addresses: `async with Web(rules) as web`."""
 
     def __init__(
         self,
-        rules: Rules,
+        rules: InputRules,
         *,
         resolve: Resolve | None = None,
         connect: httpx.AsyncBaseTransport | None = None,
@@ -97,7 +97,7 @@ class Web:
         for transport in self._transports.values():
             await transport.aclose()
 
-    async def download(self, url: str, path: Path, *, on_progress: Progress | None = None) -> FetchedSource:
+    async def download(self, url: str, path: Path, *, on_progress: OnProgress | None = None) -> FetchedSource:
         """Fetch a source into a file. What breaks off is taken up where it broke, if the source is still the same."""
         try:
             async with asyncio.timeout(self._rules.total):
@@ -105,7 +105,7 @@ class Web:
                     return await self._download(url, Download(file, self._rules.limit, on_progress))
         except TimeoutError:
             raise SourceUnavailable(
-                f"{shown(url)} was not fetched in {self._rules.total:g} s", hint="it is tried again from the start"
+                f"{redact_url(url)} was not fetched in {self._rules.total:g} s", hint="it is tried again from the start"
             ) from None
 
     @asynccontextmanager
@@ -123,7 +123,7 @@ class Web:
     async def part(self, url: str, offset: int, length: int, validator: str | None) -> bytes:
         return await self._in_time(url, self._part(url, offset, length, validator))
 
-    async def _beginning(self, url: str) -> tuple[bytes, int | None, HttpAnswer]:
+    async def _beginning(self, url: str) -> tuple[bytes, int | None, HttpResponse]:
         """The first part, and how long the whole is; more of it, and no length, where a server does not serve parts."""
         async with self._opened(url, {"Range": f"bytes=0-{BLOCK - 1}"}) as answer:
             if answer.response.status_code == PARTIAL and answer.span is not None:
@@ -137,7 +137,7 @@ class Web:
         async with self._opened(url, wanted) as answer:
             if answer.response.status_code != PARTIAL or answer.span is None or answer.span[0] != offset:
                 raise SourceUnavailable(
-                    f"{shown(url)} changed while it was read", hint="it is read again at the next attempt"
+                    f"{redact_url(url)} changed while it was read", hint="it is read again at the next attempt"
                 )
             return await _body(answer, length)
 
@@ -147,7 +147,7 @@ class Web:
                 return await work
         except TimeoutError:
             raise SourceUnavailable(
-                f"{shown(url)} took longer than {self._rules.part:g} s for a part", hint="it is tried again"
+                f"{redact_url(url)} took longer than {self._rules.part:g} s for a part", hint="it is tried again"
             ) from None
 
     async def _download(self, url: str, download: Download) -> FetchedSource:
@@ -169,10 +169,10 @@ class Web:
             download.begin(answer)
             async for chunk in _chunks(answer):
                 await download.take(chunk)
-            await download.end(shown(url))
+            await download.end(redact_url(url))
 
     @asynccontextmanager
-    async def _opened(self, url: str, headers: dict[str, str]) -> AsyncIterator[HttpAnswer]:
+    async def _opened(self, url: str, headers: dict[str, str]) -> AsyncIterator[HttpResponse]:
         """Send a request, follow redirects, and have an answer that holds bytes."""
         answer = await self._asked(url, headers)
         try:
@@ -183,17 +183,19 @@ class Web:
         finally:
             await answer.response.aclose()
 
-    async def _asked(self, url: str, headers: dict[str, str]) -> HttpAnswer:
+    async def _asked(self, url: str, headers: dict[str, str]) -> HttpResponse:
         target = _parsed(url)
         for _ in range(MAX_REDIRECTS + 1):
             response = await self._sent(target, headers)
             location = response.headers.get("location")
             if response.status_code not in REDIRECTS or location is None:
-                return HttpAnswer(str(target), response)
+                return HttpResponse(str(target), response)
             await response.aclose()
             target = _joined(target, location)
         raise UnusableSource(
-            "address", f"{shown(url)} redirects more than {MAX_REDIRECTS} times", hint="submit the address it leads to"
+            "address",
+            f"{redact_url(url)} redirects more than {MAX_REDIRECTS} times",
+            hint="submit the address it leads to",
         )
 
     async def _sent(self, target: httpx.URL, headers: dict[str, str]) -> httpx.Response:
@@ -231,13 +233,13 @@ class Web:
         return addresses[0]
 
     def _check_size(self, url: str, size: int) -> None:
-        check_limit(shown(url), size, self._rules.limit)
+        check_limit(redact_url(url), size, self._rules.limit)
 
 
 class Download:
     """A file on its way: what has come, and from which version of the source."""
 
-    def __init__(self, file: BinaryIO, limit: int, on_progress: Progress | None) -> None:
+    def __init__(self, file: BinaryIO, limit: int, on_progress: OnProgress | None) -> None:
         self.size = 0
         self._file = file
         self._limit = limit
@@ -253,21 +255,23 @@ class Download:
             return {}
         return {"Range": f"bytes={self.size}-", "If-Range": self._validator}
 
-    def begin(self, answer: HttpAnswer) -> None:
+    def begin(self, answer: HttpResponse) -> None:
         same = answer.span == (self.size, self._total) and answer.validator in (None, self._validator)
         if answer.response.status_code == PARTIAL and same:
             return
         if answer.response.status_code == PARTIAL:
             self._validator = None
-            raise SourceUnavailable(f"{shown(answer.url)} sent another part", hint="it is fetched again from the start")
+            raise SourceUnavailable(
+                f"{redact_url(answer.url)} sent another part", hint="it is fetched again from the start"
+            )
         self._restart(answer)
 
-    def _restart(self, answer: HttpAnswer) -> None:
+    def _restart(self, answer: HttpResponse) -> None:
         self._validator, self._total, self.size = answer.validator, answer.length, 0
         self._digest = hashlib.sha256()
         self._file.seek(0)
         self._file.truncate()
-        check_limit(shown(answer.url), self._total or 0, self._limit)
+        check_limit(redact_url(answer.url), self._total or 0, self._limit)
 
     async def take(self, chunk: bytes) -> None:
         self._waiting += chunk
@@ -301,7 +305,7 @@ class Download:
 class Parts:
     """Where the parts of one version of a source come from."""
 
-    web: Web
+    web: WebClient
     url: str
     size: int
     validator: str | None
@@ -334,7 +338,7 @@ def _check_public(host: str, address: str) -> None:
 def _check_status(url: str, status: int) -> None:
     if status in (OK, PARTIAL):
         return
-    said = f"{shown(url)} answers {status}"
+    said = f"{redact_url(url)} answers {status}"
     if status in (404, 410):
         raise UnusableSource("missing", said, hint="check the address")
     if status in (401, 403):
@@ -356,7 +360,7 @@ def _parsed(url: str) -> httpx.URL:
     try:
         target = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise UnusableSource("address", f"{shown(url)} is not an address: {error}", hint="check it") from None
+        raise UnusableSource("address", f"{redact_url(url)} is not an address: {error}", hint="check it") from None
     return _web_only(target)
 
 
@@ -364,13 +368,13 @@ def _joined(target: httpx.URL, location: str) -> httpx.URL:
     try:
         return _web_only(target.join(location))
     except httpx.InvalidURL:
-        raise UnusableSource("address", f"{shown(str(target))} redirects to no address", hint="check it") from None
+        raise UnusableSource("address", f"{redact_url(str(target))} redirects to no address", hint="check it") from None
 
 
 def _web_only(target: httpx.URL) -> httpx.URL:
     if target.scheme not in ("http", "https") or not target.host:
         raise UnusableSource(
-            "forbidden", f"it leads to {shown(str(target))}", hint="only http:// and https:// are fetched"
+            "forbidden", f"it leads to {redact_url(str(target))}", hint="only http:// and https:// are fetched"
         )
     return target
 
@@ -380,16 +384,16 @@ def _broken(url: str, error: httpx.TransportError, address: str = "") -> SourceU
     said = str(error) or type(error).__name__
     if address:
         said = said.replace(address, httpx.URL(url).host)
-    return SourceUnavailable(f"{shown(url)}: {said}", hint="see that the server answers; it is tried again")
+    return SourceUnavailable(f"{redact_url(url)}: {said}", hint="see that the server answers; it is tried again")
 
 
-async def _chunks(answer: HttpAnswer) -> AsyncIterator[bytes]:
+async def _chunks(answer: HttpResponse) -> AsyncIterator[bytes]:
     stream: Any = answer.response.stream
     async for chunk in stream:
         yield chunk
 
 
-async def _body(answer: HttpAnswer, most: int) -> bytes:
+async def _body(answer: HttpResponse, most: int) -> bytes:
     """The body, but no more of it than was asked for."""
     body = bytearray()
     async for chunk in _chunks(answer):
