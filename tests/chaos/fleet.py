@@ -55,6 +55,14 @@ class Run:
     grandchildren: tuple[int, ...] = ()
 
 
+def _thread_state(thread: Path) -> str:
+    """The state letter of a thread in Linux's /proc; X for one that has ended."""
+    try:
+        return (thread / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
 class Member:
     """A process of the fleet, the leader of a session of its own."""
 
@@ -86,6 +94,14 @@ class Member:
 
     def send(self, number: Signals) -> None:
         self._process.send_signal(number)
+
+    def freeze(self) -> None:
+        """Stop the process and wait until each of its threads has stopped: the signal takes effect a little later."""
+        self.send(Signals.SIGSTOP)
+        end = time.monotonic() + PATIENCE
+        while any(_thread_state(thread) not in "TtZX" for thread in Path(f"/proc/{self.pid}/task").iterdir()):
+            assert time.monotonic() < end, f"{self.name} does not stop"
+            time.sleep(0.005)  # the kernel gives no signal for it
 
     def send_group(self, number: Signals) -> None:
         os.killpg(self.pid, number)

@@ -79,7 +79,7 @@ async def test_a_worker_that_was_frozen_is_refused_ends_its_handlers_and_goes_on
     (encode,) = fleet.runs(stage="encode")
 
     frozen_at = time.time()
-    members[frozen].send(signal.SIGSTOP)
+    members[frozen].freeze()
     first_after = await fleet.until(lambda: second_claim(fleet, job), "another worker takes over") - frozen_at
     await fleet.rests(job)
     version = (await fleet.engine.job(job)).job.version

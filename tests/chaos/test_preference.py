@@ -20,7 +20,7 @@ async def test_a_task_that_prefers_a_gpu_goes_there_first_but_never_waits_for_lo
     assert await waited(fleet, coded) < GRACE, "a GPU without the codec is no reason to wait"
     assert [run.pid for run in fleet.runs(job=coded)] == [plain.pid]
 
-    gpu.send(signal.SIGSTOP)
+    gpu.freeze()
     left = await fleet.submit("prefer")
     await fleet.rests(left)
     assert GRACE <= await waited(fleet, left) < GRACE + 1.2 * POLL + 1

@@ -164,7 +164,7 @@ def killed_encoding(studios: Studios, job: int, victim: Member) -> bool:
     Also where its chunk has cost two workers: with a third the job would be quarantined. Its ffmpeg is held too, so
     that it can't come to an end of its own.
     """
-    victim.send(signal.SIGSTOP)
+    victim.freeze()
     theirs = [pid for pid in studios.commands(job) if victim.pid in ancestors(pid) and token_of(pid) in (1, 2)]
     if not any(is_ffmpeg(pid) for pid in theirs):
         victim.send(signal.SIGCONT)
@@ -250,7 +250,7 @@ async def stopped_before_its_report(studios: Studios, source: Path) -> AsyncIter
     with locked(studios.folder / "reelstate.db"):
         gate.touch()
         await studios.fleet.sees((left / RECORD).exists, "everything of the chunk is stored")
-        late.send(signal.SIGSTOP)
+        late.freeze()
     yield late, job, left
 
 

@@ -74,7 +74,12 @@ async def start_deployment(
     folder: Path, wrap: Wrap = lambda _, handler: handler, **settings: Any
 ) -> AsyncIterator[Deployment]:
     """Run a deployment with two task slots, storage and scratch in `folder`, and retries without a delay."""
-    given = {"storage_url": str(folder / "media"), "scratch": str(folder / "scratch"), "encode_threads": 1}
+    given: dict[str, Any] = {
+        "storage_url": str(folder / "media"),
+        "scratch": str(folder / "scratch"),
+        "encode_threads": 1,
+    }
+    given["worker_prefetch"] = 0  # a task that is claimed ahead and released has one token more than runs
     chosen = Settings(database_url=f"sqlite:///{folder / 'reel.db'}", **{**given, **settings})
     pipelines = [customize(pipeline, wrap, backoff=0.0) for pipeline in built_in(chosen)]
     async with open_engine(chosen.database_url, pipelines=pipelines, workers=2, settings=chosen) as engine:

@@ -64,7 +64,7 @@ async def test_a_paused_worker_comes_back_too_late_and_what_it_made_is_gone(outp
         await outpost.fleet.until(lambda: outpost.fleet.tasks(job, TaskStatus.DONE, stage="fetch"), "fetched", TIMEOUT)
         line.hold = b"POST /api/worker/complete"
         await line.held.wait()
-        late.send(signal.SIGSTOP)
+        late.freeze()
         running = await outpost.fleet.tasks(job, TaskStatus.RUNNING)  # the next one may have been fetched ahead
         places = [outpost.storage / f"versions/{job}/{task.stage_name}/{task.part}/{task.token}" for task in running]
         ((held, staging),) = [(task, place) for task, place in zip(running, places, strict=True) if place.exists()]
