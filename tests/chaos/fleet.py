@@ -98,7 +98,7 @@ class Member:
     def freeze(self) -> None:
         """Stop the process and wait until each of its threads has stopped: the signal takes effect a little later."""
         self.send(Signals.SIGSTOP)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while any(_thread_state(thread) not in "TtZX" for thread in Path(f"/proc/{self.pid}/task").iterdir()):
             assert time.monotonic() < end, f"{self.name} does not stop"
             time.sleep(0.005)  # the kernel gives no signal for it
