@@ -10,13 +10,14 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from typer.main import get_command
 
+from reelstate import reel as reel_module
 from reelstate.api.app import create_app
 from reelstate.app import store_at
 from reelstate.cli.main import reel
@@ -27,6 +28,8 @@ from reelstate.core.document import DocumentLimits
 from reelstate.core.machine import MACHINES, Machine
 from reelstate.engine import Engine
 from reelstate.media.planning.profile import SCHEMA
+from reelstate.reel import BlockingReel, Nouns, Reel
+from reelstate.runtime.verbs import Noun
 from reelstate.services.doctor import CHECKS, DoctorCheck
 
 DOCS: Final = Path(__file__).parent
@@ -39,6 +42,7 @@ PAGES: Final = (
     "reference/errors.md",
     "reference/http.md",
     "reference/profiles.md",
+    "reference/python.md",
 )
 _BLOCK: Final = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -57,7 +61,7 @@ def blocks() -> dict[str, str]:
     reference = {"commands": _commands(), "settings": _settings()}
     profile = {"profile": _profile(), "profile-schema": f"```json\n{json.dumps(SCHEMA, indent=2)}\n```\n"}
     reference["http"] = _http(create_app(Engine(store_at("sqlite://")), DEFAULTS).openapi())
-    return machines | reference | profile | {"errors": _errors(), "checks": _checks(), "limits": _limits()}
+    return machines | reference | profile | {"errors": _errors(), "checks": _checks(), "limits": _limits(), **_python()}
 
 
 def _filled(page: str, parts: Mapping[str, str]) -> str:
@@ -109,6 +113,44 @@ def _at_open(check: DoctorCheck) -> str:
 def _limits() -> str:
     rows = [(f"`{field.name}`", f"{getattr(DocumentLimits(), field.name):,}") for field in fields(DocumentLimits)]
     return _table(("field of `DocumentLimits`", "default"), rows)
+
+
+def _python() -> dict[str, str]:
+    """Return a table of the verbs of each noun, and one of the verbs that only the engine has."""
+    nouns = [noun for noun in vars(reel_module).values() if isinstance(noun, type) and issubclass(noun, Noun)]
+    verbs = {noun: _verbs(noun) for noun in nouns if noun.__module__ == reel_module.__name__}
+    shown = {method for found in verbs.values() for method in found.values()}
+    sections = [
+        f"### `reel.{noun.__name__.lower()}`\n\n{inspect.getdoc(noun)}\n\n{_verb_table(found)}"
+        for noun, found in verbs.items()
+        if noun not in {Nouns, Reel, BlockingReel}
+    ]
+    engine = {name: method for name, method in _verbs(Engine).items() if method not in shown}
+    return {
+        "python-common": _verb_table(verbs[Nouns]),
+        "python-nouns": "\n".join(sections),
+        "python-engine": _verb_table(engine),
+    }
+
+
+def _verbs(owner: type) -> dict[str, Callable[..., Any]]:
+    """Return the public methods that a class declares, by name."""
+    methods = {name: getattr(owner, name) for name in vars(owner) if not name.startswith("_")}
+    return {name: method for name, method in methods.items() if inspect.isfunction(method)}
+
+
+def _verb_table(verbs: Mapping[str, Callable[..., Any]]) -> str:
+    rows = []
+    for name, method in verbs.items():
+        signature = inspect.signature(method)
+        arguments = [
+            parameter.replace(annotation=inspect.Parameter.empty) for parameter in signature.parameters.values()
+        ]
+        shown = signature.replace(parameters=arguments[1:], return_annotation=inspect.Signature.empty)
+        returned = str(signature.return_annotation).replace("|", "\\|")
+        meaning = " ".join(inspect.getdoc(method).split()) if method.__doc__ else ""
+        rows.append((f"`{name}{shown}`", "" if returned == "None" else f"`{returned}`", meaning))
+    return _table(("verb", "returns", "what it does"), rows)
 
 
 def _profile() -> str:

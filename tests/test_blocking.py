@@ -17,25 +17,29 @@ from typing import Any
 import pytest
 
 import reelstate as rs
-from reelstate.app import store_at
-from reelstate.blocking import _Steps
 from reelstate.core.errors import InvalidRequest, NotFound, StoreUnavailable, WaitTimeout
 from reelstate.core.model import JobDetail
+from reelstate.engine import Engine
+from reelstate.runtime.loop_thread import StepwiseIterator
+from reelstate.runtime.verbs import Noun
 from tests.engines import FAN, SIMPLE, done
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def connection(database_url: str) -> Iterator[rs.Connection]:
+def reel(database_url: str) -> Iterator[rs.BlockingReel]:
     with rs.connect(database_url, pipelines=[SIMPLE, FAN]) as made:
         yield made
 
 
-def finish_one(connection: rs.Connection) -> None:
-    worker = connection.register("worker", hostname="host", software="test")
-    (task,) = connection.claim(worker).tasks
-    assert connection.complete([done(task)]) == [rs.Verdict.OK]
+def finish_one(reel: rs.BlockingReel) -> None:
+    async def work(engine: Engine) -> list[rs.Verdict]:
+        worker = await engine.register("worker", hostname="host", software="test")
+        (task,) = (await engine.claim(worker)).tasks
+        return await engine.complete([done(task)])
+
+    assert reel.run(work) == [rs.Verdict.OK]
 
 
 def threads() -> list[str]:
@@ -59,51 +63,68 @@ def script(source: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_every_verb_of_the_engine_is_there() -> None:
-    verbs = {name: verb for name, verb in vars(rs.Engine).items() if not name.startswith("_")}
-    assert len(verbs) > 30
-    assert [name for name in verbs if not hasattr(rs.Connection, name)] == []
-    for name, verb in verbs.items():
-        ours = getattr(rs.Connection, name)
-        assert inspect.signature(ours) == inspect.signature(verb), name
-        assert not inspect.iscoroutinefunction(ours), name
+def verbs(nouns: object) -> dict[str, Any]:
+    """The verbs of a noun and of the nouns in it, by their path."""
+    found = {name: getattr(nouns, name) for name in dir(nouns) if not name.startswith("_")}
+    inner = [(name, value) for name, value in found.items() if isinstance(value, Noun)]
+    called = {name: value for name, value in found.items() if callable(value)}
+    return called | {f"{name}.{path}": verb for name, noun in inner for path, verb in verbs(noun).items()}
+
+
+async def test_both_kinds_have_the_same_verbs() -> None:
+    async with rs.open("sqlite://") as one:
+        awaited = verbs(one)
+    with rs.connect("sqlite://") as other:
+        blocking = verbs(other)
+    assert len(awaited) > 50
+    assert blocking.keys() - awaited.keys() == {"close", "run"}
+    for path, verb in awaited.items():
+        assert inspect.signature(blocking[path]) == inspect.signature(verb), path
+        assert blocking[path].__doc__ == verb.__doc__, path
+        assert inspect.iscoroutinefunction(verb) or "AsyncGenerator" in str(inspect.signature(verb)), path
+        assert not inspect.iscoroutinefunction(blocking[path]), path
+
+
+def test_every_verb_says_what_it_does() -> None:
+    with rs.connect("sqlite://") as reel:
+        assert [path for path, verb in verbs(reel).items() if not verb.__doc__] == []
 
 
 def test_connect_takes_what_open_takes() -> None:
     assert inspect.signature(rs.connect) == inspect.signature(rs.open)
 
 
-def test_a_job_from_submit_to_the_end(connection: rs.Connection) -> None:
-    job = connection.submit("simple", {"a": 1}, priority=7)
-    finish_one(connection)
-    detail = connection.wait(job.job_id, timeout=300)
+def test_a_job_from_submit_to_the_end(reel: rs.BlockingReel) -> None:
+    job = reel.submit("simple", {"a": 1}, priority=7)
+    finish_one(reel)
+    detail = reel.wait(job.job_id, timeout=300)
     assert isinstance(detail, JobDetail)
     assert (detail.job.status, detail.job.spec, detail.job.priority) == ("completed", {"a": 1}, 7)
 
 
-def test_watch_is_an_iterator_that_ends(connection: rs.Connection) -> None:
-    job = connection.submit("simple")
-    events = connection.watch(job.job_id)
+def test_watch_is_an_iterator_that_ends(reel: rs.BlockingReel) -> None:
+    job = reel.submit("simple")
+    events = reel.watch(job.job_id)
     assert next(events).target == "pending"
-    finish_one(connection)
+    finish_one(reel)
     assert [event.target for event in events if event.entity == "job"][-1] == "completed"
 
 
-def test_an_iterator_that_is_left_early_stops_listening(connection: rs.Connection) -> None:
-    job = connection.submit("simple")
-    for _ in connection.watch(job.job_id):
+def test_an_iterator_that_is_left_early_stops_listening(reel: rs.BlockingReel) -> None:
+    job = reel.submit("simple")
+    for _ in reel.watch(job.job_id):
         break
 
-    async def listeners(engine: rs.Engine) -> int:
+    async def listeners(engine: Engine) -> int:
         return len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
 
-    assert connection.run(listeners) == 0
+    assert reel.run(listeners) == 0
 
 
 async def test_closing_an_iterator_waits_for_a_step_that_was_interrupted() -> None:
     begun, cleaned = asyncio.Event(), asyncio.Event()
 
-    async def slow(_: rs.Engine) -> AsyncGenerator[int, None]:
+    async def slow() -> AsyncGenerator[int, None]:
         try:
             begun.set()
             await asyncio.Event().wait()
@@ -112,77 +133,76 @@ async def test_closing_an_iterator_waits_for_a_step_that_was_interrupted() -> No
             await asyncio.sleep(0.01)
             cleaned.set()
 
-    engine = rs.Engine(store_at("sqlite://"))
-    steps = _Steps(slow)
-    step = asyncio.create_task(steps.next(engine))
+    steps = StepwiseIterator(slow)
+    step = asyncio.create_task(steps.next())
     await begun.wait()
     step.cancel()
-    await steps.close(engine)
+    await steps.close()
     assert cleaned.is_set()
 
 
-def test_errors_are_raised_to_the_caller(connection: rs.Connection) -> None:
+def test_errors_are_raised_to_the_caller(reel: rs.BlockingReel) -> None:
     with pytest.raises(NotFound):
-        connection.job(7)
+        reel.jobs.get(7)
     with pytest.raises(NotFound):
-        list(connection.watch(7))
+        list(reel.watch(7))
     with pytest.raises(WaitTimeout):
-        connection.wait(connection.submit("simple").job_id, timeout=0)
+        reel.wait(reel.submit("simple").job_id, timeout=0)
     with pytest.raises(TypeError):
-        connection.job()  # type: ignore[call-arg]
-    assert connection.jobs().items, "and it goes on"
+        reel.jobs.get()  # type: ignore[call-arg]
+    assert reel.jobs.list().items, "and it goes on"
 
 
-def test_a_connection_without_the_code_checks_specs(connection: rs.Connection, database_url: str) -> None:
-    connection.declare(rs.Graph.of("shots", [rs.StageSpec(name="grab")], spec={"required": ["video"]}))
+def test_a_connection_without_the_code_checks_specs(reel: rs.BlockingReel, database_url: str) -> None:
+    reel.pipelines.declare(rs.Graph.of("shots", [rs.StageSpec(name="grab")], spec={"required": ["video"]}))
     with rs.connect(database_url) as elsewhere, pytest.raises(InvalidRequest, match=r"spec\.video: is missing"):
         elsewhere.submit("shots", {"film": "a.mp4"})
 
 
-def test_many_threads_may_call_at_once(connection: rs.Connection) -> None:
+def test_many_threads_may_call_at_once(reel: rs.BlockingReel) -> None:
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda number: connection.submit("simple", {"n": number}), range(80)))
+        answers = list(pool.map(lambda number: reel.submit("simple", {"n": number}), range(80)))
     assert len({answer.job_id for answer in answers}) == 80
-    assert len(connection.jobs(limit=100).items) == 80
+    assert len(reel.jobs.list(limit=100).items) == 80
 
 
 def test_it_may_be_closed_without_with_and_twice(database_url: str) -> None:
-    connection = rs.connect(database_url, pipelines=[SIMPLE])
-    connection.submit("simple")
+    reel = rs.connect(database_url, pipelines=[SIMPLE])
+    reel.submit("simple")
     assert threads() == ["reelstate"]
-    connection.close()
-    connection.close()
+    reel.close()
+    reel.close()
     assert threads() == []
     with pytest.raises(StoreUnavailable, match="closed"):
-        connection.jobs()
+        reel.jobs.list()
     with pytest.raises(StoreUnavailable, match="closed"):
-        list(connection.watch(1))
+        list(reel.watch(1))
 
 
 def test_closing_ends_the_calls_of_other_threads(database_url: str) -> None:
-    connection = rs.connect(database_url, pipelines=[SIMPLE])
-    job = connection.submit("simple")
-    events = connection.watch(job.job_id)
+    reel = rs.connect(database_url, pipelines=[SIMPLE])
+    job = reel.submit("simple")
+    events = reel.watch(job.job_id)
     assert [next(events).entity for _ in range(2)] == ["job", "stage"]
     with ThreadPoolExecutor(2) as pool:
-        calls: list[Future[Any]] = [pool.submit(connection.wait, job.job_id), pool.submit(list, events)]
+        calls: list[Future[Any]] = [pool.submit(reel.wait, job.job_id), pool.submit(list, events)]
         until = time.monotonic() + 300
-        while begun(connection) != {"Engine.wait", "_Steps.next"} and time.monotonic() < until:
+        while begun(reel) != {"Engine.wait", "StepwiseIterator.next"} and time.monotonic() < until:
             time.sleep(0.001)
-        connection.close()
+        reel.close()
         for call in calls:
             with pytest.raises(StoreUnavailable):
                 call.result(timeout=300)
 
 
-def begun(connection: rs.Connection) -> set[str]:
-    """The calls that the connection's loop is at."""
+def begun(reel: rs.BlockingReel) -> set[str]:
+    """The calls that the reel's loop is at."""
 
-    async def names(_: rs.Engine) -> set[str]:
+    async def names(_: Engine) -> set[str]:
         running = {getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()}
-        return {name for name in running if name.startswith(("Engine.", "_Steps."))}
+        return {name for name in running if name.startswith(("Engine.", "StepwiseIterator."))}
 
-    return connection.run(names)
+    return reel.run(names)
 
 
 def test_what_can_not_be_opened_is_told_at_once_and_leaves_no_thread(tmp_path: Path) -> None:
@@ -196,30 +216,30 @@ def test_what_can_not_be_opened_is_told_at_once_and_leaves_no_thread(tmp_path: P
     assert threads() == []
 
 
-def test_a_call_from_its_own_loop_is_refused_instead_of_waiting_for_itself(connection: rs.Connection) -> None:
-    async def misuse(_: rs.Engine) -> None:
-        connection.jobs()
+def test_a_call_from_its_own_loop_is_refused_instead_of_waiting_for_itself(reel: rs.BlockingReel) -> None:
+    async def misuse(_: Engine) -> None:
+        reel.jobs.list()
 
     with pytest.raises(InvalidRequest, match="its own loop"):
-        connection.run(misuse)
+        reel.run(misuse)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_is_told_to_connect_for_itself(connection: rs.Connection) -> None:
+def test_a_forked_process_is_told_to_connect_for_itself(reel: rs.BlockingReel) -> None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            connection.jobs()
+            reel.jobs.list()
         except StoreUnavailable as error:
             os.write(writer, str(error).encode())
-        connection.close()
+        reel.close()
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
         assert "forked" in pipe.read()
     assert os.waitpid(child, 0)[1] == 0
-    assert connection.jobs().items == []
+    assert reel.jobs.list().items == []
 
 
 INTERRUPTED = """
@@ -227,20 +247,20 @@ import sys
 import reelstate as rs
 from tests.engines import SIMPLE
 
-connection = rs.connect(sys.argv[1], pipelines=[SIMPLE])
-job = connection.submit("simple")
+reel = rs.connect(sys.argv[1], pipelines=[SIMPLE])
+job = reel.submit("simple")
 try:
     print("waiting")
     {call}
 except KeyboardInterrupt:
     print("interrupted")
-print(connection.job(job.job_id).job.status)
-connection.close()
+print(reel.jobs.get(job.job_id).job.status)
+reel.close()
 print("closed")
 """
 
 
-@pytest.mark.parametrize("call", ["connection.wait(job.job_id)", "list(connection.watch(job.job_id))"])
+@pytest.mark.parametrize("call", ["reel.wait(job.job_id)", "list(reel.watch(job.job_id))"])
 def test_an_interrupt_ends_the_call_and_not_the_connection(database_url: str, call: str) -> None:
     with script(INTERRUPTED.format(call=call), database_url) as process:
         assert process.stdout is not None
@@ -256,11 +276,11 @@ import sys
 import reelstate as rs
 from tests.engines import SIMPLE
 
-connection = rs.connect(sys.argv[1], pipelines=[SIMPLE])
-connection.submit("simple")
-events = connection.watch(1)
-real = connection._ended.set_result
-connection._ended.set_result = lambda result: (print("closed"), real(result))
+reel = rs.connect(sys.argv[1], pipelines=[SIMPLE])
+reel.submit("simple")
+events = reel.watch(1)
+real = reel._loop._finished.set_result
+reel._loop._finished.set_result = lambda result: (print("closed"), real(result))
 """
 
 
@@ -280,7 +300,8 @@ def test_the_programs_of_the_guide_compile_and_name_what_there_is(program: str) 
     compile(tree, "guide", "exec")
     named = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     ours = [node.attr for node in named if ast.unparse(node.value) in {"reel", "reel()"}]
-    assert [name for name in ours if not hasattr(rs.Connection, name)] == []
+    with rs.connect("sqlite://") as reel:
+        assert [name for name in ours if not hasattr(reel, name)] == []
     assert [node.attr for node in named if ast.unparse(node.value) == "rs" and not hasattr(rs, node.attr)] == []
 
 

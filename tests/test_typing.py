@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 import reelstate as rs
+from reelstate import reel
 from reelstate.core import errors
 from reelstate.core.machine import PHASES, Phase
 from reelstate.core.model import Entity, LogLevel, SeverityName, SubmitOptions, WorkerKind
 from reelstate.core.policy import PRIORITIES, PriorityName
 from reelstate.core.state import Severity
+from reelstate.engine import Engine
+from reelstate.runtime.verbs import Noun
 from reelstate.services.claim import ClaimOptions, ClaimRequest
 from reelstate.services.report import LEVELS
 from reelstate.services.subscribe import ENTITIES
@@ -25,7 +28,7 @@ from reelstate.services.workers import KINDS, RegisterOptions, Registration
 ROOT = Path(__file__).parent.parent
 USES = ROOT / "tests" / "typing_uses.py"
 IGNORE = re.compile(r"  # type: ignore\[([a-z-]+)\]")
-INTERNAL = {"Next", "Opening", "Permit", "Place", "StageHandler", "Style", "Unpublished"}
+INTERNAL = {"Next", "Opening", "Permit", "Place", "StageHandler", "Style", "UnpublishedVersion"}
 """Reached from public methods, but for the package's own workers and keepers."""
 
 
@@ -82,7 +85,8 @@ def found_in(hint: Any, found: set[type]) -> None:
 
 def test_whatever_a_public_method_takes_or_gives_has_a_public_name() -> None:
     found: set[type] = set()
-    for owner in (rs.Engine, rs.Pipeline, rs.Graph, rs.Run, rs.BlockingRun):
+    nouns = [kind for kind in vars(reel).values() if inspect.isclass(kind) and issubclass(kind, Noun)]
+    for owner in (Engine, rs.Pipeline, rs.Graph, rs.Run, rs.BlockingRun, *nouns):
         for name, member in inspect.getmembers(owner):
             function = member.fget if isinstance(member, property) else member
             if not name.startswith("_") and (inspect.isfunction(function) or inspect.ismethod(function)):

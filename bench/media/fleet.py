@@ -17,9 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
-import reelstate
-from reelstate import Engine, JobStatus, NewVideo, Submission
+from reelstate import JobStatus, NewVideo, Submission
+from reelstate.app import open_engine
 from reelstate.core.model import Job, Task
+from reelstate.engine import Engine
 
 PR_SET_CHILD_SUBREAPER: Final = 36
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -97,7 +98,7 @@ def _since(job: Job, moment: datetime | None) -> float:
 
 
 async def _transcoded(url: str, clip: Path, profile: dict[str, Any], workers: int) -> tuple[Job, list[Task]]:
-    async with reelstate.open(url) as engine:
+    async with open_engine(url) as engine:
         await _wait_for(engine, workers)
         video = NewVideo(source=str(clip), title="bench")
         order = Submission(pipeline="transcode", spec={"profile": profile}, video=video)

@@ -17,10 +17,10 @@ async def main() -> None:
                 await show(reel, file, job.id)
 
 
-async def show(reel: rs.Engine, file: str, job_id: int) -> None:
+async def show(reel: rs.Reel, file: str, job_id: int) -> None:
     detail = await reel.wait(job_id, timeout=600)
     print(f"{file}: {detail.job.status}")
-    for task in (await reel.tasks(job_id)).items:
+    for task in (await reel.jobs.tasks(job_id)).items:
         if task.attempt:
             why = f": {task.error['message']}" if task.error else ""
             print(f"  {task.stage_name}/{task.part} {task.status} in attempt {task.attempt}{why}")

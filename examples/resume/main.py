@@ -25,9 +25,9 @@ def main() -> None:
         with rs.connect(url, pipelines=[upload]) as reel, reel_up(url):
             job = reel.submit("upload", {"file": str(source), "store": str(store), "power_cut_at": 6})
             detail = reel.wait(job.id, timeout=600)
-            for line in reel.logs(job.id).items:
+            for line in reel.jobs.logs(job.id).items:
                 print(line.message)
-            for event in reel.history(job.id, stage=0, part=0).items:
+            for event in reel.jobs.history(job.id, stage=0, part=0).items:
                 print(f"  {event.origin} → {event.target}, by {event.actor}")
         pieces = detail.outputs["send"]["pieces"]
         same = b"".join((store / name).read_bytes() for name in pieces) == source.read_bytes()

@@ -218,12 +218,15 @@ class Engine:
         return self._rung((answer, [Wakeup.STATE] if any(item.states for item in heard) else []))
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
+        """Record the results of tasks; returns a verdict per item."""
         return self._ended(await complete(self.store, self.catalogue, items, self.limits), items)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
+        """Record failed attempts of tasks; returns a verdict per item."""
         return self._ended(await fail(self.store, self.catalogue, items, self.limits), items)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
+        """Give tasks back without counting an attempt; returns a verdict per item."""
         verdicts = await release(self.store, items)
         released = {item.key.job_id for item in items}
         return self._rung((verdicts, [Wakeup.WORK] if Verdict.OK in verdicts else []), released)
@@ -309,6 +312,7 @@ class Engine:
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
+        """Cancel the jobs of an operation; returns an outcome per job."""
         return self._operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
 
     async def retry(
@@ -324,6 +328,7 @@ class Engine:
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
 
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
+        """Retry the jobs of an operation; returns an outcome per job."""
         return self._operated(await retry(self.store, self.catalogue, operation, start), Wakeup.WORK)
 
     async def quarantine(
@@ -338,6 +343,7 @@ class Engine:
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
+        """Quarantine the jobs of an operation; returns an outcome per job."""
         return self._operated(await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
 
     async def force(
@@ -353,6 +359,7 @@ class Engine:
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
     async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
+        """Force the jobs of an operation to a status; returns an outcome per job."""
         follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.JOB_INACTIVE
         return self._operated(await force(self.store, self.catalogue, operation, target), Wakeup.STOP, follows)
 
@@ -369,6 +376,7 @@ class Engine:
         return one(await self.reprioritise_many(Operation(job_ids=[job_id], actor=actor, **options), priority))
 
     async def reprioritise_many(self, operation: Operation, priority: int | PriorityName) -> list[Operated]:
+        """Set the priority of the jobs of an operation; returns an outcome per job."""
         return self._operated(await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK)
 
     async def pin(
@@ -487,6 +495,7 @@ class Engine:
         after: str | None = None,
         owner: str | None = None,
     ) -> Page[Task]:
+        """List the tasks of a job by stage and part."""
         return await observe.observe_tasks(
             self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after, owner=owner
         )
@@ -615,6 +624,7 @@ class Engine:
         return worker_id
 
     async def workers(self) -> list[Worker]:
+        """List every worker instance."""
         return await observe.observe_workers(self.store, self.catalogue)
 
     async def worker_names(self) -> list[str]:
@@ -622,6 +632,7 @@ class Engine:
         return await workers.worker_names(self.store)
 
     async def move_worker(self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None) -> bool:
+        """Move one worker instance to another lifecycle status; returns whether that changed it."""
         moved = await workers.move_worker(self.store, worker_id, target, actor=actor, reason=reason)
         if target is WorkerStatus.OFFLINE:
             self._claims.forget([worker_id])

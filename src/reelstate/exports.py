@@ -2,8 +2,6 @@
 
 from importlib.metadata import version
 
-from reelstate.app import open_engine as open
-from reelstate.blocking import Connection, connect
 from reelstate.config import Settings
 from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import (
@@ -97,13 +95,15 @@ from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.state import Severity, State, StateJob
-from reelstate.engine import Engine
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.pipelines.spec_schema import SpecType
+from reelstate.reel import BlockingReel, Reel, connect
+from reelstate.reel import open_reel as open
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
 from reelstate.services.keep import Keepers, Lead
+from reelstate.services.keys import Key, KeyKind, MadeKey, Scope
 from reelstate.services.observe import Queue, WaitingTasks
 from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection
 from reelstate.services.operate.retry import From
@@ -117,17 +117,16 @@ from reelstate.worker.run import BlockingRun, Run
 __all__ = [
     "AccessRefused",
     "Backoff",
+    "BlockingReel",
     "BlockingRun",
     "Claim",
     "ClaimOptions",
     "ClaimState",
     "ClaimedTask",
     "Completion",
-    "Connection",
     "CorruptState",
     "Diagnosis",
     "DocumentLimits",
-    "Engine",
     "Entity",
     "Event",
     "Fail",
@@ -148,6 +147,8 @@ __all__ = [
     "JobStatus",
     "Json",
     "Keepers",
+    "Key",
+    "KeyKind",
     "KeyRefused",
     "Lead",
     "LeaseLost",
@@ -156,6 +157,7 @@ __all__ = [
     "LogEntry",
     "LogLevel",
     "LogLine",
+    "MadeKey",
     "MessageKind",
     "NewVideo",
     "NotFound",
@@ -176,6 +178,7 @@ __all__ = [
     "Reclaimed",
     "RedisRefused",
     "RedisUnavailable",
+    "Reel",
     "ReelstateError",
     "RegisterOptions",
     "Release",
@@ -183,6 +186,7 @@ __all__ = [
     "Retry",
     "Run",
     "SchemaMismatch",
+    "Scope",
     "ScopeMissing",
     "Selection",
     "SelectionChanged",

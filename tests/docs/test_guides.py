@@ -84,7 +84,7 @@ def test_a_spec_is_refused_in_the_words_of_the_guide(tmp_path: Path) -> None:
     refuse = """
 with rs.connect("sqlite://") as reel:
     shots.stage(name="grab")(lambda task: None)
-    reel.declare(shots)
+    reel.pipelines.declare(shots)
     for spec in SPECS:
         try:
             reel.submit("shots", spec)
@@ -127,10 +127,10 @@ async def test_the_states_of_the_guide_are_reported(tmp_path: Path) -> None:
     handler, manager = blocks("docs/guides/states.md", "python")
     names: dict[str, rs.Pipeline] = {}
     exec(handler, names)  # noqa: S102 - our own page
-    async with rs.open("sqlite://", pipelines=[names["film"]], workers=2) as engine:
-        job = await engine.submit("film")
-        await engine.wait(job.id, timeout=300)
-        (grid,) = (await engine.states(job.id)).stages
+    async with rs.open("sqlite://", pipelines=[names["film"]], workers=2) as reel:
+        job = await reel.submit("film")
+        await reel.wait(job.id, timeout=300)
+        (grid,) = (await reel.states.get(job.id)).stages
         assert (grid.job.tasks, grid.tags, grid.lowest.finished) == (8, ("export", "ingest"), True)
         assert [state.version for state in grid.states] == [1, 4] * 8
     assert run(manager, tmp_path) == ["2147483647 0", "item True 4", "replay_complete False None"]

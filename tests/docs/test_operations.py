@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 import reelstate as rs
+from reelstate.app import open_engine
 from reelstate.connections.timeouts import FIRST_DELAY, MAX_DELAY
 from reelstate.services.keys import Keys, Scope
 from reelstate.services.uploads import UploadLimits, Uploads
@@ -39,7 +40,7 @@ async def url_of_the_role(postgres_server: PostgresServer, postgres_url: str) ->
 
 
 async def test_a_role_with_the_rights_of_the_page_can_run_everything(url_of_the_role: str) -> None:
-    async with rs.open(url_of_the_role, pipelines=[film], workers=1, migrate=False) as engine:
+    async with open_engine(url_of_the_role, pipelines=[film], workers=1, migrate=False) as engine:
         job = await engine.submit("film")
         assert (await engine.wait(job.id, timeout=300)).outputs == {"cut": "cut"}
         await engine.lead("test", lead=1, gap=60, grace=120)
@@ -47,7 +48,7 @@ async def test_a_role_with_the_rights_of_the_page_can_run_everything(url_of_the_
         assert await engine.prune_workers(older=3600) == []
         assert (await engine.doctor()).healthy
         (worker,) = await engine.workers()
-    async with rs.open(url_of_the_role) as engine:  # there is nothing to migrate
+    async with open_engine(url_of_the_role) as engine:  # there is nothing to migrate
         assert await engine.prune_workers(older=0) == [worker.id]
         await engine.state_manager("states", 0, 1)
         assert await engine.state_store.delete_job("states")

@@ -136,6 +136,6 @@ async def test_two_releases_work_side_by_side_with_a_migration_in_between(
     with old.worker(), new.worker():
         old.reel("submit", "clips", "--wait")
     async with rs.open(postgres_url) as reel:
-        assert {job.status for job in (await reel.jobs()).items} == {"completed"}
-        assert {worker.status for worker in await reel.workers()} == {WorkerStatus.OFFLINE}
+        assert {job.status for job in (await reel.jobs.list()).items} == {"completed"}
+        assert {worker.status for worker in await reel.workers.list()} == {WorkerStatus.OFFLINE}
         assert (await reel.doctor()).findings == ()

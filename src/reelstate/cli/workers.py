@@ -21,7 +21,7 @@ from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Worker
 from reelstate.documents import Document, worker_document
 from reelstate.engine import Engine
-from reelstate.services.keys import Keys, MadeKey, Scope
+from reelstate.services.keys import Keys, MadeKey
 from reelstate.services.workers import require_worker_name
 
 DAY = 86_400.0
@@ -132,7 +132,7 @@ async def _register(database: str | None, name: str, days: float | None) -> Made
     async with opened(database, patient=True) as engine:
         keys = Keys(engine.store, pepper=settings_for(database).key_pepper)
         lifetime = None if days is None else days * DAY
-        return await keys.create(name, scopes=[Scope.WORKER], actor=operator(), lifetime=lifetime)
+        return await keys.register_worker(name, actor=operator(), lifetime=lifetime)
 
 
 async def _revoke(database: str | None, name: str) -> tuple[int, int]:

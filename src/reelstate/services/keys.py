@@ -24,6 +24,7 @@ from typing import Final, TypeVar
 
 from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, KeyRefused, NotFound, StoreError
+from reelstate.core.machine import Actor
 from reelstate.services.workers import require_worker_name
 from reelstate.stores.store import Row, Store, Transaction
 
@@ -110,7 +111,13 @@ class Keys:
         self._cache: OrderedDict[str, _Known] = OrderedDict()
 
     async def create(
-        self, name: str, *, scopes: Collection[str], actor: str, user_id: str = "", lifetime: float | None = None
+        self,
+        name: str,
+        *,
+        scopes: Collection[str],
+        actor: str = Actor.OPERATOR.value,
+        user_id: str = "",
+        lifetime: float | None = None,
     ) -> MadeKey:
         """Make a key. One that is for jobs and not an admin's belongs to a user, whose jobs it sees.
 
@@ -129,6 +136,12 @@ class Keys:
         )
         return await self._store.write(lambda transaction: self._make(transaction, draft))
 
+    async def register_worker(
+        self, name: str, *, actor: str = Actor.OPERATOR.value, lifetime: float | None = None
+    ) -> MadeKey:
+        """Create the key that a remote worker of this name connects with."""
+        return await self.create(name, scopes=[Scope.WORKER], actor=actor, lifetime=lifetime)
+
     async def all(self) -> list[Key]:
         """Every key, the oldest first; also those that are no longer in force."""
 
@@ -146,7 +159,12 @@ class Keys:
         )
 
     async def rotate(
-        self, key_id: str, *, actor: str, overlap: float = 86_400.0, lifetime: float | None = None
+        self,
+        key_id: str,
+        *,
+        actor: str = Actor.OPERATOR.value,
+        overlap: float = 86_400.0,
+        lifetime: float | None = None,
     ) -> MadeKey:
         """Make a key that may do the same, and let the old one end after the overlap."""
         _lifetime("overlap", overlap)
@@ -162,7 +180,7 @@ class Keys:
 
         return self._changed(key_id, await self._store.write(flow))
 
-    async def revoke(self, key_id: str, *, actor: str) -> bool:
+    async def revoke(self, key_id: str, *, actor: str = Actor.OPERATOR.value) -> bool:
         """End a key now, and with it its sessions; gives whether it was in force."""
 
         async def flow(transaction: Transaction) -> bool:
