@@ -148,7 +148,7 @@ def _verb_table(verbs: Mapping[str, Callable[..., Any]]) -> str:
         ]
         shown = signature.replace(parameters=arguments[1:], return_annotation=inspect.Signature.empty)
         returned = str(signature.return_annotation).replace("|", "\\|")
-        meaning = " ".join(inspect.getdoc(method).split()) if method.__doc__ else ""
+        meaning = " ".join((inspect.getdoc(method) or "").split())
         rows.append((f"`{name}{shown}`", "" if returned == "None" else f"`{returned}`", meaning))
     return _table(("verb", "returns", "what it does"), rows)
 

@@ -11,6 +11,7 @@ from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskState
 from reelstate.dispatch.dispatch import Wakeup
+from reelstate.engine import Engine
 from reelstate.states import FINISHED, MessageKind, Severity
 from reelstate.worker import leases as held
 from reelstate.worker.leases import HeldTask
@@ -32,7 +33,7 @@ def speak(task: rs.Run | rs.BlockingRun) -> None:
     task.state("ingest", FINISHED)
 
 
-async def heard(engine: rs.Engine, name: str) -> list[tuple[str, int, int, str]]:
+async def heard(engine: Engine, name: str) -> list[tuple[str, int, int, str]]:
     """Every version of one job of states, as a monitor gets it."""
     async with await engine.state_manager(name) as monitor, asyncio.timeout(300):
         found: list[tuple[str, int, int, str]] = []
@@ -117,7 +118,7 @@ async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> N
         assert await ears.wait(300) == {Wakeup.STATE}
 
 
-async def _spoken(engine: rs.Engine, job_id: int) -> bool:
+async def _spoken(engine: Engine, job_id: int) -> bool:
     return any(grid.states for grid in (await engine.states(job_id)).stages)
 
 
