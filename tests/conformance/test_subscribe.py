@@ -86,7 +86,7 @@ async def test_events_and_states_come_in_one_order_from_one_cursor(
     engine: Engine, far: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether they are looked up by the job, as for one who is far behind, or are read from the whole record."""
-    monkeypatch.setattr(log, "_far", lambda *_: far)
+    monkeypatch.setattr(log, "_is_far", lambda *_: far)
     task = await a_running_task(engine)
     worker = task.key.job_id and (await engine.workers())[0].id
     said = [TaskState(tag="ingest", number=number, status=number) for number in (1, 2)]
@@ -122,7 +122,7 @@ async def test_pages_are_no_seam_between_events_and_states(engine: Engine, monke
 async def test_many_subscribers_read_as_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     job_id = await submitted(engine)
     reads = 0
-    read = log._everything
+    read = log._read_page
 
     async def counted(*arguments: Any) -> Any:
         nonlocal reads
@@ -134,7 +134,7 @@ async def test_many_subscribers_read_as_one(engine: Engine, monkeypatch: pytest.
         await asyncio.gather(*(reader.replayed() for reader in readers))
         waiting = [asyncio.create_task(reader.until(is_event("job", "cancelled"))) for reader in readers]
         await until(lambda: engine.feed.figures.subscribers == len(readers))
-        monkeypatch.setattr(log, "_everything", counted)
+        monkeypatch.setattr(log, "_read_page", counted)
         await engine.cancel(job_id)
         seen = [items(messages)[-1] for messages in await asyncio.gather(*waiting)]
         assert seen == (await engine.history(job_id)).items[-1:] * len(readers)

@@ -1,8 +1,8 @@
-"""observe: jobs, tasks, workers and events, read in pages. The key of the last row asks for the next page.
+"""observe: read jobs, tasks, workers and events in pages. The cursor of a page is the key of its last row.
 
-The feed of events is in the order of commit, which no counter is: a transaction that began early may commit late. Its
-cursor is therefore the pair (transaction, number), and a page ends before the oldest transaction that is still open.
-It also names the epoch of the store, so that a cursor from a database since replaced is refused, not misread.
+Events are read in the order of commit. A counter does not give that order: a transaction that began early may commit
+late. The cursor of an event is therefore the pair (transaction, number), and a page ends before the oldest transaction
+that is still open. The cursor also names the epoch of the database: one from a database since replaced is refused.
 """
 
 from __future__ import annotations
@@ -10,73 +10,151 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from reelstate.core.document import plain_text
 from reelstate.core.errors import CorruptState, InvalidRequest, NotFound
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, StepEntry, Task, TaskKey, Worker
 from reelstate.core.pipeline import Graph
+from reelstate.feed.head import OBSERVE_EPOCH, OBSERVE_HEAD
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.paging import MAX_NUMBERS, MAX_XIDS, PAST_EVERY_ID, cursor_number, cursor_of, page_size, paged
-from reelstate.services.rows import detail_of, event_of, job_of, jobs_with_stages, stage_name, task_of, worker_of
+from reelstate.services.rows import (
+    EventRow,
+    JobRow,
+    StageRow,
+    TaskRow,
+    WorkerRow,
+    detail_of,
+    event_of,
+    fields_of,
+    job_of,
+    jobs_with_stages,
+    record_of,
+    stage_name,
+    task_of,
+    worker_of,
+)
 from reelstate.stores.migrate import OLDEST_SCHEMA, Applied, migrations, require_current
-from reelstate.stores.store import Row, Store, Transaction
+from reelstate.stores.store import RowType, Statement, Store, Transaction, row_type
 
 FILTER_LIMIT = 1000
+"""Characters of a filter."""
+
+
+class PipelineIdRow(NamedTuple):
+    pipeline_id: int
+
+
+class ResultRow(NamedTuple):
+    stage: int
+    result: Json
+
+
+class UnservedRow(NamedTuple):
+    stage: int
+    needs: list[str]
+
+
+class JobCountRow(NamedTuple):
+    status: str
+    jobs: int
+
+
+class QueueRow(NamedTuple):
+    pipeline: str
+    kind: str
+    tasks: int
+    ready_at: datetime | None
+
+
+class SchemaRow(NamedTuple):
+    number: int
+    oldest: str | None
+
+
+class HeldTaskRow(NamedTuple):
+    worker_id: int
+    job_id: int
+    stage: int
+    part: int
+    pipeline_id: int
+
+
+OBSERVE_JOBS = Statement("observe_jobs", JobRow)
+OBSERVE_JOB = Statement("observe_job", row_type("JobPipelineRow", *fields_of(Job), "pipeline_id"))
+OBSERVE_PIPELINE = Statement("observe_pipeline", PipelineIdRow)
+OBSERVE_STAGES = Statement("observe_stages", StageRow)
+OBSERVE_RESULTS = Statement("observe_results", ResultRow)
+OBSERVE_UNSERVED = Statement("observe_unserved", UnservedRow)
+OBSERVE_TASKS = Statement("observe_tasks", TaskRow)
+OBSERVE_FEED = Statement("observe_feed", EventRow)
+OBSERVE_HISTORY = Statement("observe_history", EventRow)
+OBSERVE_WORKER_HISTORY = Statement("observe_worker_history", EventRow)
+OBSERVE_LOGS = Statement("observe_logs", row_type("LogRow", *fields_of(LogEntry, "job_id")))
+OBSERVE_STEPS = Statement("observe_steps", row_type("StepRow", *fields_of(StepEntry, "job_id")))
+OBSERVE_COUNTS = Statement("observe_counts", JobCountRow)
+OBSERVE_QUEUE = Statement("observe_queue", QueueRow)
+OBSERVE_SCHEMA = Statement("observe_schema", SchemaRow)
+OBSERVE_WORKERS = Statement("observe_workers", WorkerRow)
+OBSERVE_WORKER_TASKS = Statement("observe_worker_tasks", HeldTaskRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFilter:
-    """Which jobs; what is left out does not matter."""
+    """Select jobs; a field that is left out selects all."""
 
     statuses: Collection[JobStatus] | None = None
     pipeline: str | None = None
     user_id: str | None = None
     flagged: bool = False
-    """Only jobs that are flagged for an operator; they are active ones."""
+    """Only jobs that are flagged for an operator; only active jobs are."""
 
 
 EVERY_JOB = JobFilter()
 
 
 async def observe_jobs(
-    store: Store, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, after: str | None = None
+    store: Store, selected: JobFilter = EVERY_JOB, *, limit: int = 50, after: str | None = None
 ) -> Page[Job]:
-    """Jobs, the newest first."""
+    """List jobs, the newest first."""
     before = PAST_EVERY_ID if after is None else cursor_number(after)
     for field in ("pipeline", "user_id"):
-        plain_text(field, getattr(wanted, field) or "", FILTER_LIMIT)
-    statuses = ACTIVE_JOBS if wanted.statuses is None and wanted.flagged else wanted.statuses
+        plain_text(field, getattr(selected, field) or "", FILTER_LIMIT)
+    statuses = ACTIVE_JOBS if selected.statuses is None and selected.flagged else selected.statuses
     parameters = {
         "statuses": None if statuses is None else sorted(statuses),
-        "flagged": wanted.flagged,
-        "pipeline": wanted.pipeline,
-        "user_id": wanted.user_id,
+        "flagged": selected.flagged,
+        "pipeline": selected.pipeline,
+        "user_id": selected.user_id,
     }
-    rows = await _read(store, "observe_jobs", before=before, limit=page_size(limit), **parameters)
+    rows = await _read(store, OBSERVE_JOBS, before=before, limit=page_size(limit), **parameters)
     return paged([job_of(row) for row in rows], limit, lambda job: str(job.id))
 
 
 async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> JobDetail:
-    """One job with its stages, plan, outputs and progress; with an owner, one of theirs (here and below)."""
+    """Return one job with its stages, plan, outputs and progress.
+
+    Raise `NotFound` where there is none, or (with `owner`, here and below) it belongs to another user.
+    """
 
     async def flow(transaction: Transaction) -> JobDetail:
-        found = await transaction.run("observe_job", job_id=job_id, owner=owner)
-        if not found:
+        rows = await transaction.run(OBSERVE_JOB, job_id=job_id, owner=owner)
+        if not rows:
             raise NotFound("job", job_id)
-        *row, pipeline_id = found[0]
-        declared = (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
-        opened = {row[0]: row for row in await transaction.run("observe_stages", job_id=job_id)}
+        (row,) = rows
+        declared = (await catalogue.known(transaction, [row.pipeline_id])).get(row.pipeline_id)
+        opened = {each.stage: each for each in await transaction.run(OBSERVE_STAGES, job_id=job_id)}
         single = (
             [number for number, stage in enumerate(declared.graph.stages) if stage.each is None] if declared else []
         )
-        results: dict[int, Json] = dict(await transaction.run("observe_results", job_id=job_id, stages=single))
+        results = await _results(transaction, job_id, single)
         unserved: dict[int, set[str]] = {}
-        for stage, needs in await transaction.run("observe_unserved", job_id=job_id):
-            unserved.setdefault(stage, set()).update(needs)
+        for each in await transaction.run(OBSERVE_UNSERVED, job_id=job_id):
+            unserved.setdefault(each.stage, set()).update(each.needs)
         waiting = {stage: tuple(sorted(needs)) for stage, needs in unserved.items()}
-        return detail_of(job_of(tuple(row)), declared, opened, results, waiting)
+        return detail_of(job_of(row), declared, opened, results, waiting)
 
     return await store.read(flow)
 
@@ -84,17 +162,17 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: st
 async def observe_stage_names(
     store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None
 ) -> tuple[str, ...]:
-    """What the stages of a job are called, in the order of their numbers."""
+    """Return the names of the stages of a job, in the order of their numbers."""
     return tuple((await observe_graph(store, catalogue, job_id, owner)).index)
 
 
 async def observe_graph(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> Graph:
-    """The pipeline that a job was submitted with."""
+    """Return the graph that a job was submitted with."""
     return (await store.read(lambda transaction: _require_declared(transaction, catalogue, job_id, owner))).graph
 
 
 async def observe_tags(store: Store, catalogue: Catalogue, job_id: int) -> dict[str, tuple[str, ...]]:
-    """The tags under which the tasks of each stage are expected to report states."""
+    """Return the tags under which the tasks of each stage are expected to report states."""
     declared = await store.read(lambda transaction: _require_declared(transaction, catalogue, job_id))
     return {stage.name: stage.tags for stage in declared.graph.stages}
 
@@ -110,15 +188,15 @@ async def observe_tasks(
     after: str | None = None,
     owner: str | None = None,
 ) -> Page[Task]:
-    """A job's tasks in the order of stage and part."""
+    """List the tasks of a job by stage and part."""
     last = TaskKey.parse(after) if after else TaskKey(job_id, -1, -1)
     if last.job_id != job_id:
-        raise InvalidRequest("after", f"{after!r} is of another job", hint="use the one that the last page gave")
+        raise InvalidRequest("after", f"cursor {after!r} belongs to another job", hint="use the one of the last page")
 
     async def flow(transaction: Transaction) -> list[Task]:
         declared = await _declared(transaction, catalogue, job_id, owner)
         rows = await transaction.run(
-            "observe_tasks",
+            OBSERVE_TASKS,
             job_id=job_id,
             after_stage=last.stage,
             after_part=last.part,
@@ -134,25 +212,25 @@ async def observe_tasks(
 async def observe_events(
     store: Store, catalogue: Catalogue, *, limit: int = 500, after: str | None = None
 ) -> Page[Event]:
-    """Everything that happened, in the order of commit. `after` of the last page is always given: more may come."""
+    """List all events in the order of commit. Every page has a cursor, since more events may follow."""
 
     async def flow(transaction: Transaction) -> Page[Event]:
         epoch = await _epoch(transaction)
-        xid, number = _cursor(after, epoch)
-        place = {"after_xid": xid, "after_id": number, "until_xid": str(MAX_XIDS - 1), "until_id": MAX_NUMBERS - 1}
-        rows = await transaction.run("observe_feed", limit=page_size(limit), jobs=None, user_id=None, **place)
-        events = await _events(transaction, catalogue, [row[:-1] for row in rows], epoch)
+        xid, number = _parse_cursor(after, epoch)
+        span = {"after_xid": xid, "after_id": number, "until_xid": str(MAX_XIDS - 1), "until_id": MAX_NUMBERS - 1}
+        rows = await transaction.run(OBSERVE_FEED, limit=page_size(limit), jobs=None, user_id=None, **span)
+        events = await _events(transaction, catalogue, rows, epoch)
         return Page(events, events[-1].cursor if events else after or f"{epoch}.0.0")
 
     return await store.read(flow)
 
 
 async def observe_head(store: Store) -> str:
-    """The cursor of now: what comes after it has yet to happen."""
+    """Return the cursor of the present: every later event comes after it."""
 
     async def flow(transaction: Transaction) -> str:
-        ((epoch, xid, number, _),) = await transaction.run("observe_head")
-        return f"{epoch}.{xid}.{number}"
+        (head,) = await transaction.run(OBSERVE_HEAD)
+        return f"{head.epoch}.{head.xid}.{head.id}"
 
     return await store.read(flow)
 
@@ -168,32 +246,32 @@ async def observe_history(
     after: str | None = None,
     owner: str | None = None,
 ) -> Page[Event]:
-    """The events of a job and all in it, or (with stage and part) of one entity: -1 stands for the job itself.
+    """List the events of a job with its stages and tasks, or of one of these.
 
-    A stage is given by its name or its number.
+    `stage` is the name or number of a stage; -1 (with `part` -1) stands for the job itself.
     """
 
     async def flow(transaction: Transaction) -> list[Event]:
         epoch = await _epoch(transaction)
-        xid, number = _cursor(after, epoch)
+        xid, number = _parse_cursor(after, epoch)
         number_of_stage = stage
         if isinstance(stage, str):
             number_of_stage = _stage_number(await _declared(transaction, catalogue, job_id, owner), stage)
         entity = {"job_id": job_id, "stage": number_of_stage, "part": part, "owner": owner}
         parameters = {**entity, "after_xid": xid, "after_id": number}
-        rows = await transaction.run("observe_history", limit=page_size(limit), **parameters)
+        rows = await transaction.run(OBSERVE_HISTORY, limit=page_size(limit), **parameters)
         return await _events(transaction, catalogue, rows, epoch)
 
     return paged(await store.read(flow), limit, lambda event: event.cursor)
 
 
 async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
-    """The events of one worker instance after a version."""
+    """List the events of one worker instance after a version."""
 
     async def flow(transaction: Transaction) -> list[Event]:
         epoch = await _epoch(transaction)
         parameters = {"worker_id": worker_id, "after_version": after}
-        rows = await transaction.run("observe_worker_history", limit=page_size(limit), **parameters)
+        rows = await transaction.run(OBSERVE_WORKER_HISTORY, limit=page_size(limit), **parameters)
         return [event_of(row, epoch, {}) for row in rows]
 
     return await store.read(flow)
@@ -209,9 +287,12 @@ async def observe_logs(
     owner: str | None = None,
     settled: bool = False,
 ) -> Page[LogEntry]:
-    """Log lines of a job, or of one of its tasks, the oldest first; `settled`: those before which none can appear."""
-    rows = await _lines(store, "observe_logs", job_id, key, limit=limit, after=after, owner=owner, settled=settled)
-    return paged([LogEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+    """List the log lines of a job, or of one of its tasks, the oldest first.
+
+    With `settled`, leave out lines before which a line of an open transaction may yet appear.
+    """
+    rows = await _read_lines(store, OBSERVE_LOGS, job_id, key, limit=limit, after=after, owner=owner, settled=settled)
+    return paged([record_of(LogEntry, row, job_id=job_id) for row in rows], limit, lambda entry: str(entry.id))
 
 
 async def observe_steps(
@@ -223,9 +304,9 @@ async def observe_steps(
     after: str | None = None,
     owner: str | None = None,
 ) -> Page[StepEntry]:
-    """The commands that the runs of a job, or of one of its tasks, have started, the oldest first."""
-    rows = await _lines(store, "observe_steps", job_id, key, limit=limit, after=after, owner=owner)
-    return paged([StepEntry(job_id, *row) for row in rows], limit, lambda entry: str(entry.id))
+    """List the commands that the runs of a job, or of one of its tasks, have started, the oldest first."""
+    rows = await _read_lines(store, OBSERVE_STEPS, job_id, key, limit=limit, after=after, owner=owner)
+    return paged([record_of(StepEntry, row, job_id=job_id) for row in rows], limit, lambda entry: str(entry.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,82 +317,88 @@ class WaitingTasks:
     ready: int = 0
     running: int = 0
     waiting: int = 0
-    """For their time: a first run that was delayed, or the next after a failure."""
+    """Tasks that wait for `run_after`: a delayed first run, or the next attempt after a failure."""
     oldest: datetime | None = None
-    """Since when the first of the ready ones is ready."""
+    """Since when the oldest ready task is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How many jobs are in each status, all but `completed`, and the tasks of each pipeline."""
+    """The number of jobs in each status but `completed`, and of the waiting and running tasks of each pipeline."""
 
     jobs: Mapping[str, int]
     pipelines: tuple[WaitingTasks, ...]
 
 
 async def observe_queue(store: Store, owner: str | None = None) -> Queue:
-    """What there is to do."""
+    """Count unfinished jobs and the tasks that wait or run."""
 
     async def flow(transaction: Transaction) -> Queue:
-        jobs = await transaction.run("observe_counts", owner=owner)
-        found: dict[str, dict[str, Any]] = {}
-        for name, kind, count, since in await transaction.run("observe_queue", owner=owner):
-            counted = found.setdefault(name, {})
-            counted[kind] = count
-            counted["oldest"] = counted.get("oldest") or since
-        return Queue(dict(sorted(jobs)), tuple(WaitingTasks(name, **counted) for name, counted in found.items()))
+        jobs = {row.status: row.jobs for row in await transaction.run(OBSERVE_COUNTS, owner=owner)}
+        pipelines: dict[str, dict[str, Any]] = {}
+        for row in await transaction.run(OBSERVE_QUEUE, owner=owner):
+            counts = pipelines.setdefault(row.pipeline, {})
+            counts[row.kind] = row.tasks
+            counts["oldest"] = counts.get("oldest") or row.ready_at
+        return Queue(
+            dict(sorted(jobs.items())), tuple(WaitingTasks(name, **counts) for name, counts in pipelines.items())
+        )
 
     return await store.read(flow)
 
 
 async def observe_schema(store: Store) -> None:
-    """See that the database answers, and is what the statements were written for."""
-    ((number, oldest),) = await _read(store, "observe_schema", name=OLDEST_SCHEMA)
-    applied = Applied(number, None if oldest is None else int(oldest))
+    """Check that the database answers and has the schema of this release; raise `SchemaMismatch` otherwise."""
+    (row,) = await _read(store, OBSERVE_SCHEMA, name=OLDEST_SCHEMA)
+    applied = Applied(row.number, None if row.oldest is None else int(row.oldest))
     require_current(migrations("reelstate.stores.sqlite"), applied)
 
 
 async def observe_instances(store: Store) -> list[Worker]:
-    """Every known instance without the tasks that it runs, the oldest first."""
-    return [worker_of(row) for row in await _read(store, "observe_workers")]
+    """List every known worker instance, without its tasks, the oldest first."""
+    return [worker_of(row) for row in await _read(store, OBSERVE_WORKERS)]
 
 
 async def observe_workers(store: Store, catalogue: Catalogue) -> list[Worker]:
-    """Every known instance with the tasks that it runs, the oldest first."""
+    """List every known worker instance with its running tasks, the oldest first."""
 
     async def flow(transaction: Transaction) -> list[Worker]:
-        rows = await transaction.run("observe_workers")
-        held = await transaction.run("observe_worker_tasks")
-        declared = await catalogue.known(transaction, {row[-1] for row in held})
+        workers = await transaction.run(OBSERVE_WORKERS)
+        held = await transaction.run(OBSERVE_WORKER_TASKS)
+        declared = await catalogue.known(transaction, {row.pipeline_id for row in held})
         tasks: dict[int, list[str]] = {}
-        for worker_id, job_id, stage, part, pipeline_id in held:
-            name = stage_name(declared.get(pipeline_id), stage)
-            tasks.setdefault(worker_id, []).append(f"{job_id}/{name}/{part}")
-        return [worker_of(row, tasks.get(row[0], ())) for row in rows]
+        for row in held:
+            name = stage_name(declared.get(row.pipeline_id), row.stage)
+            tasks.setdefault(row.worker_id, []).append(f"{row.job_id}/{name}/{row.part}")
+        return [worker_of(row, tasks.get(row.id, ())) for row in workers]
 
     return await store.read(flow)
 
 
-async def _lines(
-    store: Store, statement: str, job_id: int, key: TaskKey | None, *, limit: int, after: str | None, **wanted: Json
-) -> list[Row]:
-    """What runs have told: of a whole job, or of one task."""
+async def _read_lines(
+    store: Store,
+    statement: Statement[RowType],
+    job_id: int,
+    key: TaskKey | None,
+    *,
+    limit: int,
+    after: str | None,
+    **parameters: Json,
+) -> list[RowType]:
+    """Read the logs or steps of a whole job, or of one task."""
     stage, part = (key.stage, key.part) if key else (None, None)
-    entity = {"job_id": job_id, "stage": stage, "part": part, **wanted}
+    entity = {"job_id": job_id, "stage": stage, "part": part, **parameters}
     return await _read(store, statement, limit=page_size(limit), after=cursor_number(after or "0"), **entity)
 
 
-async def _read(store: Store, statement: str, **parameters: Json) -> list[Row]:
-    async def flow(transaction: Transaction) -> list[Row]:
-        return await transaction.run(statement, **parameters)
-
-    return await store.read(flow)
+async def _read(store: Store, statement: Statement[RowType], **parameters: Json) -> list[RowType]:
+    return await store.read(lambda transaction: transaction.run(statement, **parameters))
 
 
 async def _declared(
     transaction: Transaction, catalogue: Catalogue, job_id: int, owner: str | None = None
 ) -> Declared | None:
-    """The pipeline of a job; None where it is missing or unreadable."""
+    """Return the pipeline of a job; None where it is missing or unreadable."""
     pipeline_id = await _pipeline_id(transaction, job_id, owner)
     return (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
 
@@ -323,24 +410,23 @@ async def _require_declared(
 
 
 async def _pipeline_id(transaction: Transaction, job_id: int, owner: str | None) -> int:
-    found = await transaction.run("observe_pipeline", job_id=job_id, owner=owner)
-    if not found:
+    rows = await transaction.run(OBSERVE_PIPELINE, job_id=job_id, owner=owner)
+    if not rows:
         raise NotFound("job", job_id)
-    ((pipeline_id,),) = found
-    return int(pipeline_id)
+    return rows[0].pipeline_id
 
 
-async def _events(transaction: Transaction, catalogue: Catalogue, rows: Sequence[Row], epoch: str) -> list[Event]:
+async def _events(transaction: Transaction, catalogue: Catalogue, rows: Sequence[EventRow], epoch: str) -> list[Event]:
     stages = await catalogue.stages_of(transaction, jobs_with_stages(rows))
     return [event_of(row, epoch, stages) for row in rows]
 
 
 async def _epoch(transaction: Transaction) -> str:
-    ((epoch,),) = await transaction.run("observe_epoch")
-    return str(epoch)
+    (row,) = await transaction.run(OBSERVE_EPOCH)
+    return row.epoch
 
 
-def _cursor(text: str | None, epoch: str) -> tuple[str, int]:
+def _parse_cursor(text: str | None, epoch: str) -> tuple[str, int]:
     if text is None:
         return "0", 0
     given, xid, number = cursor_of(text)
@@ -353,16 +439,22 @@ def _stage_number(declared: Declared | None, name: str) -> int:
     if declared is None:
         raise CorruptState("the pipeline of the job is missing or unreadable", hint="run `reel doctor`")
     if name not in declared.graph.index:
-        raise InvalidRequest("stage", f"there is no stage {name!r}", hint=f"stages: {', '.join(declared.graph.index)}")
+        raise InvalidRequest("stage", f"no stage {name!r}", hint=f"stages: {', '.join(declared.graph.index)}")
     return declared.graph.index[name]
 
 
 async def outputs_of(transaction: Transaction, catalogue: Catalogue, job_id: int, pipeline_id: int) -> dict[str, Json]:
-    """The results of the stages of a job that nothing waits for."""
+    """Return the results of the last stages of a job, by their names."""
     declared = (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
     if declared is None:
         return {}
     graph = declared.graph
     leaves = [number for number in graph.leaves if graph.stages[number].each is None]
-    results = await transaction.run("observe_results", job_id=job_id, stages=leaves)
-    return {graph.stages[number].name: result for number, result in results}
+    results = await _results(transaction, job_id, leaves)
+    return {graph.stages[number].name: result for number, result in results.items()}
+
+
+async def _results(transaction: Transaction, job_id: int, stages: Sequence[int]) -> dict[int, Json]:
+    """Return the results of stages of one part, by the number of the stage."""
+    rows = await transaction.run(OBSERVE_RESULTS, job_id=job_id, stages=stages)
+    return {row.stage: row.result for row in rows}

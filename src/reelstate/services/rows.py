@@ -1,93 +1,134 @@
-"""Rows of the store as the records that cross every layer."""
+"""The rows of jobs, stages, tasks, workers and events, and the records that are built from them."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TypeVar, cast
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar, cast
 
 from reelstate.core.aggregate import Counters, StageProgress, percent, stage_status
 from reelstate.core.machine import JobStatus, TaskStatus, UnknownStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, Stage, Task, Worker
 from reelstate.services.catalogue import Declared
-from reelstate.stores.store import Row
+from reelstate.stores.store import row_type
 
 T = TypeVar("T")
 
 
-def job_of(row: Row) -> Job:
-    """A row in the order of the record's fields."""
-    values = dict(zip(Job.__dataclass_fields__, row, strict=True))
-    return Job(
-        **{
-            **values,
-            "status": known_status(JobStatus, values["status"]),
-            "phase": known_status(JobStatus, values["phase"]),
-        }
-    )
+def fields_of(record: type[Any], *derived: str) -> list[str]:
+    """Return the names of the fields of a record, without those that no column holds."""
+    return [field.name for field in dataclasses.fields(record) if field.name not in derived]
 
 
-def task_of(row: Row, declared: Declared | None) -> Task:
-    names = [name for name in Task.__dataclass_fields__ if name != "stage_name"]
-    values = dict(zip(names, row, strict=True))
-    return Task(
-        **{
-            **values,
-            "status": known_status(TaskStatus, values["status"]),
-            "stage_name": stage_name(declared, row[1]),
-            "isolated": bool(values["isolated"]),
-            "lease_expired": bool(values["lease_expired"]),
-        }
+JobRow = row_type("JobRow", *fields_of(Job))
+TaskRow = row_type("TaskRow", *fields_of(Task, "stage_name"))
+WorkerRow = row_type("WorkerRow", *fields_of(Worker, "tasks"))
+
+
+class StageRow(NamedTuple):
+    """The counters of a stage; the defaults are those of a stage that was never opened."""
+
+    stage: int
+    open: bool = False
+    total: int = 0
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+    opened_at: datetime | None = None
+    running: int = 0
+    running_percent: float = 0.0
+    isolated: int = 0
+
+
+class EventRow(NamedTuple):
+    xid: str
+    id: int
+    entity: str
+    job_id: int | None
+    stage: int
+    """-1 for an event of a job or a worker."""
+    part: int
+    """-1 for an event of anything but a task."""
+    worker_id: int | None
+    version: int
+    origin: str | None
+    target: str
+    actor: str
+    reason: str | None
+    token: int | None
+    data: Json
+    at: datetime
+    worker: str | None
+    user_id: str | None
+    """The owner of the job; None where the statement does not look it up."""
+
+
+def record_of(record: Callable[..., T], row: Any, **values: Any) -> T:
+    """Build a dataclass from the columns that are named like its fields; `values` win over columns."""
+    names = fields_of(cast("type[Any]", record))
+    return record(**{name: values[name] if name in values else getattr(row, name) for name in names})
+
+
+def job_of(row: Any) -> Job:
+    """Build a job from a row with the columns of `JobRow`; it may have more."""
+    return record_of(Job, row, status=known_status(JobStatus, row.status), phase=known_status(JobStatus, row.phase))
+
+
+def task_of(row: Any, declared: Declared | None) -> Task:
+    return record_of(
+        Task,
+        row,
+        status=known_status(TaskStatus, row.status),
+        stage_name=stage_name(declared, row.stage),
+        isolated=bool(row.isolated),
+        lease_expired=bool(row.lease_expired),
     )
 
 
 def stage_name(declared: Declared | None, number: int) -> str:
-    """The name of a stage; its number where the pipeline does not tell."""
+    """Return the name of a stage; `#number` where the pipeline is missing or has no such stage."""
     if declared is None or not 0 <= number < len(declared.graph.stages):
         return f"#{number}"
     return declared.graph.stages[number].name
 
 
-def worker_of(row: Row, tasks: Sequence[str] = ()) -> Worker:
-    names = [name for name in Worker.__dataclass_fields__ if name != "tasks"]
-    values = dict(zip(names, row, strict=True))
-    sets = {name: frozenset(values[name]) for name in ("capabilities", "pipelines")}
-    return Worker(
-        **{
-            **values,
-            **sets,
-            "status": known_status(WorkerStatus, values["status"]),
-            "enabled": bool(values["enabled"]),
-            "tasks": tuple(tasks),
-        }
+def worker_of(row: Any, tasks: Sequence[str] = ()) -> Worker:
+    return record_of(
+        Worker,
+        row,
+        capabilities=frozenset(row.capabilities),
+        pipelines=frozenset(row.pipelines),
+        status=known_status(WorkerStatus, row.status),
+        enabled=bool(row.enabled),
+        tasks=tuple(tasks),
     )
 
 
-def jobs_with_stages(rows: Iterable[Row]) -> set[int]:
-    """The jobs of those rows of the record that name a stage."""
-    return {row[3] for row in rows if row[3] is not None and row[4] >= 0}
+def jobs_with_stages(rows: Iterable[EventRow]) -> set[int]:
+    """Return the jobs of those events that name a stage."""
+    return {row.job_id for row in rows if row.job_id is not None and row.stage >= 0}
 
 
-def event_of(row: Row, epoch: str, stages: Mapping[int, Sequence[str]]) -> Event:
-    """A row of the record, its place in front; `stages` are the names of stages, by their job."""
-    xid, number, entity, job_id, stage, part, worker_id, *rest = row
-    version, origin, target, actor, reason, token, data, at, worker = rest
+def event_of(row: EventRow, epoch: str, stages: Mapping[int, Sequence[str]]) -> Event:
+    """Build an event; `stages` are the names of the stages of each job."""
     return Event(
-        cursor=f"{epoch}.{xid}.{number}",
-        entity=entity,
-        job_id=job_id,
-        stage=None if stage < 0 else _name_at(stages.get(job_id, ()), stage),
-        stage_number=None if stage < 0 else stage,
-        part=None if part < 0 else part,
-        worker_id=worker_id,
-        worker=worker,
-        version=version,
-        origin=origin,
-        target=target,
-        actor=actor,
-        reason=reason,
-        token=token,
-        data=data,
-        at=at,
+        cursor=f"{epoch}.{row.xid}.{row.id}",
+        entity=row.entity,
+        job_id=row.job_id,
+        stage=None if row.stage < 0 else _name_at(stages.get(row.job_id or 0, ()), row.stage),
+        stage_number=None if row.stage < 0 else row.stage,
+        part=None if row.part < 0 else row.part,
+        worker_id=row.worker_id,
+        worker=row.worker,
+        version=row.version,
+        origin=row.origin,
+        target=row.target,
+        actor=row.actor,
+        reason=row.reason,
+        token=row.token,
+        data=row.data,
+        at=row.at,
     )
 
 
@@ -98,19 +139,19 @@ def _name_at(names: Sequence[str], number: int) -> str:
 def detail_of(
     job: Job,
     declared: Declared | None,
-    opened: dict[int, Row],
+    opened: dict[int, StageRow],
     results: dict[int, Json],
     unserved: Mapping[int, tuple[str, ...]],
 ) -> JobDetail:
-    """A job with its stages: the rows of those that are open, and what they came to, by their numbers.
+    """Build a job with its stages. `opened`, `results` and `unserved` needs are by the number of the stage.
 
-    Of a job whose pipeline is missing or unreadable no stages are known.
+    A job whose pipeline is missing or unreadable has no stages.
     """
     if declared is None:
         return JobDetail(job=job, stages=(), plan={}, outputs={}, progress=0.0)
     graph = declared.graph
     stages = tuple(
-        _stage(job, declared, number, opened.get(number), unserved.get(number, ()))
+        _stage_of(job, declared, opened.get(number, StageRow(number)), unserved.get(number, ()))
         for number in range(len(graph.stages))
     )
     plan = {graph.stages[number].name: result for number, result in results.items()}
@@ -119,30 +160,20 @@ def detail_of(
     return JobDetail(job=job, stages=stages, plan=plan, outputs=outputs, progress=done)
 
 
-def _stage(job: Job, declared: Declared, number: int, row: Row | None, waits_for: tuple[str, ...]) -> Stage:
-    spec = declared.graph.stages[number]
-    _, is_open, total, done, skipped, failed, opened_at, running, running_percent, isolated = row or (
-        number, False, 0, 0, 0, 0, None, 0, 0.0, 0
-    )  # fmt: skip
-    counters = Counters(total=total, done=done, skipped=skipped, failed=failed) if is_open else None
-    return Stage(
+def _stage_of(job: Job, declared: Declared, row: StageRow, waits_for: tuple[str, ...]) -> Stage:
+    spec = declared.graph.stages[row.stage]
+    counters = Counters(total=row.total, done=row.done, skipped=row.skipped, failed=row.failed) if row.open else None
+    return record_of(
+        Stage,
+        row,
         job_id=job.id,
-        stage=number,
         name=spec.name,
         phase=spec.phase,
-        status=stage_status(counters, job=job.status, required=spec.required, running=running),
+        status=stage_status(counters, job=job.status, required=spec.required, running=row.running),
         required=spec.required,
         weight=spec.weight,
         needs=tuple(sorted(spec.needs)),
         waits_for=waits_for,
-        total=total,
-        done=done,
-        skipped=skipped,
-        failed=failed,
-        running=running,
-        running_percent=running_percent,
-        isolated=isolated,
-        opened_at=opened_at,
     )
 
 
@@ -156,9 +187,9 @@ def _progress(stages: Iterable[Stage], opened: Collection[int]) -> Iterable[Stag
         )
 
 
-def known_status(statuses: Callable[[str], T], word: str) -> T:
+def known_status(statuses: Callable[[str], T], name: str) -> T:
     """Return the status of a name; an `UnknownStatus` in its place where this version does not know it."""
     try:
-        return statuses(word)
+        return statuses(name)
     except ValueError:
-        return cast("T", UnknownStatus(word))
+        return cast("T", UnknownStatus(name))

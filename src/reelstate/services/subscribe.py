@@ -13,6 +13,7 @@ from reelstate.feed.feed import Feed
 from reelstate.feed.log import CursorGone
 from reelstate.feed.subscriber import FeedMessage, MessageKind, SubscriptionOptions
 from reelstate.services.feed import FeedItem, Head, Owner, head_of
+from reelstate.services.observe import OBSERVE_PIPELINE
 from reelstate.stores.store import Store
 
 BEGINNING: Final = "0"
@@ -87,6 +88,5 @@ def _start(head: Head, after: str, first: str) -> tuple[str, bool]:
 
 
 async def _require_job(store: Store, job_id: int, user_id: str | None) -> None:
-    found = {"job_id": job_id, "owner": user_id}
-    if not await store.read(lambda transaction: transaction.run("observe_pipeline", **found)):
+    if not await store.read(lambda transaction: transaction.run(OBSERVE_PIPELINE, job_id=job_id, owner=user_id)):
         raise NotFound("job", job_id)

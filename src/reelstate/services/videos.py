@@ -21,7 +21,7 @@ from reelstate.services.observe import FILTER_LIMIT, outputs_of
 from reelstate.services.operate.cancel import cancel_in
 from reelstate.services.operate.operation import ACTOR_LIMIT, REASON_LIMIT, Operation
 from reelstate.services.paging import PAST_EVERY_ID, cursor_number, page_size, paged
-from reelstate.services.rows import job_of, known_status
+from reelstate.services.rows import JobRow, job_of, known_status
 from reelstate.services.video_rows import (
     LockedVideo,
     current_version,
@@ -306,6 +306,6 @@ def _video(row: Row) -> Video:
 
 async def _version(transaction: Transaction, catalogue: Catalogue, row: Row, current: int | None) -> VideoVersion:
     *columns, pipeline_id, removed_at = row
-    job = job_of(tuple(columns))
+    job = job_of(JobRow._make(columns))
     outputs = await outputs_of(transaction, catalogue, job.id, pipeline_id) if removed_at is None else {}
     return VideoVersion(job=job, outputs=outputs, current=job.id == current, removed_at=removed_at)

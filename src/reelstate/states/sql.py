@@ -1,11 +1,13 @@
-"""States in the engine's own database: SQLite or PostgreSQL. A bell tells other processes when to look."""
+"""States in the database of the engine, SQLite or PostgreSQL. A wake-up tells other processes to read."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from reelstate.core.document import LIMITS, encode_optional
 from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.model import Json
 from reelstate.core.state import (
     JobStates,
     Severity,
@@ -19,21 +21,79 @@ from reelstate.core.state import (
 )
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
+from reelstate.feed.head import OBSERVE_EPOCH, OBSERVE_HEAD
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
 from reelstate.feed.subscription import LogSubscription
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
-from reelstate.stores.store import Row, Store, Transaction
+from reelstate.stores.store import NoRow, Statement, Store, Transaction, row_type
 
-PIECES = 3
-"""Of a cursor: the epoch of the database, the transaction, the number."""
+CURSOR_PARTS = 3
+"""The epoch of the database, the transaction and the number."""
 START: Order = (0, 0)
 """The position before everything. A reader from there gets what is kept, without a reset."""
 FORGET_BATCH = 200
+"""Jobs that one transaction deletes at most: writers wait for it."""
 PRUNE_BATCH = 5_000
-"""Jobs, and versions, that one transaction deletes at most: writers wait for it."""
+"""Versions that one transaction deletes at most."""
+
+
+class StateRow(NamedTuple):
+    job_id: str
+    task: int
+    tag: str
+    status: int
+    severity: str
+    message: str
+    payload: Json
+    schema_version: int
+    at: datetime
+    version: int
+    event_id: str
+    generation: int
+
+
+class StateJobRow(NamedTuple):
+    job_id: str
+    tasks: int
+    tags: list[str]
+    generation: int
+
+
+class JobIdRow(NamedTuple):
+    job_id: str
+
+
+class LogIdRow(NamedTuple):
+    id: int
+
+
+class SupersededRow(NamedTuple):
+    xid: str
+    id: int
+
+
+STATE_COLUMNS = StateRow._fields
+OneStateRow = row_type(
+    "OneStateRow", *StateJobRow._fields, *(name for name in STATE_COLUMNS if name not in StateJobRow._fields)
+)
+StateFeedRow = row_type("StateFeedRow", "floor_xid", "floor_id", "xid", "id", *STATE_COLUMNS)
+
+STATES_OPEN = Statement("states_open", NoRow)
+STATES_JOB = Statement("states_job", StateJobRow)
+STATES_WRITE = Statement("states_write", StateRow)
+STATES_WRITTEN = Statement("states_written", StateRow)
+STATES_ALL = Statement("states_all", StateRow)
+STATES_ONE = Statement("states_one", OneStateRow)
+STATES_FEED = Statement("states_feed", StateFeedRow)
+STATES_QUIET = Statement("states_quiet", JobIdRow)
+STATES_DELETE = Statement("states_delete", JobIdRow)
+STATES_SUPERSEDED = Statement("states_superseded", SupersededRow)
+STATES_PRUNE = Statement("states_prune", LogIdRow)
 
 
 class SqlStateStore:
+    """States in the tables of an engine's store."""
+
     def __init__(self, store: Store, dispatch: Dispatch) -> None:
         self._store = store
         self._dispatch = dispatch
@@ -45,54 +105,54 @@ class SqlStateStore:
         require_free(wanted.job_id)
 
         async def flow(transaction: Transaction) -> StateJob:
-            await transaction.run("states_open", job_id=wanted.job_id, tasks=wanted.tasks, tags=list(wanted.tags))
-            return await _job(transaction, wanted.job_id)
+            await transaction.run(STATES_OPEN, job_id=wanted.job_id, tasks=wanted.tasks, tags=list(wanted.tags))
+            return await _find_job(transaction, wanted.job_id)
 
         stored = await self._store.write(flow)
         require_same(wanted, stored)
         return stored
 
     async def find_job(self, job_id: str) -> StateJob:
-        return await self._store.read(lambda transaction: _job(transaction, job_id))
+        return await self._store.read(lambda transaction: _find_job(transaction, job_id))
 
     async def write(self, write: StateWrite, generation: int) -> State:
         require_free(write.job_id)
         with self.figures.writing():
-            state = await self._written(write, generation)
+            state = await self._write(write, generation)
         self._dispatch.notify(Wakeup.STATE)
         return state
 
-    async def _written(self, write: StateWrite, generation: int) -> State:
-        asked = {
+    async def _write(self, write: StateWrite, generation: int) -> State:
+        identity = {
             "job_id": write.job_id,
             "generation": generation,
             "task": write.task,
             "tag": write.tag,
             "event_id": write.event_id,
         }
-        said = {
+        values = {
             "status": write.status,
             "severity": str(write.severity),
             "message": write.message,
             "payload": encode_optional("payload", write.payload, LIMITS.result),
             "schema_version": write.schema_version,
         }
-        rows = await self._store.write_alone(lambda transaction: transaction.run("states_write", **asked, **said))
+        rows = await self._store.write_alone(lambda transaction: transaction.run(STATES_WRITE, **identity, **values))
         if not rows:
-            rows = await self._store.read(lambda transaction: transaction.run("states_written", **asked))
+            rows = await self._store.read(lambda transaction: transaction.run(STATES_WRITTEN, **identity))
         if not rows:
-            raise NotFound("states of job", f"{write.job_id!r}, or it was deleted and made anew")
+            raise NotFound("states of job", f"{write.job_id!r} in generation {generation}")
         return state_of(rows[0])
 
     async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
-        async def all_of_them(transaction: Transaction) -> JobStates:
-            job = await _job(transaction, job_id)
-            rows = await transaction.run("states_all", job_id=job_id, generation=job.generation)
+        async def read_all(transaction: Transaction) -> JobStates:
+            job = await _find_job(transaction, job_id)
+            rows = await transaction.run(STATES_ALL, job_id=job_id, generation=job.generation)
             return JobStates(job, [state_of(row) for row in rows])
 
         if key is None:
-            return await self._store.read(all_of_them)
-        return await self._store.read(lambda transaction: _one(transaction, job_id, key))
+            return await self._store.read(read_all)
+        return await self._store.read(lambda transaction: _read_one(transaction, job_id, key))
 
     async def feed(self, job_id: str) -> Feed[State]:
         if job_id not in self._feeds:
@@ -101,14 +161,14 @@ class SqlStateStore:
         return self._feeds[job_id]
 
     async def delete_job(self, job_id: str) -> bool:
-        return bool(await self._deleted([job_id]))
+        return bool(await self._delete_jobs([job_id]))
 
     async def forget(self, *, older: float) -> list[str]:
         forgotten: list[str] = []
         while found := await self._store.survey(
-            lambda transaction: transaction.run("states_quiet", older=float(older), limit=FORGET_BATCH)
+            lambda transaction: transaction.run(STATES_QUIET, older=float(older), limit=FORGET_BATCH)
         ):
-            forgotten += await self._deleted([row[0] for row in found])
+            forgotten += await self._delete_jobs([row.job_id for row in found])
             if len(found) < FORGET_BATCH:
                 break
         return forgotten
@@ -116,9 +176,9 @@ class SqlStateStore:
     async def prune(self, *, older: float) -> int:
         pruned = 0
         while found := await self._store.survey(
-            lambda transaction: transaction.run("states_superseded", older=float(older), limit=PRUNE_BATCH)
+            lambda transaction: transaction.run(STATES_SUPERSEDED, older=float(older), limit=PRUNE_BATCH)
         ):
-            pruned += await self._pruned(found)
+            pruned += await self._delete_versions(found)
             if len(found) < PRUNE_BATCH:
                 break
         return pruned
@@ -127,24 +187,24 @@ class SqlStateStore:
         for feed in self._feeds.values():
             await feed.close()
 
-    async def _pruned(self, versions: list[Row]) -> int:
-        xids, ids = [row[0] for row in versions], [row[1] for row in versions]
-        return len(await self._store.write(lambda transaction: transaction.run("states_prune", xids=xids, ids=ids)))
+    async def _delete_versions(self, versions: list[SupersededRow]) -> int:
+        xids, ids = [row.xid for row in versions], [row.id for row in versions]
+        return len(await self._store.write(lambda transaction: transaction.run(STATES_PRUNE, xids=xids, ids=ids)))
 
-    async def _deleted(self, job_ids: list[str]) -> list[str]:
+    async def _delete_jobs(self, job_ids: list[str]) -> list[str]:
         if not job_ids:
             return []
-        rows = await self._store.write(lambda transaction: transaction.run("states_delete", job_ids=job_ids))
+        rows = await self._store.write(lambda transaction: transaction.run(STATES_DELETE, job_ids=job_ids))
         self._dispatch.notify(Wakeup.STATE)
-        return sorted(row[0] for row in rows)
+        return sorted(row.job_id for row in rows)
 
 
 class SqlLog:
-    """The log of one job, whatever its generation. Its cursors are those of the engine's own feed."""
+    """The log of one job across its generations. Its cursors are those of the feed of the engine."""
 
     def __init__(self, store: Store, dispatch: Dispatch, job_id: str, epoch: str) -> None:
         self._store = store
-        self._listening = LogSubscription(dispatch, [Wakeup.STATE])
+        self._wakeups = LogSubscription(dispatch, [Wakeup.STATE])
         self._job_id = job_id
         self._epoch = epoch
 
@@ -152,84 +212,79 @@ class SqlLog:
         return f"{self._epoch}.0.0"
 
     async def head(self) -> str:
-        ((_, xid, number, _),) = await self._store.read(lambda transaction: transaction.run("observe_head"))
-        return f"{self._epoch}.{xid}.{number}"
+        (head,) = await self._store.read(lambda transaction: transaction.run(OBSERVE_HEAD))
+        return f"{self._epoch}.{head.xid}.{head.id}"
 
     async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
         order = self.order(after)
-        place: dict[str, Any] = {"after_xid": str(order[0]), "after_id": order[1]}
+        span: dict[str, Any] = {"after_xid": str(order[0]), "after_id": order[1]}
         rows = await self._store.read(
-            lambda transaction: transaction.run("states_feed", job_id=self._job_id, limit=limit, **place)
+            lambda transaction: transaction.run(STATES_FEED, job_id=self._job_id, limit=limit, **span)
         )
-        floor = max((_place(row) for row in rows), default=START)
+        floor = max(((int(row.floor_xid), row.floor_id) for row in rows), default=START)
         if START < order < floor:
             raise CursorGone(after, resume=self._cursor(floor))
-        found = [row[2:] for row in rows if row[3] is not None]
-        return stretch([Entry(self._cursor(_place(row)), state_of(row[2:])) for row in found], after, limit)
+        found = [row for row in rows if row.id is not None]  # a job without states has one row, without any
+        return stretch([Entry(self._cursor((int(row.xid), row.id)), state_of(row)) for row in found], after, limit)
 
     def _cursor(self, order: Order) -> str:
         return ".".join([self._epoch, *map(str, order)])
 
     def order(self, cursor: str) -> Order:
-        pieces = cursor.split(".")
-        if len(pieces) != PIECES or pieces[0] != self._epoch or not all(map(str.isdecimal, pieces[1:])):
-            raise InvalidRequest("cursor", f"{cursor!r} is not of this database", hint="start again without a cursor")
-        return int(pieces[1]), int(pieces[2])
+        parts = cursor.split(".")
+        if len(parts) != CURSOR_PARTS or parts[0] != self._epoch or not all(map(str.isdecimal, parts[1:])):
+            raise InvalidRequest(
+                "cursor", f"the cursor {cursor!r} belongs to another database", hint="start again without a cursor"
+            )
+        return int(parts[1]), int(parts[2])
 
     async def wait(self, seconds: float) -> bool:
-        return await self._listening.wait(seconds)
+        return await self._wakeups.wait(seconds)
 
     def begin(self) -> None:
-        self._listening.open()
+        self._wakeups.open()
 
     def rest(self) -> None:
-        self._listening.close()
+        self._wakeups.close()
 
 
-async def _job(transaction: Transaction, job_id: str) -> StateJob:
-    rows = await transaction.run("states_job", job_id=job_id)
+async def _find_job(transaction: Transaction, job_id: str) -> StateJob:
+    rows = await transaction.run(STATES_JOB, job_id=job_id)
     if not rows:
         raise NotFound("states of job", job_id)
     return _job_of(rows[0])
 
 
-async def _one(transaction: Transaction, job_id: str, key: StateKey) -> JobStates:
-    rows = await transaction.run("states_one", job_id=job_id, task=key.task, tag=key.tag)
+async def _read_one(transaction: Transaction, job_id: str, key: StateKey) -> JobStates:
+    rows = await transaction.run(STATES_ONE, job_id=job_id, task=key.task, tag=key.tag)
     if not rows:
         raise NotFound("states of job", job_id)
-    row = rows[0]
-    return JobStates(_job_of(row[:4]), [state_of(row[4:])] if row[4] is not None else [])
+    (row,) = rows
+    return JobStates(_job_of(row), [] if row.version is None else [state_of(row)])
 
 
-def _job_of(row: Row) -> StateJob:
-    name, tasks, tags, generation = row
-    return StateJob(job_id=name, tasks=tasks, tags=tuple(tags), generation=generation)
-
-
-def _place(row: Row) -> Order:
-    """The position that a row begins with: a transaction and a number."""
-    return int(row[0]), row[1]
+def _job_of(row: Any) -> StateJob:
+    return StateJob(job_id=row.job_id, tasks=row.tasks, tags=tuple(row.tags), generation=row.generation)
 
 
 async def _epoch(transaction: Transaction) -> str:
-    ((epoch,),) = await transaction.run("observe_epoch")
-    return str(epoch)
+    (row,) = await transaction.run(OBSERVE_EPOCH)
+    return row.epoch
 
 
-def state_of(row: Row) -> State:
-    """A row of the table of states, or of their log."""
-    job_id, task, tag, status, severity, message, payload, schema_version, at, version, event_id, generation = row
+def state_of(row: Any) -> State:
+    """Build a state from a row with the columns of `StateRow`; it may have more."""
     return State(
-        job_id=job_id,
-        task=task,
-        tag=tag,
-        status=status,
-        severity=Severity(severity),
-        message=message,
-        payload=payload,
-        schema_version=schema_version,
-        timestamp=at,
-        version=version,
-        event_id=event_id,
-        generation=generation,
+        job_id=row.job_id,
+        task=row.task,
+        tag=row.tag,
+        status=row.status,
+        severity=Severity(row.severity),
+        message=row.message,
+        payload=row.payload,
+        schema_version=row.schema_version,
+        timestamp=row.at,
+        version=row.version,
+        event_id=row.event_id,
+        generation=row.generation,
     )

@@ -12,6 +12,7 @@ becomes parallel arrays in PostgreSQL and one JSON array in SQLite.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -90,6 +91,11 @@ class Batch:
 
 class NoRow(NamedTuple):
     """The row of a statement that returns none."""
+
+
+def row_type(name: str, *columns: str) -> type[Any]:
+    """Return the NamedTuple of a row that repeats the columns of others, such as the fields of a record."""
+    return namedtuple(name, columns)  # noqa: PYI024 - the names are not literals
 
 
 STATEMENTS: Final[dict[str, Statement[Any]]] = {}

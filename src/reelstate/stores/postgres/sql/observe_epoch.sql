@@ -1,1 +1,1 @@
-SELECT value FROM reelstate.facts WHERE name = 'epoch'
+SELECT value AS epoch FROM reelstate.facts WHERE name = 'epoch'

@@ -1,6 +1,6 @@
 -- The events of one job, or of one entity in it.
 SELECT xid::text AS xid, id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token, data, at,
-       (SELECT i.name FROM reelstate.worker_instances i WHERE i.id = worker_id) AS worker
+       (SELECT i.name FROM reelstate.worker_instances i WHERE i.id = worker_id) AS worker, NULL::text AS user_id
 FROM reelstate.events
 WHERE job_id = %(job_id)s
   AND (%(stage)s::smallint IS NULL OR stage = %(stage)s::smallint)

@@ -1,1 +1,1 @@
-SELECT value FROM facts WHERE name = 'epoch'
+SELECT value AS epoch FROM facts WHERE name = 'epoch'

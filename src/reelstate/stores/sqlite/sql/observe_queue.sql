@@ -1,5 +1,5 @@
--- What waits and what runs, by pipeline: three partial indexes, each as large as what it counts.
-SELECT coalesce(p.name, '#' || j.pipeline_id) AS name, queue.kind, count(*), min(queue.since) AS ready_at
+-- Tasks that wait or run, by pipeline. Three partial indexes answer it, each as large as what it counts.
+SELECT coalesce(p.name, '#' || j.pipeline_id) AS pipeline, queue.kind, count(*) AS tasks, min(queue.since) AS ready_at
 FROM (
     SELECT job_id, 'ready' AS kind, ready_at AS since FROM tasks WHERE status = 'ready'
     UNION ALL
