@@ -440,6 +440,17 @@ async def test_the_schema_of_the_next_release_is_used_and_left_as_it_is(
     assert await fetch(onlooker, "SELECT value FROM reelstate.facts WHERE name = 'guards'") == "of the future"
 
 
+async def test_a_schema_of_before_the_first_release_is_refused(
+    url: str, onlooker: psycopg.AsyncConnection[Any]
+) -> None:
+    await onlooker.execute("UPDATE reelstate.migrations SET name = 'engine' WHERE number = 1")
+    await onlooker.execute("INSERT INTO reelstate.migrations (number, name) VALUES (22, 'flagged_since')")
+    for call in (store_at(url).open, store_at(url).migrate):
+        with pytest.raises(SchemaMismatch, match="created by a development version") as raised:
+            await call()
+        assert "use a new database" in raised.value.hint
+
+
 async def test_opening_does_not_migrate(postgres_url: str) -> None:
     with pytest.raises(SchemaMismatch, match="no Reelstate schema yet") as raised:
         async with open_engine(postgres_url):

@@ -207,6 +207,19 @@ async def test_the_schema_of_the_next_release_is_used_and_left_as_it_is(
     assert shell.execute("SELECT value FROM facts WHERE name = 'guards'").fetchone() == ("of the future",)
 
 
+async def test_a_schema_of_before_the_first_release_is_refused(
+    store: SQLiteStore, shell: sqlite3.Connection, path: Path
+) -> None:
+    shell.execute("UPDATE migrations SET name = 'engine' WHERE number = 1")
+    shell.execute("INSERT INTO migrations (number, name) VALUES (22, 'flagged_since')")
+    older = SQLiteStore(path)
+    for call in (older.open, older.migrate):
+        with pytest.raises(SchemaMismatch, match="created by a development version") as raised:
+            await call()
+        assert "use a new database" in raised.value.hint
+    await older.close()
+
+
 async def test_an_old_library_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_store, "OLDEST_LIBRARY", (99, 0, 0))
     store = SQLiteStore(path)
@@ -433,7 +446,7 @@ def test_both_stores_have_constraints_of_the_same_names() -> None:
 
     guarded = {"jobs_times", "tasks_times"}  # triggers in SQLite, which adds no constraint to a table
     assert names("reelstate.stores.sqlite") | {"tasks_pkey"} | guarded == names("reelstate.stores.postgres")
-    assert "CREATE UNIQUE INDEX tasks_pkey" in migrate.migrations("reelstate.stores.sqlite")[1].script
+    assert "CREATE UNIQUE INDEX tasks_pkey" in migrate.migrations("reelstate.stores.sqlite")[0].script
 
 
 # Plans and speed

@@ -1,10 +1,11 @@
-"""A rolling upgrade: processes of an earlier commit and of this one on one PostgreSQL database, a migration in between.
+"""A rolling upgrade: processes of two releases on one PostgreSQL database, with a migration in between.
 
-The earlier commit is the last one that lacks the newest migrations of this one and has no others, taken from the
-repository's history.
+The earlier release is the newest commit with fewer migrations, if there is one, and the later release is this code.
+Otherwise the earlier release is this code, and the later one a copy of it with one more migration.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,11 +16,13 @@ from pathlib import Path
 import pytest
 
 import reelstate as rs
-from reelstate.app import store_at
 from reelstate.core.machine import WorkerStatus
 
 ROOT = Path(__file__).parents[2]
-MIGRATIONS = ROOT / "src/reelstate/stores/postgres/migrations"
+STORES = ROOT / "src/reelstate/stores"
+MIGRATIONS = STORES / "postgres/migrations"
+ADDED_COLUMN = {"postgres": "ALTER TABLE reelstate.jobs ADD COLUMN added text NOT NULL DEFAULT 'later';"}
+ADDED_COLUMN["sqlite"] = "ALTER TABLE jobs ADD COLUMN added TEXT NOT NULL DEFAULT 'later';"
 TIMEOUT = 300.0
 APP = """
 import os
@@ -36,18 +39,37 @@ async def cut(task):
 
 
 def git(*arguments: str) -> str:
-    answer = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() if answer.returncode == 0 else ""
+    completed = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
-def earlier_commit(shipped: list[str]) -> tuple[str, int]:
-    """The newest commit that has only the first of these migrations, and how many; none without the history."""
+def earlier_commit(shipped: list[str]) -> str:
+    """Return the newest commit that has only the first of these migrations; empty if there is none."""
     for changed in git("log", "--format=%H", "--", str(MIGRATIONS)).split():
         before = f"{changed}^"
         names = git("ls-tree", "--name-only", f"{before}:{MIGRATIONS.relative_to(ROOT)}").split()
         if names and names == shipped[: len(names)] and len(names) < len(shipped):
-            return before, len(names)
-    return "", 0
+            return before
+    return ""
+
+
+def unpack_commit(commit: str, folder: Path) -> Path:
+    """Return the sources of a commit."""
+    with subprocess.Popen(["git", "-C", str(ROOT), "archive", commit, "src"], stdout=subprocess.PIPE) as archive:
+        assert archive.stdout is not None
+        with tarfile.open(fileobj=archive.stdout, mode="r|") as packed:
+            packed.extractall(folder, filter="data")
+    return folder / "src"
+
+
+def copy_with_one_more_migration(folder: Path) -> Path:
+    """Return a copy of this code whose schema has one more column."""
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    number = len(list(MIGRATIONS.glob("*.sql"))) + 1
+    for store, script in ADDED_COLUMN.items():
+        file = folder / "src/reelstate/stores" / store / "migrations" / f"{number:04d}_added_by_a_test.sql"
+        file.write_text(script)
+    return folder / "src"
 
 
 class Release:
@@ -66,7 +88,7 @@ class Release:
         )  # fmt: skip
 
     def migrations(self) -> int:
-        """How many migrations the code has that this release really runs."""
+        """Return how many migrations the code has that this release runs."""
         script = "from reelstate.stores.migrate import migrations as m; print(len(m('reelstate.stores.postgres')))"
         command = [sys.executable, "-c", script]
         return int(subprocess.check_output(command, cwd=self._folder, env=self._environment, timeout=TIMEOUT))
@@ -78,7 +100,7 @@ class Release:
 
     @contextmanager
     def worker(self) -> Iterator[None]:
-        """A worker that has registered; it is stopped at the end."""
+        """Run a worker in this block; it has registered when the block begins."""
         with subprocess.Popen(
             [sys.executable, "-m", "reelstate", "worker", "--app", "clips:clips"],
             cwd=self._folder, env=self._environment, stderr=subprocess.PIPE, text=True,
@@ -86,7 +108,7 @@ class Release:
             try:
                 assert process.stderr is not None
                 lines = iter(process.stderr.readline, "")
-                assert any("is ready" in line for line in lines), "the worker has ended"
+                assert any("is ready" in line for line in lines), "the worker exited"
                 yield
             finally:
                 process.terminate()
@@ -94,28 +116,25 @@ class Release:
 
 
 @pytest.fixture
-def releases(tmp_path: Path, postgres_url: str) -> tuple[Release, ...]:
-    """The earlier release and this one."""
-    shipped = sorted(path.name for path in MIGRATIONS.glob("*.sql"))
-    earlier, applied = earlier_commit(shipped)
-    if not earlier:
-        pytest.skip(f"UPGRADES ARE NOT TESTED: no commit before {shipped[-1]} is here, in a shallow or exported copy")
-    with subprocess.Popen(["git", "-C", str(ROOT), "archive", earlier, "src"], stdout=subprocess.PIPE) as archive:
-        assert archive.stdout is not None
-        with tarfile.open(fileobj=archive.stdout, mode="r|") as packed:
-            packed.extractall(tmp_path / "earlier", filter="data")
+def releases(tmp_path: Path, postgres_url: str) -> tuple[Release, Release]:
+    """The earlier and the later release."""
+    earlier = earlier_commit(sorted(path.name for path in MIGRATIONS.glob("*.sql")))
+    if earlier:
+        sources = unpack_commit(earlier, tmp_path / "earlier"), ROOT / "src"
+    else:
+        sources = ROOT / "src", copy_with_one_more_migration(tmp_path / "later")
     (tmp_path / "clips.py").write_text(APP)
-    made = tuple(
+    old, new = (
         Release(name, source, tmp_path, postgres_url)
-        for name, source in (("earlier", tmp_path / "earlier" / "src"), ("current", ROOT / "src"))
+        for name, source in zip(("earlier", "later"), sources, strict=True)
     )
-    assert [release.migrations() for release in made] == [applied, len(shipped)]
-    return made
+    assert old.migrations() < new.migrations(), "each release runs its own code"
+    return old, new
 
 
 @pytest.mark.timeout(3600)
 async def test_two_releases_work_side_by_side_with_a_migration_in_between(
-    releases: tuple[Release, ...], postgres_url: str
+    releases: tuple[Release, Release], postgres_url: str
 ) -> None:
     old, new = releases
     old.reel("migrate")
@@ -123,7 +142,7 @@ async def test_two_releases_work_side_by_side_with_a_migration_in_between(
     assert (refused.returncode, "reel migrate" in refused.stderr) == (1, True), refused.stderr
     with old.worker():
         old.reel("submit", "clips", "--wait")
-        assert await store_at(postgres_url).migrate()
+        assert new.reel("migrate")
         async with rs.open(postgres_url) as reel:
             job = await reel.submit("clips")
             detail = await reel.wait(job.id, timeout=TIMEOUT)

@@ -1,8 +1,8 @@
 """Numbered forward migrations: `migrations/0001_name.sql`, applied in order, each once, under the store's lock.
 
-A database may be ahead of a process: during an upgrade the processes of the release before run on the new schema. A
-migration that they can't run on says so by a line `-- oldest schema: N`, the lowest newest number of a process that
-can. The database keeps the highest of these numbers as the fact `oldest_schema`.
+A database may be ahead of a process: during an upgrade, processes of the previous release run on the new schema. A
+migration that they can't run on has a line `-- oldest schema: N`: the newest migration that a process must know to run
+on it. The database keeps the highest of these numbers as the fact `oldest_schema`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _OLDEST = re.compile(r"^-- oldest schema: (\d+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Migration:
+    """One migration file."""
+
     number: int
     name: str
     script: str
@@ -28,7 +30,7 @@ class Migration:
 
 @cache
 def migrations(package: str) -> Sequence[Migration]:
-    """The migrations a store ships, in order."""
+    """Return the migrations of a store, in order."""
     found = []
     for entry in (files(package) / "migrations").iterdir():
         if entry.name.endswith(".sql"):
@@ -39,7 +41,7 @@ def migrations(package: str) -> Sequence[Migration]:
 
 @cache
 def statements(package: str) -> Mapping[str, str]:
-    """The statements a store ships, by name."""
+    """Return the statements of a store by name."""
     return {
         entry.name.removesuffix(".sql"): entry.read_text()
         for entry in (files(package) / "sql").iterdir()
@@ -49,28 +51,37 @@ def statements(package: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """How far a database is migrated."""
+    """The migrations that a database has."""
 
     number: int = 0
+    """The newest."""
     oldest: int | None = None
-    """The lowest newest migration of a process that can run on it; None where nobody has written it down."""
+    """The newest migration that a process must know to run on this schema; None where it is not recorded."""
+    first: str | None = None
+    """The name of migration 1, which tells the schemas before the first release apart."""
 
     def is_ahead(self, shipped: Sequence[Migration]) -> bool:
-        """Whether a newer release has migrated it. The schema and its guards are then left as they are."""
+        """Whether a newer release has migrated the database: this one leaves its schema and guards unchanged."""
         return self.number > shipped[-1].number
 
 
 def oldest_schema(shipped: Sequence[Migration]) -> int:
-    """The lowest newest migration of a process that can run on the schema these migrations make."""
+    """Return the newest migration that a process must know to run on the schema of these migrations."""
     return max((int(found) for migration in shipped for found in _OLDEST.findall(migration.script)), default=0)
 
 
 def pending(shipped: Sequence[Migration], applied: Applied) -> list[Migration]:
-    """The migrations to apply; none where a newer release has migrated and this one can still run on that.
+    """Return the migrations to apply: none where a newer release has migrated and this one can run on its schema.
 
     Raises `SchemaMismatch` for a schema that this release can't run on.
     """
     newest = shipped[-1].number
+    if applied.first not in {None, shipped[0].name}:
+        raise SchemaMismatch(
+            f"the database was created by a development version (migration 0001_{applied.first}, this version of"
+            f" Reelstate has 0001_{shipped[0].name}), and can't be upgraded",
+            hint="use a new database, or run the version that created this one; nothing was changed",
+        )
     if applied.is_ahead(shipped) and (applied.oldest is None or applied.oldest > newest):
         raise SchemaMismatch(
             f"the database is at schema {applied.number}, this version of Reelstate knows up to {newest}",

@@ -428,7 +428,9 @@ async def _applied(connection: Connection) -> migrate.Applied:
     cursor = await connection.execute("SELECT to_regclass('reelstate.migrations') IS NOT NULL")
     if await cursor.fetchone() != (True,):
         return migrate.Applied()
-    cursor = await connection.execute("SELECT coalesce(max(number), 0) FROM reelstate.migrations")
-    (number,) = cast("Row", await cursor.fetchone())
+    cursor = await connection.execute(
+        "SELECT coalesce(max(number), 0), max(name) FILTER (WHERE number = 1) FROM reelstate.migrations"
+    )
+    number, first = cast("Row", await cursor.fetchone())
     oldest = await _fact(connection, migrate.OLDEST_SCHEMA) if number else None
-    return migrate.Applied(int(number), None if oldest is None else int(oldest))
+    return migrate.Applied(number, None if oldest is None else int(oldest), first)

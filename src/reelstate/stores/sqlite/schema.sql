@@ -2,7 +2,7 @@ CREATE TABLE archiving (
     since REAL NOT NULL
 );
 
-CREATE TABLE "events" (
+CREATE TABLE events (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     entity    TEXT NOT NULL,
     job_id    INTEGER,
@@ -95,11 +95,15 @@ CREATE TABLE jobs (
     suspect     TEXT,
     spec        TEXT NOT NULL DEFAULT '{}',
     error       TEXT,
-    degraded    TEXT, video_id INTEGER, request INTEGER, flagged TEXT, flagged_at REAL,
+    degraded    TEXT,
+    video_id    INTEGER,
+    request     INTEGER,
+    flagged     TEXT,
+    flagged_at  REAL,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
-        ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning',
-            'downloading_inputs', 'uploading_outputs') END),
+        ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning', 'downloading_inputs',
+            'uploading_outputs') END),
     CONSTRAINT jobs_numbers CHECK (priority >= 0 AND priority <= 10 AND version >= 1
         AND phase IN ('processing', 'validating', 'planning', 'downloading_inputs', 'uploading_outputs'))
 );
@@ -358,8 +362,9 @@ CREATE TABLE keeper (
     graced_at    REAL,
     grace_until  REAL,
     granted      REAL NOT NULL DEFAULT 0,
-    findings     INTEGER NOT NULL DEFAULT 0
-, gap_since REAL);
+    findings     INTEGER NOT NULL DEFAULT 0,
+    gap_since    REAL
+);
 
 CREATE TABLE keys (
     id         TEXT PRIMARY KEY,
@@ -420,7 +425,8 @@ CREATE TABLE pipelines (
     name        TEXT NOT NULL,
     digest      TEXT NOT NULL,
     graph       TEXT NOT NULL,
-    declared_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0), pinned INTEGER NOT NULL DEFAULT 0,
+    declared_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    pinned      INTEGER NOT NULL DEFAULT 0,
     UNIQUE (name, digest)
 );
 
@@ -467,8 +473,8 @@ CREATE TABLE stages (
     failed    INTEGER NOT NULL DEFAULT 0,
     opened_at REAL NOT NULL,
     PRIMARY KEY (job_id, stage),
-    CONSTRAINT stages_counters CHECK (total >= 0 AND done >= 0 AND skipped >= 0 AND failed >= 0
-        AND done + skipped + failed <= total)
+    CONSTRAINT stages_counters CHECK (total >= 0 AND done >= 0 AND skipped >= 0
+        AND failed >= 0 AND done + skipped + failed <= total)
 ) WITHOUT ROWID;
 
 CREATE TRIGGER audit_stages_opened AFTER INSERT ON stages
@@ -509,8 +515,9 @@ CREATE TABLE state_jobs (
     tags       TEXT NOT NULL DEFAULT '[]',
     generation INTEGER NOT NULL DEFAULT 1,
     created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    deleted_at REAL
-, floor_id INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+    deleted_at REAL,
+    floor_id   INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
 
 CREATE TABLE state_log (
     id             INTEGER PRIMARY KEY,
@@ -551,18 +558,20 @@ CREATE TABLE states (
 ) WITHOUT ROWID;
 
 CREATE TABLE steps (
-    id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    job_id    INTEGER NOT NULL,
-    stage     INTEGER NOT NULL,
-    part      INTEGER NOT NULL,
-    token     INTEGER NOT NULL,
-    number    INTEGER NOT NULL,
-    at        REAL NOT NULL,
-    argv      TEXT NOT NULL,
-    exit_code INTEGER,
-    seconds   REAL NOT NULL,
-    output    TEXT NOT NULL
-, type TEXT NOT NULL DEFAULT 'command', started_at REAL);
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id     INTEGER NOT NULL,
+    stage      INTEGER NOT NULL,
+    part       INTEGER NOT NULL,
+    token      INTEGER NOT NULL,
+    number     INTEGER NOT NULL,
+    at         REAL NOT NULL,
+    argv       TEXT NOT NULL,
+    exit_code  INTEGER,
+    seconds    REAL NOT NULL,
+    output     TEXT NOT NULL,
+    type       TEXT NOT NULL DEFAULT 'command',
+    started_at REAL
+);
 
 CREATE INDEX steps_by_job ON steps (job_id, id);
 
@@ -604,8 +613,10 @@ CREATE TABLE tasks (
     input            TEXT,
     checkpoint       TEXT,
     result           TEXT,
-    error            TEXT, isolate_after INTEGER NOT NULL DEFAULT 2, flag_after REAL,
-    -- What each status demands of the lease, the end and the next run.
+    error            TEXT,
+    isolate_after    INTEGER NOT NULL DEFAULT 2,
+    flag_after       REAL,
+    -- What each status requires of the lease, `finished_at` and the next run.
     CONSTRAINT tasks_state CHECK (CASE status
         WHEN 'ready' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
             AND run_after IS NULL AND ready_at IS NOT NULL
@@ -802,8 +813,9 @@ CREATE TABLE videos (
     reason     TEXT,
     created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     changed_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    deleted_at REAL
-, published INTEGER);
+    deleted_at REAL,
+    published  INTEGER
+);
 
 CREATE INDEX videos_by_change ON videos (changed_at);
 
@@ -852,7 +864,8 @@ CREATE TABLE workers (
     reason            TEXT,
     changed_at        REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     registered_at     REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    last_heartbeat_at REAL, stuck INTEGER NOT NULL DEFAULT 0,
+    last_heartbeat_at REAL,
+    stuck             INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT workers_status CHECK (status IN ('active', 'draining', 'offline')),
     CONSTRAINT workers_kind CHECK (kind IN ('local', 'remote')),
     CONSTRAINT workers_numbers CHECK (slots >= 1 AND version >= 1)

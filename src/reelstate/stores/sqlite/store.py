@@ -388,7 +388,10 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
 def _applied(connection: sqlite3.Connection) -> migrate.Applied:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchall():
         return migrate.Applied()
-    (number,) = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
+    found = connection.execute(
+        "SELECT coalesce(max(number), 0), (SELECT name FROM migrations WHERE number = 1) FROM migrations"
+    )
+    number, first = found.fetchone()
     wanted = "SELECT value FROM facts WHERE name = ?"
     oldest = connection.execute(wanted, [migrate.OLDEST_SCHEMA]).fetchone() if number else None
-    return migrate.Applied(int(number), None if oldest is None else int(oldest[0]))
+    return migrate.Applied(number, None if oldest is None else int(oldest[0]), first)

@@ -1,1 +1,0 @@
--- Nothing to do: the states of all jobs are in the order of their numbers.

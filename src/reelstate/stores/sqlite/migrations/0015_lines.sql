@@ -1,1 +1,0 @@
--- Nothing to do: lines are in the order of their numbers, which is that of commit.
