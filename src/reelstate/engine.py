@@ -1,4 +1,8 @@
-"""The engine: every verb, bound to one store. Workers, the keeper and the edges speak to this and to nothing below."""
+"""Engine: every verb on one store. Workers, the keeper, the HTTP API and the CLI call it and nothing below it.
+
+Programs that submit and operate jobs use `rs.open`, which groups these verbs by noun; those that run tasks or keep the
+store (claim, report, complete, reclaim, …) use this class.
+"""
 
 from __future__ import annotations
 
@@ -87,9 +91,9 @@ OPERATOR = "operator"
 
 
 class Engine:
-    """The verbs in the order of the data's way: submit, orchestrate, claim, report, complete … observe.
+    """Every verb on one store, in the order that a job meets them: submit, orchestrate, claim, report, complete.
 
-    Where a verb takes further options, `/` keeps the name `self` out of them, as the blocking façade needs it.
+    Verbs with `**options` take `self` by position only, so that `Verb` can copy their signatures.
     """
 
     def __init__(self, store: Store, *, dispatch: Dispatch | None = None, limits: DocumentLimits = LIMITS) -> None:
@@ -101,47 +105,49 @@ class Engine:
         self.feed = engine_feed(store, self.dispatch, self.catalogue)
         self._claims = Claims()
         self._published: dict[int, str] = {}
-        """What was published last of remote workers, by their ids."""
+        """The status last published of each remote worker."""
         self._isolation = Isolation()
         self.dispatch.set_source(source_of(store, self.catalogue))
 
     async def close(self) -> None:
-        """End what subscribers are told from; the store and the dispatch belong to whoever made them."""
+        """Close the feed and the state store; the caller closes the store and the dispatch."""
         await self.feed.close()
         await self.state_store.close()
 
     async def declare(self, *pipelines: Pipeline | Graph) -> None:
-        """Make pipelines known to the store; new jobs of their names run these graphs."""
+        """Store the graphs of pipelines; new jobs of their names run them, and their specs are checked."""
         for each in pipelines:
             graph, check = (each.graph, each.check) if isinstance(each, Pipeline) else (each, None)
             await self.catalogue.declare(self.store, graph, check)
 
     async def pipelines(self) -> list[PipelineVersion]:
-        """Every version of every pipeline, the newest of a name first, with the workers that have its code."""
+        """List every version of every pipeline, newest first, with the workers that have its code."""
         return await pipeline_versions(self.store)
 
     async def use_pipeline(self, name: str, digest: str | None) -> PipelineVersion:
-        """Pin the version that new jobs of a pipeline run, by its digest or the beginning of it; None for the newest.
+        """Pin the version that new jobs of a pipeline run, by a prefix of its digest; None unpins it.
 
-        Returns the version that new jobs run from now on. Raises `UnknownPipeline` and `InvalidRequest`.
+        Returns the version that new jobs run. Raises `UnknownPipeline` and `InvalidRequest`.
         """
         return await use_pipeline(self.store, name, digest)
 
     async def submit(self, /, pipeline: str, spec: Json = None, **options: Unpack[SubmitOptions]) -> Submitted:
-        """Make one job; options are those of `Submission`."""
-        (answer,) = await self.submit_many(
-            [Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)]
-        )
-        return answer
+        """Create a job; the options are the fields of `Submission`."""
+        submission = Submission(pipeline=pipeline, spec={} if spec is None else spec, **options)
+        (submitted,) = await self.submit_many([submission])
+        return submitted
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Make many jobs in one transaction, all or none. Their pipelines may be declared here or by any process."""
-        answers = await submit(self.store, self.catalogue, submissions, self.limits)
-        made = zip(answers, submissions, strict=True)
-        begun = [(each.job_id, asked) for each, asked in made if each.verdict is Verdict.OK and _starts_now(asked)]
-        if begun:
-            self.dispatch.tasks_ready(*newly_ready(self.catalogue, begun) if self.dispatch.mirrors else ())
-        return answers
+        """Create jobs in one transaction, all or none. Any process may have declared their pipelines."""
+        submitted = await submit(self.store, self.catalogue, submissions, self.limits)
+        started = [
+            (each.job_id, submission)
+            for each, submission in zip(submitted, submissions, strict=True)
+            if each.verdict is Verdict.OK and _starts_now(submission)
+        ]
+        if started:
+            self.dispatch.tasks_ready(*newly_ready(self.catalogue, started) if self.dispatch.mirrors else ())
+        return submitted
 
     async def submit_video(
         self,
@@ -170,33 +176,33 @@ class Engine:
         return await self.submit(pipeline, spec, video=video_id, **options)
 
     async def relax(self, *, older: float = 60.0, limit: int = 100) -> int:
-        """Give up what stages want, where tasks have been ready for so long and no worker has it.
+        """Drop what stages only want, where tasks have been ready for `older` seconds and no worker has it.
 
-        Returns how many stages of jobs go on without.
+        Returns the number of stages that were relaxed.
         """
         jobs = await relax(self.store, self.catalogue, older=older, limit=limit)
-        return self._rung((len(jobs), [Wakeup.WORK] if jobs else []), frozenset(jobs))
+        return self._notify((len(jobs), [Wakeup.WORK] if jobs else []), frozenset(jobs))
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
-        """Make ready what is due, and move on what was missed."""
-        done, bells = await orchestrate(
+        """Make due tasks ready, and advance jobs that have been stuck for `stuck_after` seconds."""
+        done, wakeups = await orchestrate(
             self.store, self.catalogue, limit=limit, stuck_after=stuck_after, isolation=self._isolation
         )
-        return self._rung((done, bells), done.jobs)
+        return self._notify((done, wakeups), done.jobs)
 
     async def claim(self, /, worker_id: int, limit: int = 1, **options: Unpack[ClaimOptions]) -> Claim:
-        """Lease tasks to a worker; options are those of `Claiming`."""
-        claiming = ClaimRequest(worker_id=worker_id, limit=limit, **options)
+        """Lease up to `limit` tasks to a worker, most urgent first; the options are the fields of `ClaimRequest`."""
+        request = ClaimRequest(worker_id=worker_id, limit=limit, **options)
 
-        async def some(count: int, hints: Sequence[TaskKey]) -> Claim:
-            return await claim(self.store, self.catalogue, self._claims, replace(claiming, limit=count, hints=hints))
+        async def claim_some(count: int, hints: Sequence[TaskKey]) -> Claim:
+            return await claim(self.store, self.catalogue, self._claims, replace(request, limit=count, hints=hints))
 
-        if claiming.hints or limit < 1:
-            return await some(limit, claiming.hints)
-        return await claim_hinted(self.dispatch, self._who_asks(claiming), limit, some)
+        if request.hints or limit < 1:
+            return await claim_some(limit, request.hints)
+        return await claim_hinted(self.dispatch, self._claim_filter(request), limit, claim_some)
 
     async def claimed(self, worker_id: int, known: Collection[tuple[TaskKey, int]]) -> Claim:
-        """What is leased to a worker beyond the tasks and tokens that it knows of: an answer to it was lost."""
+        """Return the leases of a worker that are not in `known`, for a response to a claim that was lost."""
         return await claimed(self.store, self.catalogue, worker_id, known)
 
     async def report(
@@ -207,29 +213,29 @@ class Engine:
         *,
         max_instances: int | None = None,
     ) -> Report:
-        """Renew leases and note progress; with no items, only a sign of life.
+        """Renew leases and store progress, checkpoints, logs and states; without items, record a heartbeat.
 
-        `stuck` is how many handlers of the worker do not stop; None: as many as before.
+        `stuck` is the number of the worker's handlers that do not stop; None leaves it as it is.
         """
         answer = await report(self.store, worker_id, items, self.limits, stuck=stuck, max_instances=max_instances)
         accepted = zip(items, answer.verdicts, strict=True)
-        heard = [item for item, verdict in accepted if verdict is Verdict.OK]
-        self.dispatch.jobs_changed({item.key.job_id for item in heard if item.percent is not None})
-        return self._rung((answer, [Wakeup.STATE] if any(item.states for item in heard) else []))
+        stored = [item for item, verdict in accepted if verdict is Verdict.OK]
+        self.dispatch.jobs_changed({item.key.job_id for item in stored if item.percent is not None})
+        return self._notify((answer, [Wakeup.STATE] if any(item.states for item in stored) else []))
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         """Record the results of tasks; returns a verdict per item."""
-        return self._ended(await complete(self.store, self.catalogue, items, self.limits), items)
+        return self._on_finished_runs(await complete(self.store, self.catalogue, items, self.limits), items)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
         """Record failed attempts of tasks; returns a verdict per item."""
-        return self._ended(await fail(self.store, self.catalogue, items, self.limits), items)
+        return self._on_finished_runs(await fail(self.store, self.catalogue, items, self.limits), items)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         """Give tasks back without counting an attempt; returns a verdict per item."""
         verdicts = await release(self.store, items)
         released = {item.key.job_id for item in items}
-        return self._rung((verdicts, [Wakeup.WORK] if Verdict.OK in verdicts else []), released)
+        return self._notify((verdicts, [Wakeup.WORK] if Verdict.OK in verdicts else []), released)
 
     async def reclaim(
         self,
@@ -240,11 +246,11 @@ class Engine:
         gap: float | None = None,
         stall_after: float | None = None,
     ) -> Reclaimed:
-        """Take back expired leases, and those of workers that are dead for certain.
+        """Take back expired leases, and the leases of the workers in `dead`, whose processes have ended.
 
-        `stall_after` is the deployment's limit of seconds without progress, for stages that set none.
+        `stall_after` limits the seconds without progress in stages that set no limit.
         """
-        answered = await reclaim(
+        reclaimed = await reclaim(
             self.store,
             self.catalogue,
             limit=limit,
@@ -255,37 +261,37 @@ class Engine:
             isolation=self._isolation,
         )
         self._publish_offline(dead)
-        return self._rung(answered)
+        return self._notify(reclaimed)
 
     async def flag_stalled(self, *, stall_after: float | None = None, limit: int = 500) -> list[Flag]:
-        """Flag jobs whose runs report no progress for too long, clear the flags of the others; returns the changes.
+        """Flag jobs whose runs report no progress for too long and clear the flags of others; returns the changes.
 
-        `stall_after` is the deployment's limit, for stages that set none.
+        `stall_after` limits the seconds without progress in stages that set no limit.
         """
         changed = await flag_stalled(self.store, stall_after=stall_after, limit=limit, isolation=self._isolation)
         self.dispatch.jobs_changed({flag.job_id for flag in changed})
         return changed
 
     async def reclaim_workers(self, *, stale_after: float = 45.0) -> list[int]:
-        """Mark workers offline that have not been seen for so long, and publish that; gives them."""
+        """Mark workers offline that have not been seen for `stale_after` seconds; returns their ids."""
         gone = await reclaim_workers(self.store, stale_after=stale_after)
         self._publish_offline(gone)
         return gone
 
     async def lead(self, /, keeper: str, **terms: Any) -> Lead:
-        """Say that a keeper is here, and whether it leads; terms are those of `keep_lead`."""
+        """Record that a keeper is alive; returns whether it leads. The terms are those of `keep_lead`."""
         return await keep.keep_lead(self.store, keeper, **terms)
 
     async def leave(self, keeper: str) -> None:
-        """Give the lead of the keepers up."""
+        """Give up the lead of the keepers."""
         await keep.keep_leave(self.store, keeper)
 
     async def keepers(self) -> Keepers:
-        """Who leads the keepers, when one was last seen, and whether a grace holds."""
+        """Return which keeper leads, when one was last seen, and until when expired leases are left alone."""
         return await keep.observe_keepers(self.store)
 
     async def neighbours(self, machine: str) -> list[tuple[int, Json]]:
-        """The workers of a machine that may hold something, each with the identity of its process."""
+        """List the workers of a machine that may hold leases, each with the identity of its process."""
         return await keep.keep_neighbours(self.store, machine)
 
     async def prune_states(self, *, older: float) -> tuple[list[str], int]:
@@ -296,24 +302,24 @@ class Engine:
         return await self.state_store.forget(older=older), await self.state_store.prune(older=older)
 
     async def prune_workers(self, *, older: float) -> list[int]:
-        """Forget worker instances that have been offline for so long."""
+        """Delete worker instances that have been offline for `older` seconds; returns their ids."""
         pruned = await keep.keep_prune(self.store, older=older)
         self._claims.forget(pruned)
         return pruned
 
     async def check(self) -> list[Finding]:
-        """Run the quick checks; what was not found before is logged, and told as an event."""
+        """Run the quick invariant checks; a new finding is logged and recorded as an event."""
         found = await keep.keep_findings(self.store, await quick_check(self.store))
         report_findings(found)
         return found
 
     async def cancel(self, /, job_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> Verdict:
-        """End a job; options (here and below) are `reason`, `version` and `owner`."""
+        """Cancel a job. Options of this and the next verbs: `reason`, `version`, `owner`."""
         return one(await self.cancel_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
         """Cancel the jobs of an operation; returns an outcome per job."""
-        return self._operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
+        return self._on_operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
 
     async def retry(
         self,
@@ -324,12 +330,12 @@ class Engine:
         actor: str = OPERATOR,
         **options: Unpack[OperationOptions],
     ) -> Verdict:
-        """Run a job again: what is unfinished, or from a stage on."""
+        """Run the unfinished tasks of a job again, or those from a stage on."""
         return one(await self.retry_many(Operation(job_ids=[job_id], actor=actor, **options), start))
 
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
         """Retry the jobs of an operation; returns an outcome per job."""
-        return self._operated(await retry(self.store, self.catalogue, operation, start), Wakeup.WORK)
+        return self._on_operated(await retry(self.store, self.catalogue, operation, start), Wakeup.WORK)
 
     async def quarantine(
         self,
@@ -339,12 +345,14 @@ class Engine:
         actor: str = OPERATOR,
         **options: Unpack[OperationOptions],
     ) -> Verdict:
-        """Put a job aside until an operator decides."""
+        """Stop a job until an operator retries, cancels or forces it; requires a reason."""
         return one(await self.quarantine_many(Operation(job_ids=[job_id], actor=actor, **options)))
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
         """Quarantine the jobs of an operation; returns an outcome per job."""
-        return self._operated(await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
+        return self._on_operated(
+            await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE
+        )
 
     async def force(
         self,
@@ -355,13 +363,13 @@ class Engine:
         actor: str = OPERATOR,
         **options: Unpack[OperationOptions],
     ) -> Verdict:
-        """Say what a job is, whatever it was: pending, failed or completed."""
+        """Set the status of an unfinished job to pending, failed or completed; requires a reason."""
         return one(await self.force_many(Operation(job_ids=[job_id], actor=actor, **options), target))
 
     async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
         """Force the jobs of an operation to a status; returns an outcome per job."""
         follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.JOB_INACTIVE
-        return self._operated(await force(self.store, self.catalogue, operation, target), Wakeup.STOP, follows)
+        return self._on_operated(await force(self.store, self.catalogue, operation, target), Wakeup.STOP, follows)
 
     async def reprioritise(
         self,
@@ -377,7 +385,7 @@ class Engine:
 
     async def reprioritise_many(self, operation: Operation, priority: int | PriorityName) -> list[Operated]:
         """Set the priority of the jobs of an operation; returns an outcome per job."""
-        return self._operated(await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK)
+        return self._on_operated(await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK)
 
     async def pin(
         self,
@@ -410,7 +418,7 @@ class Engine:
         """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
         change = Change(video_id=video_id, actor=actor, **options)
         verdict = await videos.delete_video(self.store, self.catalogue, change)
-        return self._rung((verdict, [Wakeup.STOP, Wakeup.JOB_INACTIVE] if verdict is Verdict.OK else []))
+        return self._notify((verdict, [Wakeup.STOP, Wakeup.JOB_INACTIVE] if verdict is Verdict.OK else []))
 
     async def remove_versions(self, *, keep: float, limit: int = 100) -> list[int]:
         """Remove versions superseded for so many seconds; gives the jobs whose bytes are still to be deleted."""
@@ -452,23 +460,23 @@ class Engine:
         return await videos.list_videos(self.store, wanted, limit=limit, after=after)
 
     async def job(self, job_id: int, *, owner: str | None = None) -> JobDetail:
-        """A job with its stages; with an owner (here and below), there are no jobs but theirs."""
+        """Return a job with its stages, plan, outputs and progress. Raises `NotFound`."""
         return await observe.observe_job(self.store, self.catalogue, job_id, owner)
 
     async def stage_names(self, job_id: int, *, owner: str | None = None) -> tuple[str, ...]:
-        """What the stages of a job are called, by their numbers."""
+        """Return the names of a job's stages, in the order of their numbers."""
         return await observe.observe_stage_names(self.store, self.catalogue, job_id, owner)
 
     async def graph(self, job_id: int, *, owner: str | None = None) -> Graph:
-        """The pipeline that a job was submitted with, as a graph of stages."""
+        """Return the graph of the pipeline that a job was submitted with."""
         return await observe.observe_graph(self.store, self.catalogue, job_id, owner)
 
     async def count_jobs(self, selection: Selection) -> int:
-        """How many jobs a selection stands for: what a verb on all of them must be told."""
+        """Count the jobs of a selection, for the number that an operation on it must name."""
         return len(await self.store.read(lambda transaction: matching(transaction, selection)))
 
     async def queue(self, *, owner: str | None = None) -> Queue:
-        """How many jobs are in each status, and what waits and runs of each pipeline."""
+        """Count the jobs per status, and the ready, running and waiting tasks per pipeline."""
         return await observe.observe_queue(self.store, owner)
 
     async def jobs(
@@ -481,7 +489,7 @@ class Engine:
         limit: int = 50,
         after: str | None = None,
     ) -> Page[Job]:
-        """Jobs, the newest first: of these statuses, of a pipeline, of a user; only those that are flagged."""
+        """List jobs, newest first, by status, pipeline, user or flag."""
         wanted = JobFilter(statuses=statuses, pipeline=pipeline, user_id=user_id, flagged=flagged)
         return await observe.observe_jobs(self.store, wanted, limit=limit, after=after)
 
@@ -501,12 +509,12 @@ class Engine:
         )
 
     async def results(self, job_id: int, stage: str, *, limit: int = 100, after: str | None = None) -> Page[Json]:
-        """What the finished parts of a stage came to, in their order."""
+        """List the results of the finished parts of a stage, by part."""
         page = await self.tasks(job_id, stage=stage, statuses=[TaskStatus.DONE], limit=limit, after=after)
         return Page([task.result for task in page.items], page.after)
 
     async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
-        """Everything that happened, in the order of commit."""
+        """List events in the order of commit. The page always has `after`, because more may come."""
         return await observe.observe_events(self.store, self.catalogue, limit=limit, after=after)
 
     async def ready(self) -> None:
@@ -514,7 +522,7 @@ class Engine:
         await observe.observe_schema(self.store)
 
     async def head(self) -> str:
-        """The cursor of now: `events(after=…)` from there on gives what has yet to happen."""
+        """Return the cursor of the newest event; events after it are yet to happen."""
         return await observe.observe_head(self.store)
 
     async def history(
@@ -527,9 +535,9 @@ class Engine:
         after: str | None = None,
         owner: str | None = None,
     ) -> Page[Event]:
-        """What happened to a job and all in it; `owner` narrows it to their jobs, `stage` and `part` to one entity.
+        """List the events of a job and its stages and tasks; `stage` and `part` select one of them.
 
-        A stage is given by its name or its number; -1 stands for the job itself.
+        `stage` is a name or a number; -1 selects the job itself.
         """
         return await observe.observe_history(
             self.store, self.catalogue, job_id, stage=stage, part=part, limit=limit, after=after, owner=owner
@@ -545,29 +553,28 @@ class Engine:
         progress: bool | None = None,
         settle: bool = False,
     ) -> AsyncGenerator[FeedMessage[FeedItem], None]:
-        """What happens, with what tasks say: of a job, of one owner's jobs, or all; replayed from a cursor, then live.
+        """Follow events, states and progress of a job, of a user's jobs or of all: replayed from a cursor, then live.
 
-        Without a cursor a job is told from its beginning, everything else from now on; "0" is the beginning of all.
-        `only` narrows it to some of job, stage, task, worker, finding, state. `progress` also tells how far running
-        tasks are, as it does for a single job unless told otherwise. With `settle`, a bookmark follows whenever
-        everything that can be read by now was given.
+        Without a cursor a job is replayed from its submission and everything else starts now; "0" replays all.
+        `only` selects entities: job, stage, task, worker, finding, state. `progress` adds the progress of running
+        tasks, by default for a single job. With `settle`, a bookmark follows whenever the reader has caught up.
         """
         wanted = Subscription(job_id=job_id, user_id=user_id, only=only, progress=progress)
         return subscribe(self.feed, self.store, wanted, after, settle=settle)
 
     def watch(self, job_id: int | None = None, after: str | None = None) -> AsyncGenerator[Event, None]:
-        """What happens to a job, from its beginning or after an event's cursor, as it happens, until the job rests.
+        """Yield the events of a job from its submission, or after a cursor, until the job finishes or stops.
 
-        Without a job: everything, from now on or after a cursor, for ever.
+        Without a job: every event, from now on or after a cursor, without end.
         """
         return watch(self.feed, self.store, self.catalogue, job_id, after)
 
     async def wait(self, job_id: int, timeout: float | None = None) -> JobDetail:  # noqa: ASYNC109 - ours to raise
-        """The job when it rests; raises `WaitTimeout` when that takes longer than so many seconds."""
+        """Return a job once it has finished or stopped; raises `WaitTimeout` after `timeout` seconds."""
         return await wait(self.store, self.catalogue, self.dispatch, job_id, timeout)
 
     async def worker_history(self, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
-        """What happened to one worker instance after a version."""
+        """List the events of one worker instance after a version."""
         return await observe.observe_worker_history(self.store, worker_id, limit=limit, after=after)
 
     async def logs(
@@ -580,7 +587,10 @@ class Engine:
         owner: str | None = None,
         settled: bool = False,
     ) -> Page[LogEntry]:
-        """What the tasks of a job logged; `settled` are lines before which no other can appear, for who follows."""
+        """List the log lines of a job's tasks, oldest first.
+
+        `settled` leaves out lines before which another can still appear, so that a follower misses none.
+        """
         return await observe.observe_logs(
             self.store, job_id, key=key, limit=limit, after=after, owner=owner, settled=settled
         )
@@ -594,11 +604,14 @@ class Engine:
         after: str | None = None,
         owner: str | None = None,
     ) -> Page[StepEntry]:
-        """The commands that its runs have started: arguments, exit code, time taken, output."""
+        """List the commands that the runs of a job have started, with exit code, duration and output."""
         return await observe.observe_steps(self.store, job_id, key=key, limit=limit, after=after, owner=owner)
 
     async def states(self, job_id: int | str, stage: str | None = None, *, owner: str | None = None) -> States:
-        """What the tasks of a job say of themselves: a grid a stage, and the state that stands for all."""
+        """Return the states of a job's tasks: a grid per stage, and the lowest state of all.
+
+        `job_id` is the number of a job, `job.stage`, or the name of a job of the state manager.
+        """
         return await states(self.store, self.catalogue, self.state_store, job_id, stage, owner)
 
     async def state_manager(
@@ -609,18 +622,18 @@ class Engine:
         *,
         tags: Iterable[str] = (),
     ) -> StateManager:
-        """A manager of states in this engine's database: of a job of your own, or a monitor of a stage's."""
+        """Open a state manager on this store: for one task of a job outside the engine, or to read any job."""
         return await StateManager.open(
             job_id, task_index, num_tasks, self.state_store, tags=tuple(tags), limits=self.limits
         )
 
     async def register(self, /, name: str, **options: Unpack[RegisterOptions]) -> int:
-        """Make a worker instance known; options are those of `Registration`."""
+        """Register a worker instance and return its id; the options are the fields of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
         worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
-        asking = ClaimFilter(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
-        self._claims.born(worker_id, asking)
-        self._tell_of_worker("idle", id=worker_id, name=name)
+        accepted = ClaimFilter(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
+        self._claims.born(worker_id, accepted)
+        self._publish_worker("idle", id=worker_id, name=name)
         return worker_id
 
     async def workers(self) -> list[Worker]:
@@ -628,7 +641,7 @@ class Engine:
         return await observe.observe_workers(self.store, self.catalogue)
 
     async def worker_names(self) -> list[str]:
-        """Every name that a worker was ever registered under, sorted."""
+        """List every name that a worker was ever registered under, sorted."""
         return await workers.worker_names(self.store)
 
     async def move_worker(self, worker_id: int, target: WorkerStatus, *, actor: str, reason: str | None = None) -> bool:
@@ -637,87 +650,89 @@ class Engine:
         if target is WorkerStatus.OFFLINE:
             self._claims.forget([worker_id])
         if moved:
-            self._tell_of_worker(target, id=worker_id)
+            self._publish_worker(target, id=worker_id)
         return moved
 
     async def drain(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
-        """Have the workers of this name finish what they run and take nothing new; gives their ids."""
+        """Let the workers of a name finish their tasks and claim no more; returns their ids."""
         drained = await workers.drain(self.store, name, actor=actor, reason=reason)
-        self._tell_of_worker("draining", name=name)
-        return self._rung((drained, [Wakeup.STOP] if drained else []))
+        self._publish_worker("draining", name=name)
+        return self._notify((drained, [Wakeup.STOP] if drained else []))
 
     async def enable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> list[int]:
-        """Let workers of this name claim again; gives those that were draining and go on."""
+        """Let the workers of a name claim again; returns the ids of those that were draining."""
         resumed = await workers.enable(self.store, name, actor=actor, reason=reason)
-        self._tell_of_worker("enabled", name=name)
+        self._publish_worker("enabled", name=name)
         self.dispatch.notify(Wakeup.WORK)
         return resumed
 
     async def disable(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> int:
-        """Refuse claims under this name and give back what its workers run; gives how many tasks."""
+        """Refuse claims under a name and release its tasks; returns their number. Its keys stay in force."""
         returned = await workers.disable(self.store, name, actor=actor, reason=reason)
-        self._tell_of_worker("disabled", name=name)
-        return self._rung((returned, [Wakeup.STOP, Wakeup.WORK] if returned else []))
+        self._publish_worker("disabled", name=name)
+        return self._notify((returned, [Wakeup.STOP, Wakeup.WORK] if returned else []))
 
     async def revoke(self, name: str, *, actor: str = OPERATOR) -> tuple[int, int]:
-        """End the keys of a worker's name and give back what its workers run; gives how many keys and tasks."""
+        """Revoke the keys of a name and release its tasks; returns the number of keys and of tasks."""
         answer = await workers.revoke(self.store, name, actor=actor)
-        return self._rung((answer, [Wakeup.STOP, Wakeup.WORK]))
+        return self._notify((answer, [Wakeup.STOP, Wakeup.WORK]))
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
-        """Check the stored state against every invariant, and mend it when told to."""
+        """Check the stored state against every invariant; with `repair`, repair it."""
         diagnosis = await doctor(self.store, self.catalogue, mend=repair)
-        return self._rung((diagnosis, Wakeup if diagnosis.repaired else []))
+        return self._notify((diagnosis, Wakeup if diagnosis.repaired else []))
 
     async def mirror(self) -> None:
-        """Compare the hints of the dispatch with what is ready, and mend them both ways."""
+        """Compare the hints of the dispatch with the ready tasks, and correct the hints."""
         await self.dispatch.reconcile()
 
-    def _rung(self, answered: tuple[T, Iterable[Wakeup]], jobs: Collection[int] | None = None) -> T:
-        """Tell everybody of what is committed by now; `jobs` are those that may have become ready, if that is known."""
-        answer, bells = answered
-        for bell in bells:
-            if bell is Wakeup.WORK:
+    def _notify(self, committed: tuple[T, Iterable[Wakeup]], jobs: Collection[int] | None = None) -> T:
+        """Send wake-ups after a commit; `jobs` are those that may have become ready, if they are known."""
+        result, wakeups = committed
+        for wakeup in wakeups:
+            if wakeup is Wakeup.WORK:
                 self.dispatch.tasks_ready(jobs)
             else:
-                self.dispatch.notify(bell)
-        return answer
+                self.dispatch.notify(wakeup)
+        return result
 
-    def _ended(self, answered: tuple[T, Iterable[Wakeup]], items: Sequence[Completion] | Sequence[Failure]) -> T:
+    def _on_finished_runs(
+        self, committed: tuple[T, Iterable[Wakeup]], items: Sequence[Completion] | Sequence[Failure]
+    ) -> T:
         jobs = {item.key.job_id for item in items}
         self.dispatch.jobs_changed(jobs)
-        return self._rung(answered, jobs)
+        return self._notify(committed, jobs)
 
-    def _operated(self, outcomes: list[Operated], *bells: Wakeup) -> list[Operated]:
+    def _on_operated(self, outcomes: list[Operated], *wakeups: Wakeup) -> list[Operated]:
         changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}
         self.dispatch.jobs_changed(changed)
-        return self._rung((outcomes, bells if changed else ()), changed)
+        return self._notify((outcomes, wakeups if changed else ()), changed)
 
-    def _who_asks(self, claiming: ClaimRequest) -> ClaimFilter | None:
-        """What a worker has code for and can do; None where another process has registered it."""
-        known = self._claims.asking(claiming.worker_id)
-        pipelines = known.pipelines if known and claiming.pipelines is None else claiming.pipelines
-        capabilities = known.capabilities if known and claiming.capabilities is None else claiming.capabilities
+    def _claim_filter(self, request: ClaimRequest) -> ClaimFilter | None:
+        """Return the pipelines and capabilities of a worker; None if another process has registered it."""
+        known = self._claims.asking(request.worker_id)
+        pipelines = known.pipelines if known and request.pipelines is None else request.pipelines
+        capabilities = known.capabilities if known and request.capabilities is None else request.capabilities
         if pipelines is None or capabilities is None:
             return None
         return ClaimFilter(frozenset(pipelines), frozenset(capabilities))
 
     async def publish_busy(self, keys: Collection[TaskKey]) -> None:
-        """Publish whether the workers of these tasks are busy or idle, for workers that cannot do it themselves."""
+        """Publish whether the remote workers of these tasks are busy or idle, where that has changed."""
         if not keys or not self.dispatch.mirrors:
             return
         for worker_id, name, busy in await workers.busy_workers(self.store, keys):
             status = "busy" if busy else "idle"
             if self._published.get(worker_id) != status:
                 self._published[worker_id] = status
-                self._tell_of_worker(status, id=worker_id, name=name)
+                self._publish_worker(status, id=worker_id, name=name)
 
     def _publish_offline(self, worker_ids: Iterable[int]) -> None:
         for worker_id in worker_ids:
             self._published.pop(worker_id, None)
-            self._tell_of_worker(WorkerStatus.OFFLINE, id=worker_id)
+            self._publish_worker(WorkerStatus.OFFLINE, id=worker_id)
 
-    def _tell_of_worker(self, status: str, **who: Any) -> None:
+    def _publish_worker(self, status: str, **who: Any) -> None:
         self.dispatch.publish(WORKERS, who.get("id") or who["name"], {"status": str(status), **who})
 
 
