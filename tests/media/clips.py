@@ -1,4 +1,4 @@
-"""Sources for tests, made by a real ffmpeg, and what is in them frame by frame."""
+"""Short clips made by a real ffmpeg, and their frames."""
 
 import os
 import struct
@@ -28,9 +28,9 @@ LOSSLESS = Profile(
     segment_seconds=0.95,
     chunk_seconds=0.95,
 )
-"""A quality of 0 is lossless, which no profile from outside may ask for; it lets frames be compared bit by bit.
+"""CRF 0 is lossless, so that frames can be compared bit by bit; submitted profiles may not use it.
 
-Chunks of 28 frames: their times are no whole microseconds, and the last of 57 frames is a segment of its own.
+Chunks have 28 frames, so their times are not whole microseconds and the last of 57 frames is a segment by itself.
 """
 
 
@@ -62,16 +62,16 @@ def make_clip(build: str, target: Path, options: str, *, picture: str = PICTURE,
 
 
 def rotate_mp4(path: Path) -> Path:
-    """The mp4 with a matrix that has players turn its picture by 90 degrees, as a phone held upright writes it."""
+    """Set the matrix of an MP4 that rotates its picture by 90 degrees, as an upright phone does."""
     data = path.read_bytes()
-    place = data.index(b"tkhd") + 4 + 40
+    offset = data.index(b"tkhd") + 4 + 40
     matrix = struct.pack(">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 0, 0, 1 << 30)
-    path.write_bytes(data[:place] + matrix + data[place + len(matrix) :])
+    path.write_bytes(data[:offset] + matrix + data[offset + len(matrix) :])
     return path
 
 
 def frames_of(build: str, path: Path, filters: str = "null") -> list[Frame]:
-    """Every frame of a file as it is decoded and filtered, with the time it has in the file."""
+    """Decode and filter a file, and return every frame with its time in the file."""
     text = ffmpeg(
         build, "-copyts", "-i", f"file:{path}", "-map", "0:V:0", "-vf", f"{filters},settb=AVTB",
         "-fps_mode", "passthrough", "-enc_time_base", "1/1000000", "-f", "framemd5", "-",
@@ -82,11 +82,11 @@ def frames_of(build: str, path: Path, filters: str = "null") -> list[Frame]:
 
 
 def facts_of(build: str, path: Path, rate: Fraction = NTSC, **changes: object) -> SourceFacts:
-    """The facts that a scan of all frames would find."""
+    """Return the facts that a scan of all frames would find."""
     times = [frame.time for frame in frames_of(build, path)]
     span = max(times) - min(times) + 1 / rate
     video = VideoFacts(
-        **{  # type: ignore[arg-type]  # what differs from a plain clip, by the names of the fields
+        **{  # type: ignore[arg-type]  # changed fields by name
             "index": 0, "codec": "h264", "width": SIZE[0], "height": SIZE[1], "rate": rate,
             "start": min(times), "duration": span, "frames": len(times), **changes,
         }
@@ -99,9 +99,9 @@ def sound_facts(index: int = 1, *, start: Fraction = Fraction(0), duration: Frac
 
 
 def on_grid(frames: Sequence[Frame], rate: Fraction, start: Fraction, count: int) -> list[str]:
-    """What each place of a grid shows, in words as plain as can be: the last frame whose nearest place is not later."""
-    places = [int((frame.time - start) * rate + Fraction(1, 2)) for frame in frames]
+    """Return the frame at each position of a grid: the last one whose nearest position is not later."""
+    positions = [int((frame.time - start) * rate + Fraction(1, 2)) for frame in frames]
     return [
-        next(frame.digest for frame, place in zip(reversed(frames), reversed(places), strict=True) if place <= number)
+        next(frame.digest for frame, at in zip(reversed(frames), reversed(positions), strict=True) if at <= number)
         for number in range(count)
     ]

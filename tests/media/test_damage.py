@@ -10,8 +10,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.media.ffmpeg.command_run import ErrorCounter
 from reelstate.media.ffmpeg.damage import Damage, described, find_damage, total
 from reelstate.media.sources.probe import WHOLE_FILE_LIMITS
-from reelstate.media.sources.probe_child import Decoded, Piece
-from reelstate.media.sources.probe_child import damage as damaged_spans
+from reelstate.media.sources.probe_child.damage import DecodeScan, ScannedPacket, damaged_spans
 from tests.media.clips import ffmpeg
 from tests.media.deployment import start_deployment
 from tests.media.source_videos import BUILD, RATE, make_video, profile
@@ -166,11 +165,11 @@ async def test_an_undamaged_source_is_not_called_damaged(tmp_path: Path, name: s
     assert whole.seconds == 0, whole
 
 
-def seen(times: list[int], *, failed: tuple[int, ...] = (), lost: tuple[int, ...] = ()) -> Decoded:
+def seen(times: list[int], *, failed: tuple[int, ...] = (), lost: tuple[int, ...] = ()) -> DecodeScan:
     """Frames at these places of a grid of one second, of which some are refused or do not come."""
-    result = Decoded(step=Fraction(1))
+    result = DecodeScan(step=Fraction(1))
     for time in times:
-        result.pieces.append(Piece(Fraction(time), failed=time in failed))
+        result.packets.append(ScannedPacket(Fraction(time), failed=time in failed))
         if time not in (*failed, *lost):
             result.good.append(Fraction(time))
     return result
@@ -191,7 +190,7 @@ def test_a_pause_of_the_source_is_no_damage_but_a_gap_beside_damage_is() -> None
     broken = seen([0, 1, 7, 8], failed=(7,))
     assert damaged_spans(broken, Fraction(0), Fraction(9), matched=True) == [span(2, 8)]
     skipped = seen([0, 1, 7, 8])
-    skipped.pieces[2].near_error = True
+    skipped.packets[2].near_error = True
     assert damaged_spans(skipped, Fraction(0), Fraction(9), matched=True) == [span(2, 7)]
 
 

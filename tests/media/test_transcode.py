@@ -287,7 +287,7 @@ def hostile_files(folder: Path, good: Path, canary: Path) -> dict[str, tuple[str
         "giant": ("probe", "its format, png_pipe, is not allowed"),
         "text": ("probe", "not a video"),
         "empty": ("probe", "it is empty"),
-        "truncated": ("probe", "breaks off"),
+        "truncated": ("probe", "truncated"),
         "far": ("plan", "frames"),
         "missing": ("validate", "there is no file"),
     }
@@ -326,7 +326,7 @@ async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
     async with start_deployment(tmp_path, input_roots=str(tmp_path / "films")) as here:
         job = (await here.transcode(tmp_path / source)).job
         assert (job.status, job.error["stage"]) == (JobStatus.FAILED, "validate")
-        assert "lies outside the folders" in job.error["cause"]["message"]
+        assert "is outside the folders" in job.error["cause"]["message"]
 
 
 async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def _require_path(principal: Principal, settings: Settings, address: LocalAddres
     if ".." in plain.parts or not any(plain.is_relative_to(root) for root in roots):
         raise InvalidRequest(
             "source",
-            f"{address} lies outside the folders that sources may be taken from",
+            f"{address} is outside the folders that sources are read from",
             hint="name them with REEL_INPUT_ROOTS; without it no path is taken over HTTP",
         )
 
@@ -80,7 +80,7 @@ def _require_web(settings: Settings, address: WebAddress) -> None:
     ours = host == OURS[0] or host.endswith(OURS[1:])
     if ours or any(not is_public(found) for found in _numeric(host)):
         raise InvalidRequest(
-            "source", f"{host} is not a public address", hint="if that is meant, name the host in REEL_INPUT_HOSTS"
+            "source", f"{host} is not a public address", hint="add the host to REEL_INPUT_HOSTS to allow it"
         )
 
 

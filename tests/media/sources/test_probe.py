@@ -20,7 +20,7 @@ from reelstate.media.planning import plan
 from reelstate.media.planning.profile import Profile, Rung
 from reelstate.media.sandbox import confine, sandbox
 from reelstate.media.sandbox.sandbox import REQUIRE, Sandbox
-from reelstate.media.sources import probe as probing_parent
+from reelstate.media.sources import probe as probe_module
 from reelstate.media.sources.address import InputRules, LocalAddress, parse_address
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.sources.facts import SourceFacts, VideoFacts
@@ -34,8 +34,8 @@ from tests.media.streams import builds
 
 BUILD = next(iter(builds()))
 SINE = ("-f", "lavfi", "-i", "sine=sample_rate=48000", "-shortest")
-LITTLE = ProbeLimits(memory=400 * 1024**2)
-"""Memory in which the look at any honest file has room, and a bomb has not."""
+LOW_MEMORY = ProbeLimits(memory=400 * 1024**2)
+"""Enough memory to probe any honest file, too little for a bomb."""
 PROFILE = Profile(name="one", rungs=(Rung(name="90p", height=90, crf=24, max_bitrate=500_000, preset="fast"),))
 
 
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clip(folder: Path) -> Path:
-    """An mp4 with sound whose index stands at its end."""
+    """An MP4 with sound and its index at the end."""
     return make_clip(BUILD, folder / "clip.mp4", f"{X264} -c:a aac -map 0 -map 1", inputs=SINE)
 
 
@@ -66,7 +66,7 @@ async def video_of(path: Path) -> VideoFacts:
     return video
 
 
-async def test_an_mp4_tells_everything_from_its_index(clip: Path, data: bytes) -> None:
+async def test_the_index_of_an_mp4_gives_all_facts(clip: Path, data: bytes) -> None:
     facts = await probe(clip)
     assert facts.container.startswith("mov")
     assert (facts.size, facts.indexed, facts.streams, facts.warnings) == (len(data), True, 2, ())
@@ -87,7 +87,7 @@ async def test_an_mp4_tells_everything_from_its_index(clip: Path, data: bytes) -
 @pytest.mark.parametrize(
     "name, indexed", [("a.mkv", True), ("a.mov", True), ("a.ts", False), ("a.avi", False), ("a.flv", False)]
 )
-async def test_every_container_tells_the_same_of_the_same_stream(
+async def test_the_same_stream_has_the_same_facts_in_every_container(
     clip: Path, folder: Path, name: str, indexed: bool
 ) -> None:
     facts = await probe(copy(clip, folder / name))
@@ -99,14 +99,14 @@ async def test_every_container_tells_the_same_of_the_same_stream(
 
 
 @pytest.mark.parametrize("flags", ["+frag_keyframe+empty_moov", "+frag_keyframe+delay_moov", "+frag_keyframe"])
-async def test_an_mp4_in_fragments_has_no_index(clip: Path, folder: Path, flags: str) -> None:
+async def test_a_fragmented_mp4_has_no_index(clip: Path, folder: Path, flags: str) -> None:
     facts = await probe(copy(clip, folder / "fragments.mp4", "-movflags", flags))
     assert not facts.indexed
     assert facts.video is not None
     assert (facts.video.rate, facts.video.frames) == (NTSC, FRAMES)
 
 
-async def test_a_matroska_file_of_a_live_stream_has_no_index_and_no_length(clip: Path, folder: Path) -> None:
+async def test_a_matroska_file_of_a_live_stream_has_no_index_and_no_duration(clip: Path, folder: Path) -> None:
     facts = await probe(copy(clip, folder / "live.mkv", "-live", "1"))
     assert not facts.indexed
     assert abs(facts.duration - FRAMES / NTSC) < Fraction(1, 100)
@@ -121,7 +121,7 @@ async def test_the_rate_is_exact(folder: Path, rate: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vary.mp4", "vary.mkv"])
-async def test_a_rate_that_varies_is_noticed(folder: Path, name: str) -> None:
+async def test_a_variable_rate_is_detected(folder: Path, name: str) -> None:
     picture = "testsrc2=size=160x90:rate=30,select='not(mod(n\\,3))+lt(n\\,20)'"
     video = await video_of(make_clip(BUILD, folder / name, f"-vsync vfr {X264}", picture=picture))
     assert video.variable_rate
@@ -129,7 +129,7 @@ async def test_a_rate_that_varies_is_noticed(folder: Path, name: str) -> None:
     assert Fraction(10) < video.rate < Fraction(20)
 
 
-async def test_a_rate_that_varies_late_is_noticed_in_the_index(folder: Path) -> None:
+async def test_a_rate_that_varies_late_is_detected_in_the_index(folder: Path) -> None:
     picture = "testsrc2=size=160x90:rate=30,select='lt(n\\,50)+not(mod(n\\,3))'"
     path = make_clip(BUILD, folder / "late.mp4", f"-vsync vfr {X264}", picture=picture)
     facts = SourceFacts.from_json((await run_child("probe", path, ProbeLimits(packets=20))).facts)
@@ -138,16 +138,16 @@ async def test_a_rate_that_varies_late_is_noticed_in_the_index(folder: Path) -> 
 
 
 def corner(pixels: bytes, width: int) -> str:
-    """Where the white corner of a picture is."""
+    """Return the corner of a picture that is white."""
     height = len(pixels) // width
-    places = {"top left": (8, 8), "top right": (width - 9, 8), "bottom left": (8, height - 9)}
-    places["bottom right"] = (width - 9, height - 9)
-    return next(name for name, (x, y) in places.items() if pixels[y * width + x] > 128)
+    corners = {"top left": (8, 8), "top right": (width - 9, 8), "bottom left": (8, height - 9)}
+    corners["bottom right"] = (width - 9, height - 9)
+    return next(name for name, (x, y) in corners.items() if pixels[y * width + x] > 128)
 
 
-async def test_a_turned_picture_is_told_as_ffmpeg_turns_it(folder: Path) -> None:
+async def test_the_rotation_is_the_one_that_ffmpeg_applies(folder: Path) -> None:
     picture = "color=black:s=128x64:r=25,drawbox=x=0:y=0:w=16:h=16:c=white:t=fill"
-    path = rotate_mp4(make_clip(BUILD, folder / "turned.mp4", X264, picture=picture))
+    path = rotate_mp4(make_clip(BUILD, folder / "rotated.mp4", X264, picture=picture))
     facts = await probe(path)
     gray = ("-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "gray", "-")
     upright = ffmpeg(BUILD, "-i", str(path), *gray)
@@ -157,7 +157,7 @@ async def test_a_turned_picture_is_told_as_ffmpeg_turns_it(folder: Path) -> None
     assert (facts.video.width, facts.video.height, facts.display_size) == (128, 64, (64, 128))
 
 
-async def test_pixels_that_are_not_square_are_told(folder: Path) -> None:
+async def test_the_sample_aspect_is_reported(folder: Path) -> None:
     path = make_clip(BUILD, folder / "wide.mp4", f"-vf setsar=4/3 {X264}")
     facts = await probe(path)
     assert facts.video is not None
@@ -165,7 +165,7 @@ async def test_pixels_that_are_not_square_are_told(folder: Path) -> None:
     assert facts.display_size == (213, 90)
 
 
-async def test_ten_bits_and_a_high_dynamic_range_are_told(folder: Path) -> None:
+async def test_ten_bits_and_high_dynamic_range_are_reported(folder: Path) -> None:
     colours = "-color_trc smpte2084 -color_primaries bt2020 -colorspace bt2020nc"
     facts = await probe(make_clip(BUILD, folder / "hdr.mp4", f"-c:v libx264 -pix_fmt yuv420p10le {colours}"))
     assert facts.video is not None
@@ -174,18 +174,18 @@ async def test_ten_bits_and_a_high_dynamic_range_are_told(folder: Path) -> None:
     assert facts.hdr
 
 
-async def test_interlaced_video_is_told(folder: Path) -> None:
+async def test_interlaced_video_is_reported(folder: Path) -> None:
     path = make_clip(
         BUILD, folder / "interlaced.mp4", "-vf scale=160:96 -c:v libx264 -flags +ildct+ilme -x264-params tff=1"
     )
     assert (await video_of(path)).interlaced
 
 
-async def test_full_range_is_told(folder: Path) -> None:
+async def test_full_range_is_reported(folder: Path) -> None:
     assert (await video_of(make_clip(BUILD, folder / "full.mp4", "-c:v libx264 -pix_fmt yuvj420p"))).full_range
 
 
-async def test_a_cover_is_no_video(clip: Path, folder: Path) -> None:
+async def test_a_cover_is_not_the_video(clip: Path, folder: Path) -> None:
     cover = folder / "cover.jpg"
     ffmpeg(BUILD, "-f", "lavfi", "-i", "testsrc2=size=64x64", "-frames:v", "1", str(cover))
     with_cover = folder / "cover.mp4"
@@ -204,11 +204,11 @@ async def test_a_cover_is_no_video(clip: Path, folder: Path) -> None:
     assert (song.video, len(song.audio)) == (None, 1)
 
 
-async def test_tracks_are_told_with_their_labels(clip: Path, folder: Path) -> None:
-    (folder / "words.srt").write_text("1\n00:00:00,100 --> 00:00:01,000\nHello\n")
+async def test_tracks_are_reported_with_their_labels(clip: Path, folder: Path) -> None:
+    (folder / "text.srt").write_text("1\n00:00:00,100 --> 00:00:01,000\nHello\n")
     labels = ("-metadata:s:a", "language=deu", "-metadata:s:a", "title=Ton", "-metadata:s:s", "language=fra")
     ffmpeg(
-        *(BUILD, "-i", str(clip), "-i", str(folder / "words.srt"), "-map", "0", "-map", "1"),
+        *(BUILD, "-i", str(clip), "-i", str(folder / "text.srt"), "-map", "0", "-map", "1"),
         *("-c", "copy", "-c:s", "srt", *labels, "-disposition:s:0", "forced", str(folder / "tracks.mkv")),
     )
     facts = await probe(folder / "tracks.mkv")
@@ -222,12 +222,12 @@ async def test_a_silent_video_has_no_audio(folder: Path) -> None:
     assert (await probe(make_clip(BUILD, folder / "silent.mp4", X264))).audio == ()
 
 
-async def test_a_file_with_an_odd_name_is_a_file(data: bytes, tmp_path: Path) -> None:
+async def test_a_file_name_is_never_an_option(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "-i").write_bytes(data)
     assert (await probe(tmp_path / "-i")).video is not None
 
 
-async def test_a_count_reads_to_the_end(clip: Path, folder: Path) -> None:
+async def test_count_frames_reads_to_the_end(clip: Path, folder: Path) -> None:
     for path in (clip, copy(clip, folder / "counted.mkv")):
         counted = await count_frames(path)
         assert (counted.frames, counted.rate, counted.variable_rate) == (FRAMES, NTSC, False)
@@ -236,7 +236,7 @@ async def test_a_count_reads_to_the_end(clip: Path, folder: Path) -> None:
         assert abs(counted.longest_gop - 47 / NTSC) <= Fraction(1, 500)
 
 
-async def test_a_source_on_the_web_is_looked_at_in_parts(clip: Path, data: bytes) -> None:
+async def test_a_source_on_the_web_is_probed_in_parts(clip: Path, data: bytes) -> None:
     padding = (8 * BLOCK).to_bytes(4, "big") + b"free" + bytes(8 * BLOCK - 8)
     padded = data + padding + padding
     expected = (await probe(clip)).video
@@ -250,15 +250,13 @@ async def test_a_source_on_the_web_is_looked_at_in_parts(clip: Path, data: bytes
     assert len(server.requests) <= 4
 
 
-async def test_a_source_in_a_bucket_is_looked_at_in_parts(clip: Path, bucket_url: str) -> None:
-    await Bucket(bucket_url).put_file("film.mp4", clip)
-    async with open_source(parse_address(f"{bucket_url}/film.mp4"), InputRules()) as reader:
+async def test_a_source_in_a_bucket_is_probed_in_parts(clip: Path, bucket_url: str) -> None:
+    await Bucket(bucket_url).put_file("video.mp4", clip)
+    async with open_source(parse_address(f"{bucket_url}/video.mp4"), InputRules()) as reader:
         assert await probe(reader) == await probe(clip)
 
 
-async def test_a_server_without_parts_serves_what_stands_in_front_and_else_must_be_fetched(
-    clip: Path, data: bytes
-) -> None:
+async def test_without_range_requests_an_index_at_the_end_needs_a_fetch(clip: Path, data: bytes) -> None:
     rules = InputRules(hosts=frozenset({"127.0.0.1"}))
     filler = (HEAD + 8).to_bytes(4, "big") + b"free" + bytes(HEAD)
     async with WebServer.running() as server:
@@ -303,9 +301,9 @@ async def test_a_list_of_other_files_is_refused_and_none_of_them_is_read(
             "beside": "canary.mp4",
             "web": server.url("/canary.mp4"),
         }[where]
-        (tmp_path / "film.mp4").write_bytes(hostile(canary))
+        (tmp_path / "video.mp4").write_bytes(hostile(canary))
         with pytest.raises(UnusableSource) as refused:
-            await probe(tmp_path / "film.mp4", LITTLE)
+            await probe(tmp_path / "video.mp4", LOW_MEMORY)
         assert server.requests == []
     assert refused.value.kind == "format"
     assert refused.value.hint
@@ -320,25 +318,25 @@ async def test_a_list_of_other_files_is_refused_and_none_of_them_is_read(
         ("not_a_video", hashlib.sha512(b"noise").digest() * 1000),
     ],
 )
-async def test_what_is_no_video_is_refused(tmp_path: Path, kind: str, data: bytes) -> None:
-    (tmp_path / "film.mp4").write_bytes(data)
+async def test_a_file_that_is_not_a_video_is_refused(tmp_path: Path, kind: str, data: bytes) -> None:
+    (tmp_path / "video.mp4").write_bytes(data)
     with pytest.raises(UnusableSource) as refused:
-        await probe(tmp_path / "film.mp4", LITTLE)
+        await probe(tmp_path / "video.mp4", LOW_MEMORY)
     assert refused.value.kind == kind
 
 
 @pytest.mark.parametrize("name, options", [("a.mp4", ""), ("b.mp4", "-movflags +faststart"), ("c.mkv", "")])
-async def test_a_file_that_breaks_off_is_refused(clip: Path, tmp_path: Path, name: str, options: str) -> None:
+async def test_a_truncated_file_is_refused(clip: Path, tmp_path: Path, name: str, options: str) -> None:
     copy(clip, tmp_path / name, *options.split())
     whole = (tmp_path / name).read_bytes()
-    (tmp_path / "film.mp4").write_bytes(whole[: len(whole) * 2 // 3])
-    with pytest.raises(UnusableSource, match="breaks off") as refused:
-        await probe(tmp_path / "film.mp4", LITTLE)
+    (tmp_path / "video.mp4").write_bytes(whole[: len(whole) * 2 // 3])
+    with pytest.raises(UnusableSource, match="truncated") as refused:
+        await probe(tmp_path / "video.mp4", LOW_MEMORY)
     assert refused.value.kind == "truncated"
 
 
 def giant_png(side: int) -> bytes:
-    """A gray picture, which takes a byte a pixel once it is unpacked."""
+    """Return a gray picture that takes one byte per pixel once it is decompressed."""
     packer, row = zlib.compressobj(1), bytes(side + 1)
     packed = b"".join(packer.compress(row) for _ in range(side)) + packer.flush()
     parts = [(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)), (b"IDAT", packed), (b"IEND", b"")]
@@ -348,7 +346,7 @@ def giant_png(side: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-async def test_an_encrypted_source_is_told_so(tmp_path: Path) -> None:
+async def test_an_encrypted_source_is_refused(tmp_path: Path) -> None:
     key = ("-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb",
            "-encryption_kid", "a7e61c373e219033c21091fa607bf3b8")  # fmt: skip
     picture = ("-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-t", "1", *X264.split())
@@ -366,28 +364,28 @@ async def test_an_encrypted_source_is_told_so(tmp_path: Path) -> None:
     assert (await probe(tmp_path / "plain.ts")).video is not None
 
 
-async def test_a_picture_of_giants_takes_no_memory(tmp_path: Path) -> None:
-    (tmp_path / "film.mp4").write_bytes(giant_png(16_000))
+async def test_a_giant_picture_takes_no_memory(tmp_path: Path) -> None:
+    (tmp_path / "video.mp4").write_bytes(giant_png(16_000))
     with pytest.raises(UnusableSource, match="png") as picture:
-        await probe(tmp_path / "film.mp4", LITTLE)
+        await probe(tmp_path / "video.mp4", LOW_MEMORY)
     assert picture.value.kind == "format"
     giant = ("-f", "lavfi", "-i", "color=s=8000x8000:r=25", "-frames:v", "1", "-c:v", "mjpeg", "-f", "matroska")
-    ffmpeg(BUILD, *giant, str(tmp_path / "film.mp4"))
+    ffmpeg(BUILD, *giant, str(tmp_path / "video.mp4"))
     with pytest.raises(UnusableSource, match="can't be decoded"):
-        await probe(tmp_path / "film.mp4", LITTLE)
+        await probe(tmp_path / "video.mp4", LOW_MEMORY)
 
 
 async def test_a_codec_that_is_not_on_the_list_is_refused(tmp_path: Path) -> None:
-    make_clip(BUILD, tmp_path / "film.mkv", "-c:v magicyuv -pix_fmt gbrp")
+    make_clip(BUILD, tmp_path / "video.mkv", "-c:v magicyuv -pix_fmt gbrp")
     with pytest.raises(UnusableSource, match="magicyuv") as refused:
-        await probe(tmp_path / "film.mkv", LITTLE)
+        await probe(tmp_path / "video.mkv", LOW_MEMORY)
     assert refused.value.kind == "codec"
 
 
-async def test_two_frames_ten_hours_apart_are_seen_through_and_not_planned(tmp_path: Path) -> None:
+async def test_two_frames_ten_hours_apart_are_probed_but_not_planned(tmp_path: Path) -> None:
     picture = ("-f", "lavfi", "-i", "color=s=64x64:r=1/36000", "-frames:v", "2")
-    ffmpeg(BUILD, *picture, "-c:v", "libx264", "-f", "matroska", str(tmp_path / "film.mp4"))
-    found = await run_child("probe", tmp_path / "film.mp4", LITTLE)
+    ffmpeg(BUILD, *picture, "-c:v", "libx264", "-f", "matroska", str(tmp_path / "video.mp4"))
+    found = await run_child("probe", tmp_path / "video.mp4", LOW_MEMORY)
     facts = SourceFacts.from_json(found.facts)
     assert facts.video is not None
     assert (facts.video.rate, facts.video.frames) == (Fraction(1, 36000), 2)
@@ -396,47 +394,47 @@ async def test_two_frames_ten_hours_apart_are_seen_through_and_not_planned(tmp_p
         plan.make_plan(facts, PROFILE)
 
 
-async def test_a_file_of_very_many_streams_is_refused(tmp_path: Path) -> None:
+async def test_a_file_with_too_many_streams_is_refused(tmp_path: Path) -> None:
     maps = ["-map", "0"] * 70
     sound = ("-f", "lavfi", "-i", "sine=sample_rate=8000", "-t", "0.1")
-    ffmpeg(BUILD, *sound, *maps, "-c:a", "pcm_u8", "-f", "matroska", str(tmp_path / "film.mp4"))
+    ffmpeg(BUILD, *sound, *maps, "-c:a", "pcm_u8", "-f", "matroska", str(tmp_path / "video.mp4"))
     with pytest.raises(UnusableSource, match="70 streams") as refused:
-        await probe(tmp_path / "film.mp4", LITTLE)
+        await probe(tmp_path / "video.mp4", LOW_MEMORY)
     assert refused.value.kind == "too_many_streams"
 
 
-class Watched:
-    """A source that does something at each read."""
+class CallbackReader:
+    """A source that calls a function at each read."""
 
-    def __init__(self, data: bytes, act: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, data: bytes, on_read: Callable[[], Awaitable[None]]) -> None:
         self.size = len(data)
         self._data = data
-        self._act = act
+        self._on_read = on_read
 
     async def read(self, offset: int, length: int) -> bytes:
-        await self._act()
+        await self._on_read()
         return self._data[offset : offset + length]
 
 
-async def for_ever() -> None:
+async def block() -> None:
     await asyncio.Event().wait()
 
 
 def children() -> list[int]:
-    """The processes that look at a source for this one, without the walls that they run behind."""
-    running = {int(place.name): place for place in Path("/proc").glob("[0-9]*")}
-    return [pid for pid, place in running.items() if looks(place) and is_ours(pid)]
+    """Return the probe processes of this process, without the sandboxes around them."""
+    running = {int(path.name): path for path in Path("/proc").glob("[0-9]*")}
+    return [pid for pid, path in running.items() if is_probe(path) and is_descendant(pid)]
 
 
-def looks(place: Path) -> bool:
+def is_probe(process: Path) -> bool:
     try:
-        program, *arguments = (place / "cmdline").read_bytes().split(b"\0")
+        program, *arguments = (process / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return program == os.fsencode(sys.executable) and any(each.endswith(b"/probing.py") for each in arguments[:2])
+    return program == os.fsencode(sys.executable) and any(each.endswith(b"/probe_child") for each in arguments[:2])
 
 
-def is_ours(pid: int) -> bool:
+def is_descendant(pid: int) -> bool:
     while pid > 1:
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -447,8 +445,8 @@ def is_ours(pid: int) -> bool:
     return False
 
 
-class Given:
-    """A source that is bytes at hand."""
+class BytesReader:
+    """A source in memory."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -459,23 +457,23 @@ class Given:
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[int]:
+def open_port() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 ATTACK = """
 import json, os, resource, socket, struct, sys
-wanted, given = struct.Struct(">cQI"), struct.Struct(">cI")
+child_frame, parent_frame = struct.Struct(">cQI"), struct.Struct(">cI")
 
-def heard():
-    length = given.unpack(sys.stdin.buffer.read(given.size))[1]
+def receive():
+    length = parent_frame.unpack(sys.stdin.buffer.read(parent_frame.size))[1]
     return json.loads(sys.stdin.buffer.read(length))
 
-order = heard()
-sys.stdout.buffer.write(wanted.pack(b"R", 0, order["size"]))
+request = receive()
+sys.stdout.buffer.write(child_frame.pack(b"R", 0, request["size"]))
 sys.stdout.buffer.flush()
-told = heard()
+targets = receive()
 
 def read():
     return open({secret!r}).read()
@@ -484,57 +482,58 @@ def write():
     open({written!r}, "w").write("x")
 
 def connect():
-    socket.create_connection(("127.0.0.1", told["port"]), 5)
+    socket.create_connection(("127.0.0.1", targets["port"]), 5)
 
 def signals():
-    os.kill(told["worker"], 0)
+    os.kill(targets["worker"], 0)
 
 def limits():
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 
-def tried(work):
+def attempt(work):
     try:
         work()
         return "done"
     except Exception:
         return "refused"
 
-facts = {{work.__name__: tried(work) for work in (read, write, connect, signals, limits)}}
+facts = {{work.__name__: attempt(work) for work in (read, write, connect, signals, limits)}}
 answer = json.dumps({{"facts": facts, "memory": 0}}).encode()
-sys.stdout.buffer.write(wanted.pack(b"A", 0, len(answer)) + answer)
+sys.stdout.buffer.write(child_frame.pack(b"A", 0, len(answer)) + answer)
 sys.stdout.buffer.flush()
 """
-"""A probe that does what a hostile source would have it do, and says what came of it."""
+"""A probe that attacks the machine as a hostile source would, and reports what was refused."""
 
 
-def told_of(pid: int) -> str:
+def environment_and_limits(pid: int) -> str:
     return Path(f"/proc/{pid}/environ").read_text() + Path(f"/proc/{pid}/limits").read_text()
 
 
 @pytest.mark.parametrize(
-    "number, error, words", [(signal.SIGKILL, SourceUnavailable, "killed"), (signal.SIGSEGV, UnusableSource, "died")]
+    "number, error, message",
+    [(signal.SIGKILL, SourceUnavailable, "killed"), (signal.SIGSEGV, UnusableSource, "crashed")],
 )
-async def test_a_look_that_is_killed_is_tried_again_and_one_that_crashes_is_not(
-    data: bytes, number: signal.Signals, error: type[SourceError], words: str
+async def test_a_killed_probe_is_retried_and_a_crashed_probe_is_not(
+    data: bytes, number: signal.Signals, error: type[SourceError], message: str
 ) -> None:
-    async def strike() -> None:
+    async def send_signal() -> None:
         for pid in children():
             os.kill(pid, number)
 
-    with pytest.raises(error, match=words):
-        await probe(Watched(data, strike))
+    with pytest.raises(error, match=message):
+        await probe(CallbackReader(data, send_signal))
 
 
-async def test_a_look_has_no_secrets_no_files_and_little_memory(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_probe_has_no_secrets_no_files_and_limited_memory(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
     seen: list[str] = []
 
     async def watch() -> None:
         (pid,) = children()
-        seen.append(told_of(pid))
+        seen.append(environment_and_limits(pid))
 
-    await probe(Watched(data, watch))
+    await probe(CallbackReader(data, watch))
     assert seen
     assert "s3cret" not in seen[-1]
     limits = {" ".join(line.split()[:4]) for line in seen[-1].splitlines()}
@@ -544,7 +543,7 @@ async def test_a_look_has_no_secrets_no_files_and_little_memory(data: bytes, mon
 
 
 @pytest.mark.parametrize("wall", ["bubblewrap", "landlock"])
-async def test_a_look_that_is_taken_over_reaches_no_file_no_network_no_process_and_no_higher_limit(
+async def test_a_hijacked_probe_reaches_no_file_network_process_or_higher_limit(
     wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if wall == "landlock":
@@ -555,16 +554,16 @@ async def test_a_look_that_is_taken_over_reaches_no_file_no_network_no_process_a
     secret = tmp_path / "secret"
     secret.write_text("hunter2")
     secret.chmod(0o600)
-    taken_over = tmp_path / "probing.py"
-    taken_over.write_text(ATTACK.format(secret=str(secret), written=str(tmp_path / "written")))
-    monkeypatch.setattr(probing_parent, "PROGRAM", taken_over)
-    probing_parent._python.cache_clear()
+    hijacked = tmp_path / "hijacked.py"
+    hijacked.write_text(ATTACK.format(secret=str(secret), written=str(tmp_path / "written")))
+    monkeypatch.setattr(probe_module, "PROGRAM", hijacked)
+    probe_module._python_paths.cache_clear()
     try:
-        with listening() as port:
-            told = json.dumps({"port": port, "worker": os.getpid()}).encode()
-            found = (await run_child("probe", Given(told), sandbox=Sandbox(REQUIRE))).facts
+        with open_port() as port:
+            targets = json.dumps({"port": port, "worker": os.getpid()}).encode()
+            found = (await run_child("probe", BytesReader(targets), sandbox=Sandbox(REQUIRE))).facts
     finally:
-        probing_parent._python.cache_clear()
+        probe_module._python_paths.cache_clear()
         sandbox._wall.cache_clear()
     assert not (tmp_path / "written").exists()  # in bubblewrap it may write to a /tmp of its own
     assert {**found, "write": ""} == {
@@ -572,33 +571,33 @@ async def test_a_look_that_is_taken_over_reaches_no_file_no_network_no_process_a
     }  # fmt: skip
 
 
-async def test_where_no_wall_stands_require_refuses_to_look(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_sandbox_require_refuses_to_probe(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
     monkeypatch.setattr(confine, "landlock_version", lambda: 0)
     sandbox._wall.cache_clear()
     try:
         with pytest.raises(ReelstateError, match=r"can't be run in a sandbox: bubblewrap .* no Landlock"):
-            await probe(Given(data), sandbox=Sandbox(REQUIRE))
+            await probe(BytesReader(data), sandbox=Sandbox(REQUIRE))
         assert str(await probe_wall()).startswith("limits only (bubblewrap (bwrap) is not installed; ")
     finally:
         sandbox._wall.cache_clear()
 
 
-async def test_a_source_that_is_never_read_through_is_not_waited_for(data: bytes) -> None:
-    with pytest.raises(SourceUnavailable, match="not looked through") as late:
-        await probe(Watched(data, for_ever), ProbeLimits(wall_seconds=0.5))
+async def test_a_source_that_blocks_times_out(data: bytes) -> None:
+    with pytest.raises(SourceUnavailable, match="took longer than") as late:
+        await probe(CallbackReader(data, block), ProbeLimits(wall_seconds=0.5))
     assert late.value.retryable
     assert children() == []
 
 
-async def test_a_stopped_look_leaves_no_process(data: bytes) -> None:
+async def test_a_cancelled_probe_leaves_no_process(data: bytes) -> None:
     started = asyncio.Event()
 
     async def start() -> None:
         started.set()
-        await for_ever()
+        await block()
 
-    task = asyncio.create_task(probe(Watched(data, start)))
+    task = asyncio.create_task(probe(CallbackReader(data, start)))
     await started.wait()
     assert len(children()) == 1
     task.cancel()
@@ -606,21 +605,21 @@ async def test_a_stopped_look_leaves_no_process(data: bytes) -> None:
     assert children() == []
 
 
-async def test_a_source_that_can_not_be_read_any_more_says_why(data: bytes) -> None:
+async def test_a_read_error_is_raised(data: bytes) -> None:
     async def broken() -> None:
-        raise SourceUnavailable("the line is dead")
+        raise SourceUnavailable("the connection is closed")
 
-    with pytest.raises(SourceUnavailable, match="the line is dead"):
-        await probe(Watched(data, broken))
+    with pytest.raises(SourceUnavailable, match="the connection is closed"):
+        await probe(CallbackReader(data, broken))
 
 
-async def test_what_was_opened_is_looked_at_whatever_its_name_stands_for_now(data: bytes, tmp_path: Path) -> None:
-    (tmp_path / "film.mp4").write_bytes(data)
-    with open_file(LocalAddress(tmp_path / "film.mp4"), InputRules()) as source:
-        (tmp_path / "film.mp4").unlink()
-        (tmp_path / "film.mp4").write_bytes(b"something else")
+async def test_the_open_file_is_probed_even_if_its_path_changes(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "video.mp4").write_bytes(data)
+    with open_file(LocalAddress(tmp_path / "video.mp4"), InputRules()) as source:
+        (tmp_path / "video.mp4").unlink()
+        (tmp_path / "video.mp4").write_bytes(b"something else")
         assert (await probe(FileReader(source))).size == len(data)
 
 
-def test_a_worker_never_loads_the_decoders() -> None:
+def test_a_worker_never_imports_pyav() -> None:
     run_checked([sys.executable, "-c", "import sys, reelstate.media.sources.probe; assert 'av' not in sys.modules"])

@@ -34,7 +34,7 @@ FETCHED = FetchedSource(len(DATA), hashlib.sha256(DATA).hexdigest())
         ("gs://bucket/c.mp4", BucketAddress("gs://bucket", "c.mp4")),
     ],
 )
-def test_an_address_says_what_it_names(text: str, address: object) -> None:
+def test_an_address_is_parsed(text: str, address: object) -> None:
     assert parse_address(text) == address
 
 
@@ -60,7 +60,7 @@ def test_an_address_says_what_it_names(text: str, address: object) -> None:
         "/" + "x" * 5000,
     ],
 )
-def test_an_address_that_names_nothing_is_refused_with_a_hint(text: str) -> None:
+def test_an_invalid_address_is_refused_with_a_hint(text: str) -> None:
     with pytest.raises(UnusableSource) as refused:
         parse_address(text)
     assert refused.value.kind == "address"
@@ -68,16 +68,16 @@ def test_an_address_that_names_nothing_is_refused_with_a_hint(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    "text, message",
     [
         ("", "is empty"),
         ("/" + "x" * 5000, "5,001 characters"),
         ("/a\0b", "null character"),
-        ("http://host/a\nb", "line break or another control character"),
+        ("http://host/a\nb", "control character"),
     ],
 )
-def test_a_refused_address_is_told_what_is_wrong_with_it(text: str, words: str) -> None:
-    with pytest.raises(UnusableSource, match=words):
+def test_the_error_of_an_address_says_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(UnusableSource, match=message):
         parse_address(text)
 
 
@@ -94,7 +94,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "-i", "a b'c\"d$(x).mp4", "ü.mp4", "line\nbreak.mp4", "a://b.mp4"])
-async def test_a_file_below_a_root_is_taken_whatever_its_name(root: Path, tmp_path: Path, name: str) -> None:
+async def test_a_file_in_a_root_is_read_whatever_its_name(root: Path, tmp_path: Path, name: str) -> None:
     (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_bytes(DATA)
     rules, address = InputRules(roots=(root,)), parse_address(str(root / name))
@@ -105,37 +105,37 @@ async def test_a_file_below_a_root_is_taken_whatever_its_name(root: Path, tmp_pa
         assert await reader.read(999_990, 100) == DATA[-10:]
 
 
-async def test_a_way_out_of_the_roots_is_refused(root: Path, tmp_path: Path) -> None:
+async def test_a_path_that_leads_out_of_the_roots_is_refused(root: Path, tmp_path: Path) -> None:
     (root / "link.mp4").symlink_to(tmp_path / "outside.mp4")
     (root / "folder").symlink_to(tmp_path)
     (tmp_path / "rootless").mkdir()
     (tmp_path / "rootless/a.mp4").write_bytes(DATA)
-    ways = [root / "link.mp4", root / "folder/outside.mp4", root / "../outside.mp4", tmp_path / "rootless/a.mp4"]
-    for way in ways:
+    paths = [root / "link.mp4", root / "folder/outside.mp4", root / "../outside.mp4", tmp_path / "rootless/a.mp4"]
+    for path in paths:
         with pytest.raises(UnusableSource, match="REEL_INPUT_ROOTS") as refused:
-            await fetch(LocalAddress(way), tmp_path / "copy", InputRules(roots=(root,)))
+            await fetch(LocalAddress(path), tmp_path / "copy", InputRules(roots=(root,)))
         assert refused.value.kind == "forbidden"
     assert not (tmp_path / "copy").exists()
 
 
-async def test_a_link_that_stays_below_the_roots_is_followed(root: Path, tmp_path: Path) -> None:
+async def test_a_link_that_stays_in_the_roots_is_followed(root: Path, tmp_path: Path) -> None:
     (root / "a.mp4").write_bytes(DATA)
     (root / "link.mp4").symlink_to(root / "a.mp4")
-    (tmp_path / "door").symlink_to(root)
+    (tmp_path / "link").symlink_to(root)
     assert await fetch(LocalAddress(root / "link.mp4"), tmp_path / "copy", InputRules(roots=(root,))) == FETCHED
     assert (
-        await fetch(LocalAddress(root / "a.mp4"), tmp_path / "copy", InputRules(roots=(tmp_path / "door",))) == FETCHED
+        await fetch(LocalAddress(root / "a.mp4"), tmp_path / "copy", InputRules(roots=(tmp_path / "link",))) == FETCHED
     )
 
 
-async def test_only_a_plain_file_is_taken(root: Path, tmp_path: Path) -> None:
+async def test_only_a_regular_file_is_read(root: Path, tmp_path: Path) -> None:
     os.mkfifo(root / "pipe")
     for path in (root, root / "pipe", Path("/dev/zero")):
         with pytest.raises(UnusableSource, match="not a file"):
             await fetch(LocalAddress(path), tmp_path / "copy", InputRules())
 
 
-async def test_a_file_that_is_missing_or_too_large_is_told(root: Path, tmp_path: Path) -> None:
+async def test_a_missing_or_too_large_file_is_refused(root: Path, tmp_path: Path) -> None:
     with pytest.raises(UnusableSource, match="there is no file") as missing:
         await fetch(LocalAddress(root / "none.mp4"), tmp_path / "copy", InputRules())
     assert missing.value.kind == "missing"
@@ -144,29 +144,29 @@ async def test_a_file_that_is_missing_or_too_large_is_told(root: Path, tmp_path:
     assert large.value.kind == "too_large"
 
 
-async def test_the_way_of_an_object_is_heard_of(bucket_url: str, tmp_path: Path) -> None:
-    """Who hears nothing for long takes it for a stall."""
+async def test_the_download_of_an_object_reports_progress(bucket_url: str, tmp_path: Path) -> None:
+    """Without progress the task would count as stalled."""
     size = 2 * SMALL + 5
     await Bucket(bucket_url).put_bytes("a.mp4", bytes(size))
-    heard: list[tuple[int, int | None]] = []
+    progress: list[tuple[int, int | None]] = []
     address = parse_address(f"{bucket_url}/a.mp4")
-    await fetch(address, tmp_path / "a", InputRules(), on_progress=lambda *so_far: heard.append(so_far))
-    assert len(heard) > 1
-    assert heard == sorted(heard)
-    assert heard[-1] == (size, size)
+    await fetch(address, tmp_path / "a", InputRules(), on_progress=lambda *step: progress.append(step))
+    assert len(progress) > 1
+    assert progress == sorted(progress)
+    assert progress[-1] == (size, size)
 
 
 async def test_an_object_is_read_and_fetched(bucket_url: str, tmp_path: Path) -> None:
     bucket, _, prefix = bucket_url.removeprefix("s3://").partition("/")
-    address = parse_address(f"s3://{bucket}/{prefix}/my film (1).mp4")
-    await Bucket(bucket_url, check=str).put_bytes("my film (1).mp4", DATA)
+    address = parse_address(f"s3://{bucket}/{prefix}/my video (1).mp4")
+    await Bucket(bucket_url, check=str).put_bytes("my video (1).mp4", DATA)
     assert await fetch(address, tmp_path / "copy", InputRules()) == FETCHED
     async with open_source(address, InputRules()) as reader:
         assert await reader.read(500_000, 10) == DATA[500_000:500_010]
         assert await reader.read(999_990, 100) == DATA[-10:]
 
 
-async def test_an_object_that_is_missing_refused_or_too_large_is_told(
+async def test_a_missing_denied_or_too_large_object_is_refused(
     bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = parse_address(f"{bucket_url}/a.mp4")

@@ -1,4 +1,4 @@
-"""A web server that does what a test tells it, well or badly. Each path has a script of its own."""
+"""A web server for tests, with one script per path, well-behaved or not."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ class Request:
 
     @property
     def span(self) -> tuple[int, int | None] | None:
-        """The range that is asked for: first byte and last."""
+        """The first and the last byte of the requested range."""
         if "range" not in self.headers:
             return None
         first, _, last = self.headers["range"].removeprefix("bytes=").partition("-")
@@ -45,11 +45,11 @@ class WebServer:
     @classmethod
     @contextlib.asynccontextmanager
     async def running(cls, trust: ssl.SSLContext | None = None) -> AsyncIterator[Self]:
-        here = cls()
-        server = await asyncio.start_server(here._serve, "127.0.0.1", 0, ssl=trust)
-        here.port = server.sockets[0].getsockname()[1]
+        web = cls()
+        server = await asyncio.start_server(web._serve, "127.0.0.1", 0, ssl=trust)
+        web.port = server.sockets[0].getsockname()[1]
         try:
-            yield here
+            yield web
         finally:
             server.close()
 
@@ -60,7 +60,7 @@ class WebServer:
         try:
             request = await _read(reader, writer)
             self.requests.append(request)
-            await self.scripts.get(request.path.partition("?")[0], missing)(request)
+            await self.scripts.get(request.path.partition("?")[0], not_found)(request)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -73,12 +73,12 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> R
     return Request(head[0].split(" ")[1], {name.lower(): value.strip() for name, _, value in fields}, writer)
 
 
-async def missing(request: Request) -> None:
+async def not_found(request: Request) -> None:
     await request.head("404 Not Found", Content_Length=0)
 
 
 def file(data: bytes, *, tag: str = TAG, breaks: int | None = None) -> Script:
-    """Serve a file and its parts; with `breaks`, no more than so many bytes a connection."""
+    """Serve a file with range requests; with `breaks`, at most that many bytes per connection."""
 
     async def serve(request: Request) -> None:
         span = request.span if request.headers.get("if-range", tag) == tag else None
@@ -88,15 +88,15 @@ def file(data: bytes, *, tag: str = TAG, breaks: int | None = None) -> Script:
         if span is None:
             await request.head("200 OK", Content_Length=len(body), ETag=tag)
         else:
-            place = f"bytes {first}-{last}/{len(data)}"
-            await request.head("206 Partial Content", Content_Length=len(body), Content_Range=place, ETag=tag)
+            content_range = f"bytes {first}-{last}/{len(data)}"
+            await request.head("206 Partial Content", Content_Length=len(body), Content_Range=content_range, ETag=tag)
         await request.send(body[:breaks])
 
     return serve
 
 
 def plain(data: bytes) -> Script:
-    """Serve a file and never a part of it."""
+    """Serve a file without range requests."""
 
     async def serve(request: Request) -> None:
         await request.head("200 OK", Content_Length=len(data))
@@ -129,7 +129,7 @@ def endless() -> Script:
 
 
 def silent(beginning: bytes = b"") -> Script:
-    """Send a beginning, and then nothing more until the other side hangs up."""
+    """Send `beginning`, then nothing until the client disconnects."""
 
     async def serve(request: Request) -> None:
         await request.head("200 OK", Content_Length=1_000_000, ETag=TAG)
@@ -139,13 +139,13 @@ def silent(beginning: bytes = b"") -> Script:
     return serve
 
 
-def dripping() -> Script:
-    """Send a byte at a time, each soon enough to keep the other side waiting."""
+def trickling() -> Script:
+    """Send single bytes, each before the idle timeout of the client."""
 
     async def serve(request: Request) -> None:
         await request.head("200 OK", Content_Length=1_000_000)
         while True:
             await request.send(b"x")
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # the pace of the bytes
 
     return serve

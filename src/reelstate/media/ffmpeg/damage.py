@@ -1,7 +1,7 @@
 """How much of a source's picture or sound is damaged: found by decoding a part again of which ffmpeg reported errors.
 
 ffmpeg conceals errors, repeats frames that are missing, and ends with exit code 0. Its log says that something was
-wrong, but not where; so a process of our own (`probe_child.py`) decodes the same part and compares packets with frames.
+wrong, but not where; so a process of our own (`probe_child`) decodes the same part and compares packets with frames.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Addresses of sources: what they name, how people may see them, and what a worker may take."""
+"""Addresses of sources: parsing, display without secrets, and the rules for what a worker may read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reelstate.core.outcome import without_passwords
 from reelstate.media.sources.errors import UnusableSource
 
 BUCKETS: Final = ("s3", "gs", "az")
-LONGEST_ADDRESS: Final = 4_096
+MAX_ADDRESS: Final = 4_096
 STORED: Final = "stored://"
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -31,14 +31,14 @@ class WebAddress:
     url: str
 
     def __str__(self) -> str:
-        """Without the user's name, password and query, any of which may be a secret."""
+        """Return the URL without its user info and query, which may be secrets."""
         return redact_url(self.url)
 
 
 @dataclass(frozen=True, slots=True)
 class BucketAddress:
     bucket: str
-    """The address of the bucket, as `open_storage` takes it."""
+    """The URL of the bucket, as `open_storage` takes it."""
     key: str
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class BucketAddress:
 
 @dataclass(frozen=True, slots=True)
 class StoredAddress:
-    """A source that is in our own storage already, because it was uploaded."""
+    """A source that was uploaded into the storage of the deployment."""
 
     sha256: str
 
@@ -59,7 +59,7 @@ Address = LocalAddress | WebAddress | BucketAddress | StoredAddress
 
 
 class InputSettings(Protocol):
-    """The settings that say what may be taken."""
+    """The settings from which `input_rules` makes rules."""
 
     @property
     def input_limit(self) -> int: ...
@@ -70,61 +70,65 @@ class InputSettings(Protocol):
 
 
 class ServedSource(Protocol):
-    """The source of the job at hand, as a server gives it to a worker that can't see it where it lies."""
+    """The source of one job, served by the API server to a worker that can't read its path or bucket."""
 
     async def length(self) -> int: ...
 
     async def read(self, offset: int, length: int) -> bytes: ...
 
     async def fetch(self, path: Path, on_progress: Callable[[int, int | None], None] | None) -> tuple[int, str]:
-        """Have it as a file; gives its size and sha256."""
+        """Download it to a file; returns its size and sha256."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRules:
-    """What a worker may take, and how long it may take for it. Durations are seconds."""
+    """What a worker may read, and its timeouts in seconds."""
 
     roots: tuple[Path, ...] = ()
-    """Folders below which local sources must lie; any when empty."""
+    """Folders that local sources must be in; empty for any."""
     hosts: frozenset[str] = frozenset()
-    """Hosts, or host:port, that may be on a private address."""
+    """Hosts, or host:port, that may have private addresses."""
     limit: int = 200 * 1024**3
     connect: float = 10.0
     idle: float = 60.0
-    """How long a server may say nothing."""
+    """Timeout for the next bytes of a response."""
     part: float = 120.0
-    """How long the answer to a question for a part may take as a whole: nobody waits for one that comes in drips."""
+    """Timeout for the whole response to a range request, however its bytes trickle."""
     total: float = 12 * 3600.0
     attempts: int = 5
-    """How often a broken download is taken up again without a byte gained."""
+    """Attempts of a download that make no progress before it fails."""
     pause: float = 0.5
-    """Before the first such attempt; doubled for each that follows."""
+    """Delay before the first retry; doubled for each that follows."""
     served: ServedSource | None = None
-    """Who gives a remote worker what lies on a path or in a bucket of the house."""
+    """Reads local and bucket sources through the server, on a remote worker."""
 
 
 def input_rules(settings: InputSettings) -> InputRules:
+    """Return the rules that the settings of a worker declare."""
     return InputRules(
-        roots=tuple(Path(word).expanduser() for word in _words(settings.input_roots, ":")),
-        hosts=frozenset(word.lower() for word in _words(settings.input_hosts, ",")),
+        roots=tuple(Path(root).expanduser() for root in _split(settings.input_roots, ":")),
+        hosts=frozenset(host.lower() for host in _split(settings.input_hosts, ",")),
         limit=settings.input_limit,
     )
 
 
 def parse_address(text: str) -> Address:
-    """What an address names: an absolute path, or file://, http://, https://, s3://, gs:// or az://."""
+    """Parse an absolute path or a URL: file://, http://, https://, s3://, gs://, az:// or stored://.
+
+    Raises `UnusableSource` of kind `address`.
+    """
     if not text:
-        raise _wrong("the address is empty")
-    if len(text) > LONGEST_ADDRESS:
-        raise _wrong(f"the address has {len(text):,} characters, more than {LONGEST_ADDRESS:,}")
+        raise _invalid("the address is empty")
+    if len(text) > MAX_ADDRESS:
+        raise _invalid(f"the address has {len(text):,} characters, more than {MAX_ADDRESS:,}")
     if "\0" in text:
-        raise _wrong(f"{text[:60]!r} has a null character, which no path can have")
+        raise _invalid(f"{text[:60]!r} contains a null character")
     scheme, separator, rest = text.partition("://")
     if not separator or text.startswith("/"):
         return _local(text)
-    if any(ord(sign) < ord(" ") for sign in text):
-        hint = "write it as %0A or the like; only an absolute path may have it as it is"
-        raise UnusableSource("address", f"{text[:60]!r} has a line break or another control character", hint=hint)
+    if any(ord(character) < ord(" ") for character in text):
+        hint = "percent-encode it, for example %0A; only an absolute path may contain it unencoded"
+        raise UnusableSource("address", f"{text[:60]!r} contains a control character", hint=hint)
     match scheme.lower():
         case "file":
             return _local(_file_path(text))
@@ -135,17 +139,17 @@ def parse_address(text: str) -> Address:
         case "stored":
             return _stored(rest)
         case _:
-            raise _wrong(f"{scheme[:20]}:// can't be read")
+            raise _invalid(f"{scheme[:20]}:// is not supported")
 
 
 def redact_url(url: str) -> str:
-    """A web address as people may see it."""
+    """Return a URL without its user info and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{'?…' if parts.query else ''}"
 
 
 def redact_source(source: str) -> str:
-    """Any source as people may see it."""
+    """Return any source address without secrets."""
     try:
         return str(parse_address(source))
     except UnusableSource:
@@ -153,7 +157,7 @@ def redact_source(source: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """What a source is called: the last word of its path, without what follows it in a web address."""
+    """Return the last component of the path of a source."""
     path = unquote(urlsplit(source).path) if source.lower().startswith(("http://", "https://")) else source
     return PurePosixPath(path).name
 
@@ -163,7 +167,7 @@ def _local(text: str) -> LocalAddress:
         raise UnusableSource(
             "address",
             f"{text[:200]!r} is not an absolute path",
-            hint="a worker may stand in another folder: begin with /",
+            hint="start it with /: a worker may have another working directory",
         )
     return LocalAddress(Path(text))
 
@@ -171,7 +175,7 @@ def _local(text: str) -> LocalAddress:
 def _file_path(url: str) -> str:
     host, slash, path = url.partition("://")[2].partition("/")
     if host not in ("", "localhost"):
-        raise _wrong(f"file://{host[:60]} is another machine")
+        raise _invalid(f"file://{host[:60]} names another machine")
     return unquote(slash + path)
 
 
@@ -181,26 +185,28 @@ def _web(url: str) -> WebAddress:
     except ValueError:
         host = None
     if not host:
-        raise _wrong(f"{url.partition(':')[0]}:// wants a host and a path")
+        raise _invalid(f"{url.partition(':')[0]}:// needs a host and a path")
     return WebAddress(url)
 
 
 def _bucket(scheme: str, rest: str) -> BucketAddress:
     bucket, _, key = rest.partition("/")
     if not bucket or not key or "@" in bucket:
-        raise _wrong(f"{scheme}:// wants a bucket and a key")
+        raise _invalid(f"{scheme}:// needs a bucket and a key")
     return BucketAddress(f"{scheme}://{bucket}", key)
 
 
 def _stored(sha256: str) -> StoredAddress:
     if _SHA256.fullmatch(sha256) is None:
-        raise _wrong(f"{STORED} wants the sha256 of an upload")
+        raise _invalid(f"{STORED} needs the sha256 of an upload")
     return StoredAddress(sha256)
 
 
-def _wrong(message: str) -> UnusableSource:
-    return UnusableSource("address", message, hint="an absolute path, or file://, http(s)://, s3:// or gs://")
+def _invalid(message: str) -> UnusableSource:
+    return UnusableSource(
+        "address", message, hint="expected an absolute path, file://, http(s)://, s3://, gs:// or az://"
+    )
 
 
-def _words(text: str, separator: str) -> Iterable[str]:
-    return filter(None, (word.strip() for word in text.split(separator)))
+def _split(text: str, separator: str) -> Iterable[str]:
+    return filter(None, (item.strip() for item in text.split(separator)))

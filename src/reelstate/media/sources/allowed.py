@@ -1,17 +1,17 @@
-"""What a source may be made of. Everything that opens a source, ours or ffmpeg's, is held to these lists."""
+"""Protocols, demuxers, decoders and sizes that a source may use, for PyAV and ffmpeg alike."""
 
 from __future__ import annotations
 
 from typing import Final
 
 PROTOCOLS: Final = ("file",)
-"""Network and nested protocols stay out: a source is fetched by us before ffmpeg sees it."""
+"""No network or nested protocols: a source is fetched before ffmpeg opens it."""
 
 DEMUXERS: Final = (
     *("mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm", "avi", "mpegts", "mpeg", "flv"),
     *("wav", "mp3", "flac", "ogg", "aac"),
 )
-"""No hls, concat, dash, sdp, image2 or lavfi: these name other files."""
+"""No hls, concat, dash, sdp, image2 or lavfi, which open other files."""
 
 VIDEO_DECODERS: Final = (
     *("h264", "hevc", "av1", "libdav1d", "vp8", "vp9", "libvpx", "libvpx-vp9"),
@@ -26,7 +26,7 @@ CAPTION_DECODERS: Final = ("subrip", "srt", "ass", "ssa", "mov_text", "webvtt", 
 DECODERS: Final = VIDEO_DECODERS + AUDIO_DECODERS + CAPTION_DECODERS
 
 MAX_PIXELS: Final = 40_000_000
-"""A picture of 8192 × 4320 and some; a decoder refuses more before it takes the memory."""
+"""A little more than 8192 × 4320; decoders refuse more before they allocate memory."""
 MAX_STREAMS: Final = 64
 MAX_RATE: Final = 300
-"""Frames a second: phones record slow motion at 240."""
+"""Frames per second: phones record slow motion at 240."""

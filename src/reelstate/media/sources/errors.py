@@ -1,4 +1,4 @@
-"""What is wrong with a source: it can't be used at all, it can't be had now, or it can't be read in parts."""
+"""Errors of sources: unusable, unavailable for now, or not readable in parts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SourceFault = Literal[
 
 
 class SourceError(ReelstateError):
-    """Something is wrong with a source."""
+    """A source can't be read or used."""
 
     retryable: ClassVar[bool] = False
-    """Whether another attempt may help."""
+    """Whether a retry may succeed."""
 
 
 class UnusableSource(SourceError):
-    """The source can't be used, and another attempt can't help; `kind` says in one word why."""
+    """The source can't be used and a retry can't succeed; `kind` is the reason."""
 
     def __init__(self, kind: SourceFault, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -42,10 +42,10 @@ class UnusableSource(SourceError):
 
 
 class SourceUnavailable(SourceError):
-    """The source can't be had now."""
+    """The source can't be read now; a retry may succeed."""
 
     retryable = True
 
 
 class SourceUnseekable(SourceError):
-    """The source can't be read in parts: it must be fetched first."""
+    """The source can't be read in parts and must be fetched first."""

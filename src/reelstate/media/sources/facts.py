@@ -1,4 +1,4 @@
-"""What a source is, as far as a plan needs to know: numbers and words read from the file, no handles and no bytes."""
+"""The facts of a source that a plan depends on, as records without handles or bytes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 from reelstate.media.records import Between, Count, Index, OneOf, Word, document_of, record_of
 
 Side = Annotated[int, Between(0, 1_000_000)]
-"""Pixels; whether a picture of that size is taken is decided by the plan."""
+"""Pixels; the plan decides whether a picture of that size is accepted."""
 Label = Annotated[str, Between(0, 1000)]
-"""What a file calls a track. It reaches playlists, which quote it, and no command."""
+"""The name of a track in the file. It is written, quoted, into playlists, never into a command."""
 
 HDR_TRANSFERS: Final = frozenset({"smpte2084", "arib-std-b67"})
 
@@ -20,32 +20,32 @@ HDR_TRANSFERS: Final = frozenset({"smpte2084", "arib-std-b67"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoFacts:
     index: Index
-    """The number of the stream in the file."""
+    """The index of the stream in the file."""
     codec: Word
     width: Side
     height: Side
     rotation: Annotated[int, Between(-360, 360)] = 0
-    """By how many degrees the picture must be turned clockwise to stand upright: 0, 90, 180 or 270."""
+    """Degrees to rotate the picture clockwise for display: 0, 90, 180 or 270."""
     sample_aspect: Fraction = Fraction(1)
     rate: Fraction
-    """Frames a second; the average where the rate varies."""
+    """Frames per second; the average if the rate is variable."""
     variable_rate: bool = False
     rates: tuple[tuple[Fraction, Count], ...] = ()
-    """Where the rate varies: standard rates, the better ones first, with how many frames each would not show."""
+    """If the rate is variable: standard rates, best first, each with the number of frames that it hides."""
     frames: Count | None = None
-    """None where only a full read would tell."""
+    """None if only reading the whole file would tell."""
     start: Fraction = Fraction(0)
     duration: Fraction
     pixel_format: Word = "yuv420p"
     bits: Annotated[int, Between(0, 64)] = 8
     transfer: Word = "unknown"
-    """Transfer, primaries and matrix by the names that ffmpeg gives them."""
+    """Transfer, primaries and matrix by their names in ffmpeg."""
     primaries: Word = "unknown"
     matrix: Word = "unknown"
     full_range: bool = False
     interlaced: bool = False
     longest_gop: Fraction | None = None
-    """Seconds between the two key frames that are farthest apart, where known."""
+    """The longest time between two key frames in seconds, if known."""
 
     @property
     def hdr(self) -> bool:
@@ -53,18 +53,18 @@ class VideoFacts:
 
     @property
     def rgb(self) -> bool:
-        """Whether its pixels are red, green and blue rather than light and colour."""
-        return any(word in self.pixel_format for word in ("rgb", "bgr", "gbr", "pal8"))
+        """Whether its pixels are RGB, not YUV."""
+        return any(name in self.pixel_format for name in ("rgb", "bgr", "gbr", "pal8"))
 
     @property
     def display_aspect(self) -> Fraction:
-        """Width by height as a viewer sees it."""
+        """Width by height as displayed."""
         aspect = Fraction(self.width, self.height) * (self.sample_aspect or 1)
         return 1 / aspect if self.rotation % 180 else aspect
 
     @property
     def display_size(self) -> tuple[int, int]:
-        """Width and height as a viewer sees them: square pixels, upright."""
+        """Width and height as displayed, in square pixels and upright."""
         wide = max(1, round(self.width * (self.sample_aspect or Fraction(1))))
         return (self.height, wide) if self.rotation % 180 else (wide, self.height)
 
@@ -89,7 +89,7 @@ class SubtitleFacts:
     index: Index
     codec: Word
     text: bool
-    """False for pictures of text, which can't become captions."""
+    """False for bitmap subtitles, which can't become captions."""
     language: Label = ""
     title: Label = ""
     default: bool = False
@@ -99,7 +99,7 @@ class SubtitleFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherFacts:
-    """A stream of which nothing is made: a further picture, a cover, data, an attachment."""
+    """A stream that is not used: a further video, a cover, data or an attachment."""
 
     index: Index
     kind: Annotated[str, OneOf("video", "cover", "data", "attachment")]
@@ -109,17 +109,17 @@ class OtherFacts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     container: Word
-    """The name of ffmpeg's demuxer."""
+    """The name of its demuxer in ffmpeg."""
     size: Count
     duration: Fraction
     indexed: bool
-    """Whether a seek lands where it should: an mp4, mov, mkv or webm with its index."""
+    """Whether seeks are exact: an mp4, mov, mkv or webm with its index."""
     video: VideoFacts | None = None
     audio: tuple[AudioFacts, ...] = ()
     subtitles: tuple[SubtitleFacts, ...] = ()
     others: tuple[OtherFacts, ...] = ()
     streams: Count = 0
-    """How many streams the file has, the unused ones too."""
+    """The number of streams, including unused ones."""
     warnings: tuple[str, ...] = ()
 
     @property

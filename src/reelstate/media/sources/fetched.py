@@ -1,4 +1,4 @@
-"""A source that has been fetched, how one hears of its way, and how large it may be."""
+"""The result of fetching a source, its progress callback, and its size limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reelstate.media.sources.errors import UnusableSource
 
 OnProgress = Callable[[int, int | None], None]
-"""Called with the bytes that have come and, where known, how many there are."""
+"""Called with the bytes received so far and the total, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,11 @@ class FetchedSource:
     sha256: str
 
 
-def check_limit(place: str, size: int, limit: int) -> None:
+def check_limit(name: str, size: int, limit: int) -> None:
+    """Raise `UnusableSource` if a source is larger than the limit."""
     if size > limit:
         raise UnusableSource(
-            "too_large", f"{place} is larger than {limit:,} bytes", hint="raise REEL_INPUT_LIMIT, or submit less"
+            "too_large",
+            f"{name} is larger than {limit:,} bytes",
+            hint="raise REEL_INPUT_LIMIT, or submit a smaller file",
         )

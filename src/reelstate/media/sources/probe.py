@@ -1,4 +1,4 @@
-"""Looks at a source in a process of its own, and serves it the parts that it asks for; see `probe_child.py`."""
+"""Probe a source in a child process (`probe_child`), and serve it the bytes that it reads."""
 
 from __future__ import annotations
 
@@ -22,56 +22,56 @@ from reelstate.media.sources.address import InputRules, LocalAddress
 from reelstate.media.sources.allowed import DECODERS, DEMUXERS, MAX_PIXELS, MAX_STREAMS
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.sources.facts import SourceFacts
-from reelstate.media.sources.probe_child import GIVEN, WANTED
+from reelstate.media.sources.probe_child.protocol import ANSWER, CHILD_FRAME, DATA, PARENT_FRAME, READ
 from reelstate.media.sources.reader import Reader
 from reelstate.media.sources.source import FileReader, open_file
 
-PROGRAM: Final = Path(__file__).with_name("probe_child.py")
-LARGEST_ANSWER: Final = 4 * 1024 * 1024
-LARGEST_PART: Final = 16 * 1024 * 1024
-LAST_MOMENT: Final = 2.0
+PROGRAM: Final = Path(__file__).with_name("probe_child")
+MAX_ANSWER: Final = 4 * 1024 * 1024
+MAX_READ: Final = 16 * 1024 * 1024
+EXIT_TIMEOUT: Final = 2.0
 LIBRARY_PATHS: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-KEPT_VARIABLES: Final = ("PATH", "LANG", *LIBRARY_PATHS)
-"""Nothing else of the environment, where secrets live, is given to the process."""
+ENVIRONMENT: Final = ("PATH", "LANG", *LIBRARY_PATHS)
+"""The only variables that the child inherits: others may be secrets."""
 SHELL_SIGNAL: Final = 128
-"""What a shell, as there is one in the sandbox, adds to the number of the signal that ended a process."""
+"""A shell, such as the one in the sandbox, adds this to the signal that ended a process."""
 TRIAL: Final = ("-I", "-c", "import av")
 SANDBOX: Final = Sandbox()
 HINTS: Final = {
-    "empty": "was it still being written?",
+    "empty": "check that it is written completely",
     "not_a_video": "submit an mp4, mov, mkv, webm, ts, mpeg, avi or flv file",
     "format": "submit an mp4, mov, mkv, webm, ts, mpeg, avi or flv file",
     "codec": "convert it to H.264, HEVC, VP9, AV1, MPEG-2 or ProRes first",
-    "truncated": "was it still being written or uploaded? submit the whole file",
-    "damaged": "see that it plays, or make it anew",
+    "truncated": "check that it is written and uploaded completely",
+    "damaged": "check that it plays, or export it again",
     "dolby_vision": "export it as HDR10, HLG or SDR; Dolby Vision profiles with a compatible picture, such as 8, work",
     "encrypted": "submit it without encryption or DRM",
-    "too_many_streams": "leave out the streams that are not needed",
-    "too_many_pixels": f"at most {MAX_PIXELS:,} pixels a picture",
-    "bomb": "it looks made to use up a machine",
+    "too_many_streams": "remove the streams that are not needed",
+    "too_many_pixels": f"at most {MAX_PIXELS:,} pixels per picture",
+    "bomb": "it may be built to exhaust the machine",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeLimits:
+    """What a probe may use. `packets` and the bytes limit the scan of a source without an index."""
+
     memory: int = 1024**3
     cpu_seconds: int = 60
     wall_seconds: float = 120.0
     packets: int = 2_000
-    """How many frames' times are read of a source without an index."""
     local_bytes: int = 256 * 1024**2
     remote_bytes: int = 16 * 1024**2
-    """How far it is read for that."""
 
 
 DEFAULT_LIMITS: Final = ProbeLimits()
 WHOLE_FILE_LIMITS: Final = ProbeLimits(cpu_seconds=1800, wall_seconds=3600.0)
-"""For a look at every packet or frame of a file."""
+"""Limits for reading every packet or frame of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameCount:
-    """What only a full read tells of a file's video."""
+    """The frames of a video, counted by reading all of it."""
 
     frames: int
     start: Fraction
@@ -84,19 +84,22 @@ class FrameCount:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a look came to, and the most memory that it took."""
+    """The facts that the child reports, and its peak memory in bytes."""
 
     facts: dict[str, Any]
     memory: int
 
 
 async def probe(source: Reader | Path, limits: ProbeLimits = DEFAULT_LIMITS, sandbox: Sandbox = SANDBOX) -> SourceFacts:
-    """What a source is. `UnusableSource` says why it is none; what the reader raises is raised."""
+    """Return the facts of a source.
+
+    Raises `UnusableSource` if it is refused, and what `source` raises when it is read.
+    """
     return SourceFacts.from_json((await run_child("probe", source, limits, sandbox)).facts)
 
 
 async def count_frames(path: Path, limits: ProbeLimits = DEFAULT_LIMITS, sandbox: Sandbox = SANDBOX) -> FrameCount:
-    """Read a file of ours to its end and count the frames of its video."""
+    """Read all packets of a local file and count the frames of its video."""
     facts = (await run_child("count", path, limits, sandbox)).facts
     gop = facts["longest_gop"]
     return FrameCount(
@@ -111,50 +114,47 @@ async def count_frames(path: Path, limits: ProbeLimits = DEFAULT_LIMITS, sandbox
 
 
 async def run_child(
-    what: str,
+    command: str,
     source: Reader | Path,
     limits: ProbeLimits = DEFAULT_LIMITS,
     sandbox: Sandbox = SANDBOX,
-    **order: str | int,
+    **arguments: str | int,
 ) -> ProbeResult:
-    """Have a process look at the source: `probe` at what it is, `count` at every packet, `decode` at a stream's frames.
-
-    `order` is what the look needs to know beside the source.
-    """
+    """Run a command of the child process on a source: `probe`, `count` (frames) or `decode` (find damage)."""
     if isinstance(source, Path):
         with open_file(LocalAddress(source), InputRules(limit=2**63)) as file:
-            return await _look(what, FileReader(file), limits, sandbox, order)
-    return await _look(what, source, limits, sandbox, order)
+            return await _run_child(command, FileReader(file), limits, sandbox, arguments)
+    return await _run_child(command, source, limits, sandbox, arguments)
 
 
-async def _look(
-    what: str, source: Reader, limits: ProbeLimits, sandbox: Sandbox, order: Mapping[str, str | int]
+async def _run_child(
+    command: str, source: Reader, limits: ProbeLimits, sandbox: Sandbox, arguments: Mapping[str, str | int]
 ) -> ProbeResult:
     if source.size is None:
-        raise SourceUnseekable("its size is not known", hint="fetch it first")
-    confined = await confinement(_own(sandbox), Path(sys.executable), trial=TRIAL)
+        raise SourceUnseekable("its size is unknown", hint="fetch it first")
+    confined = await confinement(replace(sandbox, needed=_python_paths()), Path(sys.executable), trial=TRIAL)
     try:
-        async with asyncio.timeout(limits.wall_seconds), _child(source, confined) as child:
-            _send(child, json.dumps({**_order(what, source, limits), **order}).encode())
-            answer = await _served(child, source)
+        async with asyncio.timeout(limits.wall_seconds), _start_child(source, confined) as child:
+            _send(child, json.dumps({**_request(command, source, limits), **arguments}).encode())
+            answer = await _serve(child, source)
             if answer is None:
-                raise _died(await _ended(child))
-            return _judged(answer)
+                raise _exit_error(await _wait(child))
+            return _result(answer)
     except TimeoutError:
-        raise _too_slow(source, limits) from None
+        raise _timeout_error(source, limits) from None
 
 
-def _too_slow(source: Reader, limits: ProbeLimits) -> SourceError:
-    said = f"it was not looked through in {limits.wall_seconds:g} s"
+def _timeout_error(source: Reader, limits: ProbeLimits) -> SourceError:
+    message = f"probing it took longer than {limits.wall_seconds:g} s"
     if isinstance(source, FileReader):
-        return UnusableSource("bomb", said, hint=HINTS["bomb"])
-    return SourceUnavailable(said, hint="see that what serves it is fast enough; it is tried again")
+        return UnusableSource("bomb", message, hint=HINTS["bomb"])
+    return SourceUnavailable(message, hint="check that its server is fast enough; the task is retried")
 
 
-def _order(what: str, source: Reader, limits: ProbeLimits) -> dict[str, Any]:
+def _request(command: str, source: Reader, limits: ProbeLimits) -> dict[str, Any]:
     local = isinstance(source, FileReader)
     return {
-        "look": what,
+        "command": command,
         "descriptor": source.file.fileno() if isinstance(source, FileReader) else None,
         "size": source.size,
         "demuxers": ",".join(DEMUXERS),
@@ -168,36 +168,32 @@ def _order(what: str, source: Reader, limits: ProbeLimits) -> dict[str, Any]:
     }
 
 
-def _own(sandbox: Sandbox) -> Sandbox:
-    """The sandbox with the files that this Python and PyAV are made of."""
-    return replace(sandbox, needed=_python())
-
-
 @cache
-def _python() -> tuple[Path, ...]:
+def _python_paths() -> tuple[Path, ...]:
+    """Return the files that Python, PyAV and the child consist of."""
     found = importlib.util.find_spec("av")
     package = [Path(found.origin).parent.parent] if found and found.origin else []
-    places = (sys.prefix, sys.base_prefix, Path(sys.executable).resolve().parent, PROGRAM, *package)
-    libraries = (place for name in LIBRARY_PATHS for place in os.environ.get(name, "").split(os.pathsep) if place)
-    paths = [Path(str(place)) for place in (*places, *libraries)]
+    folders = (sys.prefix, sys.base_prefix, Path(sys.executable).resolve().parent, PROGRAM, *package)
+    libraries = (folder for name in LIBRARY_PATHS for folder in os.environ.get(name, "").split(os.pathsep) if folder)
+    paths = [Path(str(folder)) for folder in (*folders, *libraries)]
     return tuple(dict.fromkeys(path for path in paths if path.exists()))
 
 
 async def probe_wall() -> Wall:
-    """The wall behind which sources are probed on this machine."""
-    return await standing_wall(Path(sys.executable), TRIAL, _python())
+    """Return the wall that confines probes on this machine."""
+    return await standing_wall(Path(sys.executable), TRIAL, _python_paths())
 
 
 @contextlib.asynccontextmanager
-async def _child(source: Reader, confined: Sequence[str]) -> AsyncIterator[Process]:
-    """The process, which is gone when the context ends."""
+async def _start_child(source: Reader, confined: Sequence[str]) -> AsyncIterator[Process]:
+    """Start the child process, and kill it when the context ends."""
     child = await asyncio.create_subprocess_exec(
         *(*confined, sys.executable, "-I", str(PROGRAM)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
         pass_fds=(source.file.fileno(),) if isinstance(source, FileReader) else (),
-        env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+        env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
         start_new_session=True,
     )
     try:
@@ -206,28 +202,28 @@ async def _child(source: Reader, confined: Sequence[str]) -> AsyncIterator[Proce
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         await child.wait()
-        await _closed(child)
+        await _drain(child)
 
 
-async def _closed(child: Process) -> None:
-    """Wait until nobody holds the process's stdout: what it ran in may end before it."""
+async def _drain(child: Process) -> None:
+    """Wait until stdout is closed: the sandbox may end before the process in it."""
     assert child.stdout is not None  # noqa: S101 - it is a pipe
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LAST_MOMENT):
-            while await child.stdout.read(LARGEST_PART):
+        async with asyncio.timeout(EXIT_TIMEOUT):
+            while await child.stdout.read(MAX_READ):
                 pass
 
 
-async def _served(child: Process, source: Reader) -> dict[str, Any] | None:
-    """Give the process the parts that it wants until it answers; None if it dies before it does."""
+async def _serve(child: Process, source: Reader) -> dict[str, Any] | None:
+    """Answer the read requests of the child until it answers; return None if it exits or misbehaves before."""
     assert child.stdout is not None  # noqa: S101 - it is a pipe
     try:
         while True:
-            kind, offset, length = WANTED.unpack(await child.stdout.readexactly(WANTED.size))
-            if kind == b"A" and length <= LARGEST_ANSWER:
+            kind, offset, length = CHILD_FRAME.unpack(await child.stdout.readexactly(CHILD_FRAME.size))
+            if kind == ANSWER and length <= MAX_ANSWER:
                 answer: dict[str, Any] = json.loads(await child.stdout.readexactly(length))
                 return answer
-            if kind != b"R" or length > LARGEST_PART:
+            if kind != READ or length > MAX_READ:
                 return None
             _send(child, await source.read(offset, length))
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -236,28 +232,28 @@ async def _served(child: Process, source: Reader) -> dict[str, Any] | None:
 
 def _send(child: Process, data: bytes) -> None:
     assert child.stdin is not None  # noqa: S101 - it is a pipe
-    child.stdin.write(GIVEN.pack(b"D", len(data)) + data)
+    child.stdin.write(PARENT_FRAME.pack(DATA, len(data)) + data)
 
 
-def _judged(answer: dict[str, Any]) -> ProbeResult:
+def _result(answer: dict[str, Any]) -> ProbeResult:
     if "refused" in answer:
         refused = answer["refused"]
         raise UnusableSource(refused["kind"], refused["message"], hint=HINTS.get(refused["kind"], ""))
     return ProbeResult(answer["facts"], answer["memory"])
 
 
-async def _ended(child: Process) -> int:
-    """How the process ended; one that says what it should not is made to."""
+async def _wait(child: Process) -> int:
+    """Return the exit code; terminate a child that misbehaved."""
     try:
-        async with asyncio.timeout(LAST_MOMENT):
+        async with asyncio.timeout(EXIT_TIMEOUT):
             return await child.wait()
     except TimeoutError:
         child.terminate()
         return await child.wait()
 
 
-def _died(code: int) -> SourceError:
-    """A process that dies over a source was killed by its limits or by the source; both would happen again."""
+def _exit_error(code: int) -> SourceError:
+    """Return the error of a child that died: by SIGKILL from outside, otherwise by its limits or by the source."""
     if code in {-signal.SIGKILL, SHELL_SIGNAL + signal.SIGKILL}:
-        return SourceUnavailable("the process that looked at it was killed", hint="has this machine enough memory?")
-    return UnusableSource("bomb", "the process that looked at it died over it", hint=HINTS["bomb"])
+        return SourceUnavailable("the probe process was killed", hint="check that this machine has enough memory")
+    return UnusableSource("bomb", "the probe process crashed on it", hint=HINTS["bomb"])

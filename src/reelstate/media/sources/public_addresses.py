@@ -1,9 +1,9 @@
-"""Which addresses of machines belong to the public internet.
+"""Tell public IP addresses from special ones.
 
-The tables are our own: those of Python's `ipaddress` differ from version to version. Special blocks are refused whether
-or not they can be reached from elsewhere, because no source is served from one.
+Python's `ipaddress` has such tables too, but they differ between versions. Special blocks are refused even if they are
+reachable from elsewhere, because no source is served from one.
 
-Taken from the IANA registries of special-purpose addresses (IPv4, IPv6) and of the IPv6 address space, January 2025.
+From the IANA registries of special-purpose addresses (IPv4, IPv6) and of the IPv6 address space, January 2025.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SPECIAL_IPV4: Final = tuple(
     )
 )
 _GLOBAL_IPV6: Final = ipaddress.IPv6Network("2000::/3")
-"""All that is assigned for global unicast: whatever lies outside is special, or not assigned at all."""
+"""Everything assigned for global unicast; the rest is special or unassigned."""
 _SPECIAL_IPV6: Final = tuple(
     ipaddress.IPv6Network(block)
     for block in (
@@ -53,9 +53,9 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether an address belongs to the public internet; one that is mapped into IPv6 counts as what it stands for."""
+    """Return whether an IP address is public; an IPv4 address mapped into IPv6 counts as IPv4."""
     try:
-        address = _unmapped(ipaddress.ip_address(text.partition("%")[0]))
+        address = _unmap(ipaddress.ip_address(text.partition("%")[0]))
     except ValueError:
         return False
     if isinstance(address, ipaddress.IPv4Address):
@@ -63,8 +63,8 @@ def is_public(text: str) -> bool:
     return address in _GLOBAL_IPV6 and not any(address in block for block in _SPECIAL_IPV6)
 
 
-def _unmapped(address: Numeric) -> Numeric:
-    """The IPv4 address that a mapped address, or one of a NAT64, leads to."""
+def _unmap(address: Numeric) -> Numeric:
+    """Return the IPv4 address in a mapped or NAT64 address."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:

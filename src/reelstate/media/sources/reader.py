@@ -1,4 +1,4 @@
-"""Sources that are read in parts. What was read is kept for a while, and what follows it is read ahead."""
+"""Read sources in parts, with a cache of blocks and read-ahead."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ from typing import Final, Protocol
 from reelstate.media.sources.errors import SourceUnavailable, SourceUnseekable
 
 Fetch = Callable[[int, int], Awaitable[bytes]]
-"""The bytes at an offset, as many as asked for: nothing is asked for beyond the end."""
+"""Returns exactly `length` bytes at an offset; never called beyond the end."""
 
 BLOCK: Final = 256 * 1024
-KEPT: Final = 64
-"""Blocks that are kept."""
-AHEAD: Final = 8
-"""Blocks that are read at once when they are read in order."""
+CACHED_BLOCKS: Final = 64
+MAX_READ_AHEAD: Final = 8
+"""Blocks per request when blocks are read in order."""
 
 
 class Reader(Protocol):
+    """A source that is read in parts."""
+
     @property
     def size(self) -> int | None:
-        """How many bytes there are, where that is known."""
+        """The size in bytes, if known."""
 
     async def read(self, offset: int, length: int) -> bytes:
-        """The bytes at an offset; less than asked for at the end."""
+        """Return up to `length` bytes at an offset, fewer at the end."""
 
 
 class BlockReader:
+    """Reads a source in blocks through `fetch`; `first` is its first block, if it is known already."""
+
     def __init__(self, fetch: Fetch, size: int, first: bytes = b"") -> None:
         self.size = size
         self._fetch = fetch
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
-        self._next = 0
-        self._run = 1
+        self._next_block = 0
+        self._read_ahead = 1
         if len(first) == min(size, BLOCK):
-            self._keep(0, first)
+            self._cache(0, first)
 
     async def read(self, offset: int, length: int) -> bytes:
         end = min(offset + length, self.size)
@@ -52,26 +55,26 @@ class BlockReader:
         return self._blocks[number]
 
     async def _load(self, number: int) -> None:
-        self._run = min(2 * self._run, AHEAD) if number == self._next else 1
+        self._read_ahead = min(2 * self._read_ahead, MAX_READ_AHEAD) if number == self._next_block else 1
         start = number * BLOCK
-        length = min(self._run * BLOCK, self.size - start)
+        length = min(self._read_ahead * BLOCK, self.size - start)
         data = await self._fetch(start, length)
         if len(data) != length:
             raise SourceUnavailable(
-                f"{length:,} bytes were asked for and {len(data):,} came", hint="it is read again at the next attempt"
+                f"{length:,} bytes were requested, but {len(data):,} received", hint="the task is retried"
             )
-        self._keep(number, data)
+        self._cache(number, data)
 
-    def _keep(self, number: int, data: bytes) -> None:
+    def _cache(self, number: int, data: bytes) -> None:
         for start in range(0, len(data), BLOCK):
             self._blocks[number + start // BLOCK] = data[start : start + BLOCK]
-        self._next = number + -(-len(data) // BLOCK)
-        while len(self._blocks) > KEPT:
+        self._next_block = number + -(-len(data) // BLOCK)
+        while len(self._blocks) > CACHED_BLOCKS:
             self._blocks.popitem(last=False)
 
 
 class HeadReader:
-    """The beginning of a source whose server does not serve parts."""
+    """Reads the beginning of a source whose server does not support range requests."""
 
     def __init__(self, head: bytes, size: int | None, *, whole: bool) -> None:
         self.size = size
@@ -82,6 +85,6 @@ class HeadReader:
         if not self._whole and offset + length > len(self._head):
             raise SourceUnseekable(
                 f"only the first {len(self._head):,} bytes can be read",
-                hint="the server does not serve parts: fetch it",
+                hint="its server does not support range requests: fetch it",
             )
         return self._head[offset : offset + length]

@@ -1,4 +1,4 @@
-"""The door for sources: a path, a web address or an object becomes something to read in parts, or a file."""
+"""Open a source of any address for reading in parts, or fetch it into a file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from reelstate.media.sources.reader import BlockReader, Reader
 if TYPE_CHECKING:
     from reelstate.media.sources.web import WebClient
 
-CHUNK: Final = 4 * 1024 * 1024
-OPENED: Final = Path("/proc/self/fd")
+COPY_CHUNK: Final = 4 * 1024 * 1024
+DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
 class FileReader:
-    """A local file that has been opened and checked."""
+    """Reads a local file that is open and checked."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -42,7 +42,7 @@ class FileReader:
 
 @asynccontextmanager
 async def open_source(address: Address, rules: InputRules, storage: Storage | None = None) -> AsyncIterator[Reader]:
-    """Read a source in parts where it lies; one that was uploaded lies in the storage."""
+    """Open a source for reading in parts; `storage` has the uploaded ones."""
     match address:
         case LocalAddress() | BucketAddress() if rules.served is not None:
             size = await _served_size(address, rules)
@@ -51,16 +51,16 @@ async def open_source(address: Address, rules: InputRules, storage: Storage | No
             with open_file(address, rules) as file:
                 yield FileReader(file)
         case WebAddress():
-            async with _web(rules) as web, web.reading(address.url) as reader:
+            async with _web_client(rules) as web, web.reading(address.url) as reader:
                 yield reader
         case BucketAddress():
             size = await _object_size(address, rules)
-            yield BlockReader(partial(_part, address), size)
+            yield BlockReader(partial(_read_object, address), size)
         case StoredAddress():
             with _stored_faults(address):
-                kept = _open(address, storage)
-                size = await _stored_size(address, kept)
-                yield BlockReader(partial(kept.get_bytes, keys.source(address.sha256)), size)
+                stored = _require_storage(address, storage)
+                size = await _stored_size(address, stored)
+                yield BlockReader(partial(stored.get_bytes, keys.source(address.sha256)), size)
 
 
 async def fetch(
@@ -71,7 +71,7 @@ async def fetch(
     *,
     on_progress: OnProgress | None = None,
 ) -> FetchedSource:
-    """Have the source as a file of ours, hashed on its way. What is there at `path` is overwritten."""
+    """Copy a source into the file `path`, and return its size and hash. An existing file is overwritten."""
     match address:
         case LocalAddress() | BucketAddress() if rules.served is not None:
             await _served_size(address, rules)
@@ -79,33 +79,33 @@ async def fetch(
                 return FetchedSource(*await rules.served.fetch(path, on_progress))
         case LocalAddress():
             with open_file(address, rules) as file:
-                return await _copied(file, path, rules, on_progress)
+                return await _copy_file(file, path, rules, on_progress)
         case WebAddress():
-            async with _web(rules) as web:
+            async with _web_client(rules) as web:
                 return await web.download(address.url, path, on_progress=on_progress)
         case BucketAddress():
-            return await _object(address, path, rules, on_progress)
+            return await _download_object(address, path, rules, on_progress)
         case StoredAddress():
             with _stored_faults(address):
-                kept = _open(address, storage)
-                found = await kept.download(keys.source(address.sha256), path, sha256=address.sha256)
+                stored = _require_storage(address, storage)
+                found = await stored.download(keys.source(address.sha256), path, sha256=address.sha256)
                 return FetchedSource(found.size, found.sha256)
 
 
-def _web(rules: InputRules) -> WebClient:
-    from reelstate.media.sources.web import WebClient  # noqa: PLC0415 - httpx takes longer to load than all the rest of a worker
+def _web_client(rules: InputRules) -> WebClient:
+    from reelstate.media.sources.web import WebClient  # noqa: PLC0415 - httpx loads slowly
 
     return WebClient(rules)
 
 
 @contextmanager
 def open_file(address: LocalAddress, rules: InputRules) -> Iterator[BinaryIO]:
-    """Open a local source. What was opened is checked, not what its name stood for a moment before."""
+    """Open a local source. The checks apply to the open descriptor, not to its path, which may change."""
     try:
-        # A pipe would hold up the open, and a terminal would become ours.
+        # Do not block on a pipe, and do not make a terminal the controlling one.
         descriptor = os.open(address.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
-        raise _not_opened(address, error) from error
+        raise _open_error(address, error) from error
     try:
         _check_file(address, descriptor, rules)
         with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
@@ -118,36 +118,40 @@ def _check_file(address: LocalAddress, descriptor: int, rules: InputRules) -> No
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         raise UnusableSource("address", f"{address} is not a file", hint="name a file, not a folder or a device")
-    place = _place(address.path, descriptor)
-    if rules.roots and not any(place.is_relative_to(os.path.realpath(root)) for root in rules.roots):
+    path = _real_path(address.path, descriptor)
+    if rules.roots and not any(path.is_relative_to(os.path.realpath(root)) for root in rules.roots):
         raise UnusableSource(
             "forbidden",
-            f"{address} lies outside the folders that sources may be taken from",
-            hint="see REEL_INPUT_ROOTS",
+            f"{address} is outside the folders that sources are read from",
+            hint="add its folder to REEL_INPUT_ROOTS",
         )
     check_limit(str(address), found.st_size, rules.limit)
 
 
-def _place(path: Path, descriptor: int) -> Path:
-    """Where the opened file really lies."""
-    link = OPENED / str(descriptor)
-    place = Path(os.path.realpath(link if link.exists() else path))
-    if not os.path.samestat(place.stat(), os.fstat(descriptor)):
-        raise UnusableSource("forbidden", f"{path} was changed while it was opened", hint="submit it again")
-    return place
+def _real_path(path: Path, descriptor: int) -> Path:
+    """Return the path of an open file without links."""
+    link = DESCRIPTORS / str(descriptor)
+    real = Path(os.path.realpath(link if link.exists() else path))
+    if not os.path.samestat(real.stat(), os.fstat(descriptor)):
+        raise UnusableSource("forbidden", f"{path} changed while it was opened", hint="submit it again")
+    return real
 
 
-def _not_opened(address: LocalAddress, error: OSError) -> SourceError:
+def _open_error(address: LocalAddress, error: OSError) -> SourceError:
     match error:
         case FileNotFoundError() | NotADirectoryError():
-            return UnusableSource("missing", f"there is no file {address}", hint="is it on this worker's machine?")
+            return UnusableSource(
+                "missing", f"there is no file {address}", hint="check the path on the machine of this worker"
+            )
         case PermissionError():
-            return UnusableSource("denied", f"{address} may not be read", hint="let the user of this worker read it")
+            return UnusableSource(
+                "denied", f"no permission to read {address}", hint="let the user of this worker read it"
+            )
         case _:
-            return SourceUnavailable(f"{address}: {error.strerror}", hint="see that the disk is there and well")
+            return SourceUnavailable(f"{address}: {error.strerror}", hint="check the disk")
 
 
-async def _copied(file: BinaryIO, path: Path, rules: InputRules, on_progress: OnProgress | None) -> FetchedSource:
+async def _copy_file(file: BinaryIO, path: Path, rules: InputRules, on_progress: OnProgress | None) -> FetchedSource:
     size, digest = 0, hashlib.sha256()
     total = os.fstat(file.fileno()).st_size
     with folder_faults(str(path)), path.open("wb") as target:
@@ -160,13 +164,13 @@ async def _copied(file: BinaryIO, path: Path, rules: InputRules, on_progress: On
 
 
 def _copy_chunk(source: BinaryIO, target: BinaryIO, update: Callable[[bytes], None]) -> int:
-    chunk = source.read(CHUNK)
+    chunk = source.read(COPY_CHUNK)
     update(chunk)
     return target.write(chunk)
 
 
 async def _served_size(address: LocalAddress | BucketAddress, rules: InputRules) -> int:
-    assert rules.served is not None  # noqa: S101 - asked before
+    assert rules.served is not None  # noqa: S101 - checked by the caller
     with _object_faults(address):
         size = await rules.served.length()
     check_limit(str(address), size, rules.limit)
@@ -182,9 +186,9 @@ async def _object_size(address: BucketAddress, rules: InputRules) -> int:
     return size
 
 
-def _open(address: StoredAddress, storage: Storage | None) -> Storage:
+def _require_storage(address: StoredAddress, storage: Storage | None) -> Storage:
     if storage is None:
-        raise SourceUnavailable(f"{address}: there is no storage here", hint="see REEL_STORAGE_URL")
+        raise SourceUnavailable(f"{address}: no storage is configured", hint="set REEL_STORAGE_URL")
     return storage
 
 
@@ -197,42 +201,42 @@ async def _stored_size(address: StoredAddress, storage: Storage) -> int:
 
 @contextmanager
 def _stored_faults(address: StoredAddress) -> Iterator[None]:
-    """What was uploaded can't be had from anywhere else."""
+    """Raise `UnusableSource` for an upload that is missing: it has no other copy."""
     try:
         yield
     except StorageMissing as error:
-        hint = "it was deleted: upload it again; or the worker has another storage than the server"
+        hint = "upload it again if it was deleted; check that worker and server have the same REEL_STORAGE_URL"
         raise UnusableSource("missing", f"{address} is not in the storage", hint=hint) from error
 
 
-async def _part(address: BucketAddress, offset: int, length: int) -> bytes:
+async def _read_object(address: BucketAddress, offset: int, length: int) -> bytes:
     with _object_faults(address):
         return await _bucket(address).get_bytes(address.key, offset, length)
 
 
-async def _object(
+async def _download_object(
     address: BucketAddress, path: Path, rules: InputRules, on_progress: OnProgress | None
 ) -> FetchedSource:
     size = await _object_size(address, rules)
 
-    def hear(so_far: int) -> None:
-        check_limit(str(address), so_far, rules.limit)
+    def check_progress(received: int) -> None:
+        check_limit(str(address), received, rules.limit)
         if on_progress is not None:
-            on_progress(so_far, size)
+            on_progress(received, size)
 
     with _object_faults(address):
-        stored = await _bucket(address).download(address.key, path, on_progress=hear)
+        stored = await _bucket(address).download(address.key, path, on_progress=check_progress)
     return FetchedSource(stored.size, stored.sha256)
 
 
 def _bucket(address: BucketAddress) -> Bucket:
-    """A bucket of somebody else, whose keys may be any."""
+    """Open a bucket outside the deployment, which may have any keys."""
     return Bucket(address.bucket, check=str)
 
 
 @contextmanager
 def _object_faults(address: LocalAddress | BucketAddress) -> Iterator[None]:
-    """What is missing or refused where somebody else keeps it stays so; the rest may pass."""
+    """Turn storage errors into source errors: missing and denied are final, others may pass."""
     try:
         yield
     except StorageMissing as error:
