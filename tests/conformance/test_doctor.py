@@ -84,7 +84,7 @@ async def test_an_ended_job_with_an_unknown_status_is_marked_and_not_moved(engin
     await _mended(engine, "unknown_jobs")
     job = (await engine.job(job_id)).job
     assert job.status is JobStatus.COMPLETED
-    assert job.suspect
+    assert job.inconsistent
 
 
 async def test_an_unknown_task_status_is_put_back_and_its_job_quarantined(engine: Engine, vandal: Vandal) -> None:
@@ -202,7 +202,7 @@ async def test_a_record_that_contradicts_itself_marks_the_job(engine: Engine, va
     vandal.drop_guards()
     vandal.run("UPDATE events SET origin = 'error' WHERE job_id = ? AND stage = 1 AND part = 0 AND version = 3", job_id)
     await _mended(engine, "record_tasks")
-    assert (await engine.job(job_id)).job.suspect
+    assert (await engine.job(job_id)).job.inconsistent
 
 
 async def test_attempts_above_the_limit_raise_the_limit(engine: Engine, vandal: Vandal) -> None:

@@ -99,7 +99,7 @@ async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> No
         "run_after": at(1),
         "error": {"is": "error"},
         "degraded": ["is degraded"],
-        "suspect": "is suspect",
+        "inconsistent": "is inconsistent",
         "flagged": "is flagged",
         "flagged_at": at(6),
         "version": 17,

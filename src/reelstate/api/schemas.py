@@ -33,7 +33,7 @@ JOB: Final[dict[str, Any]] = {
     "run_after": None,
     "error": None,
     "degraded": None,
-    "suspect": None,
+    "inconsistent": None,
     "flagged": None,
     "flagged_at": None,
     "version": 3,

@@ -299,7 +299,7 @@ class Job:
     run_after: datetime | None
     error: Json
     degraded: Json
-    suspect: str | None
+    inconsistent: str | None
     flagged: str | None
     """What an operator should look at: a task that makes no progress."""
     flagged_at: datetime | None

@@ -2,7 +2,7 @@
 
 It changes nothing unless told to. Every repair is written to the record by the actor `doctor`: a gap is bridged, a task
 is put where its fields make sense, a job whose state can't be trusted is quarantined. A job that has ended is never
-moved, only marked suspect.
+moved, only marked inconsistent.
 
 Whenever a store is opened, the checks run that small indexes answer. What the guards inside the database make
 impossible is looked for only where a guard is missing.
@@ -172,7 +172,7 @@ CHECKS = (
     DoctorCheck(
         "unknown_jobs",
         "a job's status is one of the machine's",
-        "quarantined, or marked suspect if it had ended",
+        "quarantined, or marked inconsistent if it had ended",
         repair.distrust,
         quick=True,
     ),

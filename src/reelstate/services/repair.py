@@ -51,13 +51,13 @@ async def _put_tasks(transaction: Transaction, placed: Sequence[tuple[Finding, s
 
 
 async def distrust(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    """Quarantine jobs whose state can't be trusted; mark those suspect that have ended."""
+    """Quarantine jobs whose state can't be trusted; mark the finished ones as inconsistent."""
     jobs = await lock_jobs(transaction, catalogue, {finding.job_id for finding in findings})
     reason = f"repair: {findings[0].check}"
     rows = [(job.id, *await _distrusted(transaction, job, reason)) for job in jobs]
     origins = {finding.job_id: finding.status for finding in findings if finding.stage < 0}
     origins = {job.id: str(job.status or origins[job.id]) for job in jobs}
-    moved = await transaction.run("repair_jobs", Batch(("id", "status", "suspect"), rows), reason=reason)
+    moved = await transaction.run("repair_jobs", Batch(("id", "status", "inconsistent"), rows), reason=reason)
     told = [("job", job_id, -1, -1, version, origins[job_id], status) for job_id, version, status in moved]
     await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason=reason)
     resting = [job_id for job_id, status, _ in rows if status == JobStatus.QUARANTINED]
@@ -111,7 +111,7 @@ async def put_back(transaction: Transaction, catalogue: Catalogue, findings: Seq
 async def normalise_jobs(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
     reason = f"repair: {findings[0].check}"
     rows = [(finding.job_id, finding.status, None) for finding in findings]
-    moved = await transaction.run("repair_jobs", Batch(("id", "status", "suspect"), rows), reason=reason)
+    moved = await transaction.run("repair_jobs", Batch(("id", "status", "inconsistent"), rows), reason=reason)
     told = [("job", job_id, -1, -1, version, status, status) for job_id, version, status in moved]
     await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason=reason)
 
@@ -184,7 +184,7 @@ async def bridge_gaps(transaction: Transaction, _: Catalogue, findings: Sequence
 
 
 async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
-    """Bridge the gaps of one entity; where the lines themselves contradict each other, its job is marked suspect."""
+    """Bridge the gaps of one entity; mark its job as inconsistent where the events contradict each other."""
     entity = finding.check.removeprefix("record_").removesuffix("s")
     place = {"id": finding.job_id, "stage": finding.stage, "part": finding.part}
     told = [Line(*row) for row in await transaction.run("repair_record", entity=entity, **place)]
@@ -199,4 +199,6 @@ async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
         await transaction.run("repair_events", Batch(EVENT_COLUMNS, rows), reason=f"repair: {finding.check}")
     await transaction.run(f"repair_version_{entity}", version=bridged.version, **place)
     if not rows and bridged.version == version and entity != "worker":
-        await transaction.run("repair_suspect", job_id=finding.job_id, suspect="its record contradicts itself")
+        await transaction.run(
+            "repair_inconsistent", job_id=finding.job_id, inconsistent="its record contradicts itself"
+        )

@@ -363,7 +363,7 @@ CREATE TABLE reelstate.jobs (
     started_at timestamp with time zone,
     changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     finished_at timestamp with time zone,
-    suspect text,
+    inconsistent text,
     spec jsonb DEFAULT '{}'::jsonb NOT NULL,
     error jsonb,
     degraded jsonb,
@@ -384,18 +384,18 @@ WITH (fillfactor='80');
 -- Name: keeper; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.keeper (
-    one boolean DEFAULT true NOT NULL,
+    singleton boolean DEFAULT true NOT NULL,
     leader text,
-    led_at timestamp with time zone,
+    lead_renewed_at timestamp with time zone,
     lead_seconds double precision DEFAULT 0 NOT NULL,
     seen_at timestamp with time zone,
     swept_at timestamp with time zone,
-    graced_at timestamp with time zone,
+    grace_started_at timestamp with time zone,
     grace_until timestamp with time zone,
-    granted double precision DEFAULT 0 NOT NULL,
+    grace_seconds double precision DEFAULT 0 NOT NULL,
     findings integer DEFAULT 0 NOT NULL,
     gap_since timestamp with time zone,
-    CONSTRAINT keeper_one_check CHECK (one)
+    CONSTRAINT keeper_singleton_check CHECK (singleton)
 );
 
 -- Name: keys; Type: TABLE; Schema: reelstate; Owner: -
@@ -774,7 +774,7 @@ ALTER TABLE ONLY reelstate.jobs
 -- Name: keeper keeper_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.keeper
-    ADD CONSTRAINT keeper_pkey PRIMARY KEY (one);
+    ADD CONSTRAINT keeper_pkey PRIMARY KEY (singleton);
 
 -- Name: keys keys_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -921,17 +921,17 @@ CREATE INDEX jobs_by_video_unready ON reelstate.jobs USING btree (video_id) WHER
 
 CREATE INDEX jobs_flagged ON reelstate.jobs USING btree (id) WHERE (flagged IS NOT NULL);
 
--- Name: jobs_resting; Type: INDEX; Schema: reelstate; Owner: -
+-- Name: jobs_stopped; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX jobs_resting ON reelstate.jobs USING btree (changed_at) WHERE ((status = ANY (ARRAY['failed'::text, 'quarantined'::text])) AND (finished_at IS NOT NULL));
+CREATE INDEX jobs_stopped ON reelstate.jobs USING btree (changed_at) WHERE ((status = ANY (ARRAY['failed'::text, 'quarantined'::text])) AND (finished_at IS NOT NULL));
 
 -- Name: keys_by_name; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX keys_by_name ON reelstate.keys USING btree (name) WHERE (kind = 'key'::text);
 
--- Name: logs_by_place; Type: INDEX; Schema: reelstate; Owner: -
+-- Name: logs_by_position; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX logs_by_place ON reelstate.logs USING btree (job_id, xid, id);
+CREATE INDEX logs_by_position ON reelstate.logs USING btree (job_id, xid, id);
 
 -- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -941,9 +941,9 @@ CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree 
 
 CREATE UNIQUE INDEX state_log_by_event ON reelstate.state_log USING btree (job_id, generation, task, tag, event_id);
 
--- Name: state_log_by_place; Type: INDEX; Schema: reelstate; Owner: -
+-- Name: state_log_by_position; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX state_log_by_place ON reelstate.state_log USING btree (xid, id);
+CREATE INDEX state_log_by_position ON reelstate.state_log USING btree (xid, id);
 
 -- Name: state_log_by_version; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -78,28 +78,28 @@ CREATE TABLE ids (
 );
 
 CREATE TABLE jobs (
-    id          INTEGER PRIMARY KEY,
-    pipeline_id INTEGER NOT NULL,
-    user_id     TEXT NOT NULL DEFAULT '',
-    status      TEXT NOT NULL DEFAULT 'pending',
-    phase       TEXT NOT NULL DEFAULT 'processing',
-    priority    INTEGER NOT NULL DEFAULT 5,
-    version     INTEGER NOT NULL DEFAULT 1,
-    actor       TEXT NOT NULL DEFAULT 'sql',
-    reason      TEXT,
-    run_after   REAL,
-    created_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    started_at  REAL,
-    changed_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    finished_at REAL,
-    suspect     TEXT,
-    spec        TEXT NOT NULL DEFAULT '{}',
-    error       TEXT,
-    degraded    TEXT,
-    video_id    INTEGER,
-    request     INTEGER,
-    flagged     TEXT,
-    flagged_at  REAL,
+    id           INTEGER PRIMARY KEY,
+    pipeline_id  INTEGER NOT NULL,
+    user_id      TEXT NOT NULL DEFAULT '',
+    status       TEXT NOT NULL DEFAULT 'pending',
+    phase        TEXT NOT NULL DEFAULT 'processing',
+    priority     INTEGER NOT NULL DEFAULT 5,
+    version      INTEGER NOT NULL DEFAULT 1,
+    actor        TEXT NOT NULL DEFAULT 'sql',
+    reason       TEXT,
+    run_after    REAL,
+    created_at   REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    started_at   REAL,
+    changed_at   REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    finished_at  REAL,
+    inconsistent TEXT,
+    spec         TEXT NOT NULL DEFAULT '{}',
+    error        TEXT,
+    degraded     TEXT,
+    video_id     INTEGER,
+    request      INTEGER,
+    flagged      TEXT,
+    flagged_at   REAL,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
         ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning', 'downloading_inputs',
@@ -123,7 +123,7 @@ CREATE INDEX jobs_by_video_unready ON jobs (video_id)
 
 CREATE INDEX jobs_flagged ON jobs (id) WHERE flagged IS NOT NULL;
 
-CREATE INDEX jobs_resting ON jobs (changed_at)
+CREATE INDEX jobs_stopped ON jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
 
 CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
@@ -353,17 +353,17 @@ BEGIN
 END;
 
 CREATE TABLE keeper (
-    one          INTEGER PRIMARY KEY DEFAULT 1 CHECK (one = 1),
-    leader       TEXT,
-    led_at       REAL,
-    lead_seconds REAL NOT NULL DEFAULT 0,
-    seen_at      REAL,
-    swept_at     REAL,
-    graced_at    REAL,
-    grace_until  REAL,
-    granted      REAL NOT NULL DEFAULT 0,
-    findings     INTEGER NOT NULL DEFAULT 0,
-    gap_since    REAL
+    singleton        INTEGER PRIMARY KEY DEFAULT 1 CHECK (singleton = 1),
+    leader           TEXT,
+    lead_renewed_at  REAL,
+    lead_seconds     REAL NOT NULL DEFAULT 0,
+    seen_at          REAL,
+    swept_at         REAL,
+    grace_started_at REAL,
+    grace_until      REAL,
+    grace_seconds    REAL NOT NULL DEFAULT 0,
+    findings         INTEGER NOT NULL DEFAULT 0,
+    gap_since        REAL
 );
 
 CREATE TABLE keys (

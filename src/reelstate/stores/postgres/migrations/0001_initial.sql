@@ -48,28 +48,28 @@ CREATE TABLE reelstate.lanes (
 
 -- `request` finds the job of a submission whose answer was lost. `flagged` says why an operator should look at the job.
 CREATE TABLE reelstate.jobs (
-    id          bigint PRIMARY KEY,
-    pipeline_id integer NOT NULL,
-    user_id     text NOT NULL DEFAULT '',
-    status      text NOT NULL DEFAULT 'pending',
-    phase       text NOT NULL DEFAULT 'processing',
-    priority    smallint NOT NULL DEFAULT 5,
-    version     integer NOT NULL DEFAULT 1,
-    actor       text NOT NULL DEFAULT 'sql',
-    reason      text,
-    run_after   timestamptz,
-    created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-    started_at  timestamptz,
-    changed_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-    finished_at timestamptz,
-    suspect     text,
-    spec        jsonb NOT NULL DEFAULT '{}',
-    error       jsonb,
-    degraded    jsonb,
-    video_id    bigint,
-    request     bigint,
-    flagged     text,
-    flagged_at  timestamptz
+    id           bigint PRIMARY KEY,
+    pipeline_id  integer NOT NULL,
+    user_id      text NOT NULL DEFAULT '',
+    status       text NOT NULL DEFAULT 'pending',
+    phase        text NOT NULL DEFAULT 'processing',
+    priority     smallint NOT NULL DEFAULT 5,
+    version      integer NOT NULL DEFAULT 1,
+    actor        text NOT NULL DEFAULT 'sql',
+    reason       text,
+    run_after    timestamptz,
+    created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    started_at   timestamptz,
+    changed_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    finished_at  timestamptz,
+    inconsistent text,
+    spec         jsonb NOT NULL DEFAULT '{}',
+    error        jsonb,
+    degraded     jsonb,
+    video_id     bigint,
+    request      bigint,
+    flagged      text,
+    flagged_at   timestamptz
 ) WITH (fillfactor = 80);
 ALTER TABLE reelstate.jobs ADD CONSTRAINT jobs_state CHECK (CASE
     WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
@@ -86,7 +86,7 @@ CREATE INDEX jobs_by_video_finish ON reelstate.jobs (finished_at) WHERE video_id
 CREATE UNIQUE INDEX jobs_by_request ON reelstate.jobs (request) WHERE request IS NOT NULL;
 -- The keeper looks every second for jobs that stopped recently. The condition on `finished_at`, which all of them have,
 -- keeps the index out of the plans of listings, which do not repeat it.
-CREATE INDEX jobs_resting ON reelstate.jobs (changed_at)
+CREATE INDEX jobs_stopped ON reelstate.jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
 -- The few versions of a video that can't be played: not completed, or set to completed by an operator.
 CREATE INDEX jobs_by_video_unready ON reelstate.jobs (video_id)
@@ -277,7 +277,7 @@ CREATE TABLE reelstate.logs (
     xid      xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
 -- The order of commit, as for events.
-CREATE INDEX logs_by_place ON reelstate.logs (job_id, xid, id);
+CREATE INDEX logs_by_position ON reelstate.logs (job_id, xid, id);
 
 -- Commands and other steps of runs. A run numbers its own steps, so that one reported twice is stored once.
 CREATE TABLE reelstate.steps (
@@ -351,7 +351,7 @@ CREATE TABLE reelstate.state_log (
 );
 CREATE UNIQUE INDEX state_log_by_version ON reelstate.state_log (job_id, generation, task, tag, version);
 CREATE UNIQUE INDEX state_log_by_event ON reelstate.state_log (job_id, generation, task, tag, event_id);
-CREATE INDEX state_log_by_place ON reelstate.state_log (xid, id);
+CREATE INDEX state_log_by_position ON reelstate.state_log (xid, id);
 
 -- == Keeper ==
 
@@ -359,17 +359,17 @@ CREATE INDEX state_log_by_place ON reelstate.state_log (xid, id);
 -- grace period that follows a time without keepers: leases that expired since `gap_since` are extended. `findings` is the
 -- version of the last event about a finding.
 CREATE TABLE reelstate.keeper (
-    one          boolean PRIMARY KEY DEFAULT true CHECK (one),
-    leader       text,
-    led_at       timestamptz,
-    lead_seconds double precision NOT NULL DEFAULT 0,
-    seen_at      timestamptz,
-    swept_at     timestamptz,
-    graced_at    timestamptz,
-    grace_until  timestamptz,
-    granted      double precision NOT NULL DEFAULT 0,
-    findings     integer NOT NULL DEFAULT 0,
-    gap_since    timestamptz
+    singleton        boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    leader           text,
+    lead_renewed_at  timestamptz,
+    lead_seconds     double precision NOT NULL DEFAULT 0,
+    seen_at          timestamptz,
+    swept_at         timestamptz,
+    grace_started_at timestamptz,
+    grace_until      timestamptz,
+    grace_seconds    double precision NOT NULL DEFAULT 0,
+    findings         integer NOT NULL DEFAULT 0,
+    gap_since        timestamptz
 );
 INSERT INTO reelstate.keeper DEFAULT VALUES;
 

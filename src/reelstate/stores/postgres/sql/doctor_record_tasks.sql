@@ -3,7 +3,7 @@ SELECT t.job_id, t.stage, t.part, t.status,
        'version ' || t.version || ' ' || t.status || ', its record: ' || coalesce(e.told, 0) || ' events up to '
        || coalesce(e.highest, 1) || ' ' || coalesce(e.last, 'birth') AS detail
 FROM reelstate.tasks t
-JOIN reelstate.jobs j ON j.id = t.job_id AND j.suspect IS NULL
+JOIN reelstate.jobs j ON j.id = t.job_id AND j.inconsistent IS NULL
 LEFT JOIN (
     SELECT job_id, stage, part, count(*) AS told, max(version) AS highest,
            (array_agg(target ORDER BY version DESC))[1] AS last,

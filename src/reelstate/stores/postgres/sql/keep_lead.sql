@@ -11,14 +11,14 @@ WITH clock AS (
 ), before AS MATERIALIZED (
     SELECT clock.now, k.seen_at,
            coalesce(k.leader IS NULL OR k.leader = %(keeper)s
-                    OR NOT (k.led_at <= clock.now AND clock.now < k.led_at + make_interval(secs => k.lead_seconds)),
+                    OR NOT (k.lead_renewed_at <= clock.now AND clock.now < k.lead_renewed_at + make_interval(secs => k.lead_seconds)),
                     true) AS free,
            coalesce(extract(epoch FROM clock.now - k.seen_at)::float8, 0) AS pause,
-           k.graced_at <= clock.now AND clock.now < k.grace_until AS in_grace, k.gap_since,
-           CASE WHEN k.graced_at <= clock.now AND clock.now < k.grace_until
+           k.grace_started_at <= clock.now AND clock.now < k.grace_until AS in_grace, k.gap_since,
+           CASE WHEN k.grace_started_at <= clock.now AND clock.now < k.grace_until
                 THEN k.grace_until ELSE clock.now END AS resumes_at,
-           CASE WHEN k.graced_at <= clock.now AND clock.now < k.grace_until + interval '1 hour'
-                THEN k.granted ELSE 0 END AS spent
+           CASE WHEN k.grace_started_at <= clock.now AND clock.now < k.grace_until + interval '1 hour'
+                THEN k.grace_seconds ELSE 0 END AS spent
     FROM reelstate.keeper k, clock
     FOR UPDATE OF k
 ), judged AS MATERIALIZED (
@@ -38,16 +38,16 @@ WITH clock AS (
 )
 UPDATE reelstate.keeper k
 SET leader = CASE WHEN free THEN %(keeper)s ELSE k.leader END,
-    led_at = CASE WHEN free THEN now ELSE k.led_at END,
+    lead_renewed_at = CASE WHEN free THEN now ELSE k.lead_renewed_at END,
     lead_seconds = CASE WHEN free THEN %(lead)s ELSE k.lead_seconds END,
     seen_at = now,
     swept_at = CASE WHEN %(swept)s THEN now ELSE k.swept_at END,
     gap_since = CASE WHEN gap AND in_grace IS NOT true THEN grace.seen_at ELSE k.gap_since END,
-    graced_at = CASE WHEN more > 0 THEN now ELSE k.graced_at END,
+    grace_started_at = CASE WHEN more > 0 THEN now ELSE k.grace_started_at END,
     grace_until = CASE WHEN more > 0 THEN resumes_at + make_interval(secs => more) ELSE k.grace_until END,
-    granted = CASE WHEN more > 0 THEN spent + more ELSE k.granted END
+    grace_seconds = CASE WHEN more > 0 THEN spent + more ELSE k.grace_seconds END
 FROM grace
 RETURNING k.leader = %(keeper)s AS leads,
-          CASE WHEN k.graced_at <= now AND now < k.grace_until
+          CASE WHEN k.grace_started_at <= now AND now < k.grace_until
                THEN extract(epoch FROM k.grace_until - now)::float8 ELSE 0 END AS grace,
-          coalesce(k.graced_at = now, false) AS began, step, now AS at, grace.seen_at
+          coalesce(k.grace_started_at = now, false) AS began, step, now AS at, grace.seen_at

@@ -1,1 +1,1 @@
-INSERT INTO reelstate.keeper (one) VALUES (true) ON CONFLICT (one) DO NOTHING
+INSERT INTO reelstate.keeper (singleton) VALUES (true) ON CONFLICT (singleton) DO NOTHING

@@ -23,8 +23,8 @@ WITH clock AS (
            AND (%(gap)s::float8 IS NULL OR EXISTS (
                SELECT FROM reelstate.keeper k
                WHERE k.seen_at >= clock.now - make_interval(secs => least(%(gap)s::float8, t.lease / 3))
-                 AND NOT coalesce(k.graced_at <= clock.now
-                                  AND clock.now < least(k.grace_until, k.graced_at + make_interval(secs => t.lease))
+                 AND NOT coalesce(k.grace_started_at <= clock.now
+                                  AND clock.now < least(k.grace_until, k.grace_started_at + make_interval(secs => t.lease))
                                   AND t.lease_expires_at >= coalesce(k.gap_since, '-infinity')
                                   AND (t.claimed_at + make_interval(secs => t.timeout) <= clock.now) IS NOT true, false))))
       AND (%(only)s::bigint[] IS NULL OR t.job_id = ANY (%(only)s::bigint[])) AND t.job_id <> ALL (%(without)s::bigint[])

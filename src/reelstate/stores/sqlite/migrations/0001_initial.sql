@@ -57,28 +57,28 @@ CREATE TABLE lanes (
 
 -- `request` finds the job of a submission whose answer was lost. `flagged` says why an operator should look at the job.
 CREATE TABLE jobs (
-    id          INTEGER PRIMARY KEY,
-    pipeline_id INTEGER NOT NULL,
-    user_id     TEXT NOT NULL DEFAULT '',
-    status      TEXT NOT NULL DEFAULT 'pending',
-    phase       TEXT NOT NULL DEFAULT 'processing',
-    priority    INTEGER NOT NULL DEFAULT 5,
-    version     INTEGER NOT NULL DEFAULT 1,
-    actor       TEXT NOT NULL DEFAULT 'sql',
-    reason      TEXT,
-    run_after   REAL,
-    created_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    started_at  REAL,
-    changed_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    finished_at REAL,
-    suspect     TEXT,
-    spec        TEXT NOT NULL DEFAULT '{}',
-    error       TEXT,
-    degraded    TEXT,
-    video_id    INTEGER,
-    request     INTEGER,
-    flagged     TEXT,
-    flagged_at  REAL,
+    id           INTEGER PRIMARY KEY,
+    pipeline_id  INTEGER NOT NULL,
+    user_id      TEXT NOT NULL DEFAULT '',
+    status       TEXT NOT NULL DEFAULT 'pending',
+    phase        TEXT NOT NULL DEFAULT 'processing',
+    priority     INTEGER NOT NULL DEFAULT 5,
+    version      INTEGER NOT NULL DEFAULT 1,
+    actor        TEXT NOT NULL DEFAULT 'sql',
+    reason       TEXT,
+    run_after    REAL,
+    created_at   REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    started_at   REAL,
+    changed_at   REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    finished_at  REAL,
+    inconsistent TEXT,
+    spec         TEXT NOT NULL DEFAULT '{}',
+    error        TEXT,
+    degraded     TEXT,
+    video_id     INTEGER,
+    request      INTEGER,
+    flagged      TEXT,
+    flagged_at   REAL,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
         ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning', 'downloading_inputs',
@@ -95,7 +95,7 @@ CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NU
 CREATE UNIQUE INDEX jobs_by_request ON jobs (request) WHERE request IS NOT NULL;
 -- The keeper looks every second for jobs that stopped recently. The condition on `finished_at`, which all of them have,
 -- keeps the index out of the plans of listings, which do not repeat it.
-CREATE INDEX jobs_resting ON jobs (changed_at)
+CREATE INDEX jobs_stopped ON jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
 -- The few versions of a video that can't be played: not completed, or set to completed by an operator.
 CREATE INDEX jobs_by_video_unready ON jobs (video_id)
@@ -362,17 +362,17 @@ CREATE UNIQUE INDEX state_log_by_event ON state_log (job_id, generation, task, t
 -- grace period that follows a time without keepers: leases that expired since `gap_since` are extended. `findings` is the
 -- version of the last event about a finding.
 CREATE TABLE keeper (
-    one          INTEGER PRIMARY KEY DEFAULT 1 CHECK (one = 1),
-    leader       TEXT,
-    led_at       REAL,
-    lead_seconds REAL NOT NULL DEFAULT 0,
-    seen_at      REAL,
-    swept_at     REAL,
-    graced_at    REAL,
-    grace_until  REAL,
-    granted      REAL NOT NULL DEFAULT 0,
-    findings     INTEGER NOT NULL DEFAULT 0,
-    gap_since    REAL
+    singleton        INTEGER PRIMARY KEY DEFAULT 1 CHECK (singleton = 1),
+    leader           TEXT,
+    lead_renewed_at  REAL,
+    lead_seconds     REAL NOT NULL DEFAULT 0,
+    seen_at          REAL,
+    swept_at         REAL,
+    grace_started_at REAL,
+    grace_until      REAL,
+    grace_seconds    REAL NOT NULL DEFAULT 0,
+    findings         INTEGER NOT NULL DEFAULT 0,
+    gap_since        REAL
 );
 INSERT INTO keeper DEFAULT VALUES;
 

@@ -11,6 +11,6 @@ LEFT JOIN (
           FROM events WHERE entity = 'job') AS lines
     GROUP BY job_id
 ) AS e ON e.job_id = j.id
-WHERE j.suspect IS NULL
+WHERE j.inconsistent IS NULL
   AND (coalesce(e.told, 0), coalesce(e.highest, 0), e.last, e.breaks) IS NOT (j.version, j.version, j.status, 0)
 ORDER BY j.id LIMIT :limit

@@ -16,11 +16,11 @@ SELECT CASE WHEN pause < 0 THEN pause ELSE coalesce(max(0, min(pause, :now - :si
 FROM (SELECT seen_at, coalesce(:now - seen_at, 0) AS pause FROM keeper);
 WITH before AS MATERIALIZED (
     SELECT coalesce(leader IS NULL OR leader = :keeper
-                    OR NOT (led_at <= :now AND :now < led_at + lead_seconds), 1) AS free,
+                    OR NOT (lead_renewed_at <= :now AND :now < lead_renewed_at + lead_seconds), 1) AS free,
            (SELECT gap FROM temp.sighting) AS gap,
-           coalesce(graced_at <= :now AND :now < grace_until, 0) AS in_grace,
-           CASE WHEN graced_at <= :now AND :now < grace_until THEN grace_until ELSE :now END AS resumes_at,
-           CASE WHEN graced_at <= :now AND :now < grace_until + 3600.0 THEN granted ELSE 0 END AS spent
+           coalesce(grace_started_at <= :now AND :now < grace_until, 0) AS in_grace,
+           CASE WHEN grace_started_at <= :now AND :now < grace_until THEN grace_until ELSE :now END AS resumes_at,
+           CASE WHEN grace_started_at <= :now AND :now < grace_until + 3600.0 THEN grace_seconds ELSE 0 END AS spent
     FROM keeper
 ), grace AS MATERIALIZED (
     SELECT before.*, CASE WHEN gap THEN max(0, min(
@@ -30,16 +30,16 @@ WITH before AS MATERIALIZED (
 )
 UPDATE keeper
 SET leader = CASE WHEN free THEN :keeper ELSE leader END,
-    led_at = CASE WHEN free THEN :now ELSE led_at END,
+    lead_renewed_at = CASE WHEN free THEN :now ELSE lead_renewed_at END,
     lead_seconds = CASE WHEN free THEN :lead ELSE lead_seconds END,
     seen_at = :now,
     swept_at = CASE WHEN :swept THEN :now ELSE swept_at END,
     gap_since = CASE WHEN gap AND NOT in_grace THEN seen_at ELSE gap_since END,
-    graced_at = CASE WHEN more > 0 THEN :now ELSE graced_at END,
+    grace_started_at = CASE WHEN more > 0 THEN :now ELSE grace_started_at END,
     grace_until = CASE WHEN more > 0 THEN resumes_at + more ELSE grace_until END,
-    granted = CASE WHEN more > 0 THEN spent + more ELSE granted END
+    grace_seconds = CASE WHEN more > 0 THEN spent + more ELSE grace_seconds END
 FROM grace
 RETURNING leader = :keeper AS leads,
-          CASE WHEN graced_at <= :now AND :now < grace_until THEN grace_until - :now ELSE 0 END AS grace,
-          coalesce(graced_at = :now, 0) AS began, (SELECT step FROM temp.sighting) AS step, :now AS at,
+          CASE WHEN grace_started_at <= :now AND :now < grace_until THEN grace_until - :now ELSE 0 END AS grace,
+          coalesce(grace_started_at = :now, 0) AS began, (SELECT step FROM temp.sighting) AS step, :now AS at,
           (SELECT seen_at FROM temp.sighting) AS seen_at

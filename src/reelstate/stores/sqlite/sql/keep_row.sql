@@ -1,1 +1,1 @@
-INSERT INTO keeper (one) VALUES (1) ON CONFLICT (one) DO NOTHING
+INSERT INTO keeper (singleton) VALUES (1) ON CONFLICT (singleton) DO NOTHING

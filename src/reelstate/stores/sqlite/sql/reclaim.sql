@@ -20,7 +20,7 @@ WITH expired AS MATERIALIZED (
            AND (:gap IS NULL OR EXISTS (
                SELECT 1 FROM keeper AS k
                WHERE k.seen_at >= :now - min(:gap, tasks.lease / 3)
-                 AND NOT coalesce(k.graced_at <= :now AND :now < min(k.grace_until, k.graced_at + tasks.lease)
+                 AND NOT coalesce(k.grace_started_at <= :now AND :now < min(k.grace_until, k.grace_started_at + tasks.lease)
                                   AND tasks.lease_expires_at >= coalesce(k.gap_since, 0)
                                   AND NOT coalesce(tasks.claimed_at + tasks.timeout <= :now, 0), 0))))
       AND (:only IS NULL OR job_id IN (SELECT value FROM json_each(:only)))

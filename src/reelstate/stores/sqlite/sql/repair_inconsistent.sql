@@ -1,0 +1,1 @@
+UPDATE jobs SET inconsistent = :inconsistent WHERE id = :job_id

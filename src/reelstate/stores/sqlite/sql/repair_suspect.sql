@@ -1,1 +1,0 @@
-UPDATE jobs SET suspect = :suspect WHERE id = :job_id
