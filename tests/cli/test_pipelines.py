@@ -77,7 +77,7 @@ def test_the_workers_of_up_have_the_pipelines_that_were_chosen(reel: Reel) -> No
     with subprocess.Popen([*command, "--workers", "1"], stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
-            assert any("is ready" in line for line in process.stderr), "it has ended"
+            assert any("worker ready" in line for line in process.stderr), "it has ended"
             assert reel.engine(chosen) == [{"thumbs"}]
         finally:
             process.terminate()

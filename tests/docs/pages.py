@@ -73,10 +73,10 @@ class Terminals:
         said = []
         for line in self._up.stderr:
             said.append(line)
-            if "is ready" in line:
+            if "worker ready" in line:
                 break
         watchdog.cancel()
-        assert "is ready" in said[-1], "".join(said)
+        assert "worker ready" in said[-1], "".join(said)
 
     def interrupt(self) -> None:
         """Ctrl-C in the first terminal: everything in it gets the signal."""

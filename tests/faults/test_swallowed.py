@@ -1,4 +1,4 @@
-"""A network that swallows what is sent over open connections: nobody waits for ever, and nobody tells an untruth."""
+"""A network that drops what is sent over open connections: no wait is endless, and no false report is made."""
 
 import asyncio
 from dataclasses import replace
@@ -19,35 +19,37 @@ from reelstate.dispatch.notify import NotifyDispatch
 from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.locks.postgres import PostgresLock
-from reelstate.worker import loop
+from reelstate.worker.settings import WorkerSettings
 from tests.faults.swallowing_proxy import swallowing_proxy
 from tests.worker.local_workers import QUICK, engine_for, run_worker, until, wait_inactive
 
 TIMEOUT = 300.0
 PROMISED = 15.0
+"""Seconds within which a dead connection is noticed."""
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits that are as short as a test wants them; what they add up to is tested by itself."""
+def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the timeouts of a connection; the sum of the real ones has its own test."""
     monkeypatch.setattr(postgres_link, "ANSWER_TIMEOUT", 0.5)
     monkeypatch.setattr(notify, "PING_EVERY", 0.5)
 
 
-def test_the_limits_add_up_to_less_than_what_is_promised() -> None:
-    """The first statement after the network began to swallow may be as late as the longest pause between two."""
-    noticed = postgres_link.ANSWER_TIMEOUT + postgres_link.LAST_MOMENT
-    pauses = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, notify.PING_EVERY)
-    assert max(pauses) + noticed <= PROMISED
-    assert noticed < loop.SHUTDOWN_TIMEOUT, "a worker that stops notices it while it still tries to give its tasks back"
+def test_the_timeouts_add_up_to_less_than_what_is_promised() -> None:
+    """The first statement on a dead connection may come as late as the longest interval between two."""
+    detection = postgres_link.ANSWER_TIMEOUT + postgres_link.LAST_MOMENT
+    intervals = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, notify.PING_EVERY)
+    assert max(intervals) + detection <= PROMISED
+    shutdown = WorkerSettings(name="any").shutdown_timeout
+    assert detection < shutdown, "a stopping worker notices it while it still tries to release its tasks"
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_work_goes_on_after_the_network_swallowed_every_open_connection(postgres_database: str) -> None:
-    film = rs.Pipeline("film")
+@pytest.mark.usefixtures("short_timeouts")
+async def test_a_worker_continues_after_every_open_connection_was_swallowed(postgres_database: str) -> None:
+    video = rs.Pipeline("video")
     started, go = asyncio.Event(), asyncio.Event()
 
-    @film.stage
+    @video.stage
     async def cut(task: rs.Run) -> str:
         if task.spec == "long":
             started.set()
@@ -56,25 +58,25 @@ async def test_work_goes_on_after_the_network_swallowed_every_open_connection(po
 
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),
-        engine_for(postgres_database, film) as direct,
-        engine_for(url, film) as engine,
-        run_worker(engine, url, [film], worker_concurrency=2),
+        engine_for(postgres_database, video) as direct,
+        engine_for(url, video) as engine,
+        run_worker(engine, url, [video], worker_concurrency=2),
     ):
-        long = await direct.submit("film", "long")
+        long = await direct.submit("video", "long")
         await asyncio.wait_for(started.wait(), TIMEOUT)
         proxy.swallow()
-        before = await heartbeat(direct)
-        other = await direct.submit("film", "short")
+        before = await last_heartbeat(direct)
+        other = await direct.submit("video", "short")
         assert (await wait_inactive(direct, other.id, TIMEOUT)).job.status is JobStatus.COMPLETED
-        await until(lambda: later(direct, before), TIMEOUT)
+        await until(lambda: has_newer_heartbeat(direct, before), TIMEOUT)
         go.set()
         assert (await wait_inactive(direct, long.id, TIMEOUT)).job.status is JobStatus.COMPLETED
         (task,) = (await direct.tasks(long.id)).items
         assert (task.lost, task.attempt) == (0, 1)
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_keeper_goes_on_too(postgres_database: str) -> None:
+@pytest.mark.usefixtures("short_timeouts")
+async def test_a_keeper_continues_after_its_connections_were_swallowed(postgres_database: str) -> None:
     settings = replace(QUICK, sweep_every=0.1, orchestrate_every=0.1)
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),
@@ -82,36 +84,38 @@ async def test_a_keeper_goes_on_too(postgres_database: str) -> None:
         open_engine(url) as engine,
     ):
         keeping = asyncio.create_task(Keeper(engine, settings).run())
-        await until(lambda: seen_after(direct, None), TIMEOUT)
+        await until(lambda: keeper_seen_after(direct, None), TIMEOUT)
         proxy.swallow()
         seen = (await direct.keepers()).seen_at
-        await until(lambda: seen_after(direct, seen), TIMEOUT)
+        await until(lambda: keeper_seen_after(direct, seen), TIMEOUT)
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_wake_ups_are_sent_and_heard_again(postgres_database: str) -> None:
+@pytest.mark.usefixtures("short_timeouts")
+async def test_wake_ups_are_sent_and_received_again(postgres_database: str) -> None:
     async with swallowing_proxy(postgres_database) as (url, proxy):
         here, there = NotifyDispatch(url), NotifyDispatch(postgres_database)
-        heard_here, heard_there = here.listen([Wakeup.WORK]), there.listen([Wakeup.WORK])
+        listener_here, listener_there = here.listen([Wakeup.WORK]), there.listen([Wakeup.WORK])
         try:
-            for each in (heard_here, heard_there):
+            for each in (listener_here, listener_there):
                 await asyncio.wait_for(each.wait(TIMEOUT), TIMEOUT)  # a new listener is woken once
             here.notify(Wakeup.WORK)
-            assert Wakeup.WORK in await heard_there.wait(TIMEOUT)
-            await heard_here.wait(TIMEOUT)
+            assert Wakeup.WORK in await listener_there.wait(TIMEOUT)
+            await listener_here.wait(TIMEOUT)
             proxy.swallow()
             here.notify(Wakeup.WORK)
-            await heard_here.wait(TIMEOUT)
-            assert Wakeup.WORK in await heard_there.wait(TIMEOUT)
-            assert Wakeup.WORK in await heard_here.wait(TIMEOUT), "it listens again, and does not know what it missed"
+            await listener_here.wait(TIMEOUT)
+            assert Wakeup.WORK in await listener_there.wait(TIMEOUT)
+            assert Wakeup.WORK in await listener_here.wait(TIMEOUT), (
+                "a listener that reconnected returns every wake-up, as it may have missed some"
+            )
         finally:
             await here.close()
             await there.close()
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_timeouts")
 async def test_a_lock_whose_connection_is_swallowed_is_lost(postgres_database: str) -> None:
     async with swallowing_proxy(postgres_database) as (url, proxy):
         lock = PostgresLock(url, "one", ttl=30.0)
@@ -121,15 +125,15 @@ async def test_a_lock_whose_connection_is_swallowed_is_lost(postgres_database: s
         await lock.release()
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_statement_that_takes_long_is_waited_for(postgres_database: str) -> None:
+@pytest.mark.usefixtures("short_timeouts")
+async def test_a_long_statement_is_waited_for(postgres_database: str) -> None:
     async with await WatchedConnection.connect(postgres_database, autocommit=True) as connection:
         cursor = await connection.execute("SELECT 'slept' FROM pg_sleep(2)")
         assert await cursor.fetchone() == ("slept",)
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_session_that_nobody_can_reach_does_not_keep_its_locks(postgres_database: str) -> None:
+@pytest.mark.usefixtures("short_timeouts")
+async def test_an_unreachable_session_does_not_keep_its_locks(postgres_database: str) -> None:
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),
         await WatchedConnection.connect(postgres_database) as other,
@@ -142,28 +146,25 @@ async def test_a_session_that_nobody_can_reach_does_not_keep_its_locks(postgres_
         await asyncio.wait_for(other.execute("SELECT pg_advisory_xact_lock(1)"), TIMEOUT)
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_worker_that_can_tell_nobody_says_what_stays_leased(
-    postgres_database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "SHUTDOWN_TIMEOUT", 3.0)
-    film = rs.Pipeline("film")
+@pytest.mark.usefixtures("short_timeouts")
+async def test_a_worker_that_cant_release_its_tasks_names_them(postgres_database: str) -> None:
+    video = rs.Pipeline("video")
     started = asyncio.Event()
 
-    @film.stage
+    @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
         await asyncio.sleep(1000)
 
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),
-        engine_for(postgres_database, film) as direct,
+        engine_for(postgres_database, video) as direct,
     ):
         async with (
-            engine_for(url, film) as engine,
-            run_worker(engine, url, [film], worker_grace=0.1, poll=60.0) as worker,
+            engine_for(url, video) as engine,
+            run_worker(engine, url, [video], timings={"shutdown_timeout": 3.0}, worker_grace=0.1, poll=60.0) as worker,
         ):
-            job = await direct.submit("film")
+            job = await direct.submit("video")
             await asyncio.wait_for(started.wait(), TIMEOUT)
             proxy.swallow(new=True)
         (task,) = (await direct.tasks(job.id)).items
@@ -172,22 +173,22 @@ async def test_a_worker_that_can_tell_nobody_says_what_stays_leased(
         assert str(task.key) in left_behind(worker)
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_worker_that_is_told_to_stop_meanwhile_gives_its_task_back(postgres_database: str) -> None:
-    film = rs.Pipeline("film")
+@pytest.mark.usefixtures("short_timeouts")
+async def test_a_worker_that_stops_on_a_swallowed_connection_releases_its_task(postgres_database: str) -> None:
+    video = rs.Pipeline("video")
     started = asyncio.Event()
 
-    @film.stage
+    @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
         await asyncio.sleep(1000)
 
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),
-        engine_for(postgres_database, film) as direct,
+        engine_for(postgres_database, video) as direct,
     ):
-        async with engine_for(url, film) as engine, run_worker(engine, url, [film], worker_grace=0.1) as worker:
-            job = await direct.submit("film")
+        async with engine_for(url, video) as engine, run_worker(engine, url, [video], worker_grace=0.1) as worker:
+            job = await direct.submit("video")
             await asyncio.wait_for(started.wait(), TIMEOUT)
             proxy.swallow()
         (task,) = (await direct.tasks(job.id)).items
@@ -196,16 +197,16 @@ async def test_a_worker_that_is_told_to_stop_meanwhile_gives_its_task_back(postg
         assert left_behind(worker) == "it holds nothing"
 
 
-async def heartbeat(engine: Engine) -> datetime | None:
+async def last_heartbeat(engine: Engine) -> datetime | None:
     (worker,) = await engine.workers()
     return worker.last_heartbeat_at
 
 
-async def later(engine: Engine, before: datetime | None) -> bool:
-    now = await heartbeat(engine)
+async def has_newer_heartbeat(engine: Engine, before: datetime | None) -> bool:
+    now = await last_heartbeat(engine)
     return now is not None and (before is None or now > before)
 
 
-async def seen_after(engine: Engine, before: datetime | None) -> bool:
+async def keeper_seen_after(engine: Engine, before: datetime | None) -> bool:
     seen = (await engine.keepers()).seen_at
     return seen is not None and (before is None or seen > before)

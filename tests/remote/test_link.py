@@ -226,7 +226,7 @@ async def test_a_worker_goes_by_the_name_of_its_key(
         assert worker.name == "far"
         (listed,) = await engine.workers()
         assert (listed.name, listed.kind) == ("far", "remote")
-    assert "worker far is ready" in caplog.text
+    assert "worker ready name=far" in caplog.text
     assert "near" not in caplog.text
 
 

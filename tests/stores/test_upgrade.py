@@ -108,7 +108,7 @@ class Release:
             try:
                 assert process.stderr is not None
                 lines = iter(process.stderr.readline, "")
-                assert any("is ready" in line for line in lines), "the worker exited"
+                assert any("ready" in line for line in lines), "the worker exited"
                 yield
             finally:
                 process.terminate()

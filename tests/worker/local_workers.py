@@ -1,10 +1,10 @@
-"""A worker inside the test, on either store, with short times."""
+"""Workers inside the test process, on either store, with short timings."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -29,11 +29,17 @@ async def engine_for(url: str, *pipelines: rs.Pipeline) -> AsyncIterator[Engine]
 
 @asynccontextmanager
 async def run_worker(
-    engine: Engine, url: str, pipelines: Sequence[rs.Pipeline], **options: Any
+    engine: Engine,
+    url: str,
+    pipelines: Sequence[rs.Pipeline],
+    *,
+    timings: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[WorkerLoop]:
-    """A worker that runs until the block is left; then it is told to stop, and awaited."""
+    """Run a worker until the block is left. Options are those of `Settings`, timings those of `WorkerSettings`."""
     settings = replace(QUICK, database_url=url, **{"worker_name": "worker", "worker_concurrency": 4, **options})
     worker = worker_for(engine, pipelines, settings)
+    worker.settings = replace(worker.settings, **(timings or {}))
     running = asyncio.create_task(worker.run())
     await asyncio.wait_for(worker.registered.wait(), 300)
     try:
@@ -44,31 +50,31 @@ async def run_worker(
 
 
 async def wait_inactive(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDetail:
-    """The job when it has come to rest; what only time makes due is made due here."""
+    """Wait until a job is finished or stopped, and return it; due tasks are made ready meanwhile."""
 
-    async def keep() -> JobDetail:
+    async def poll() -> JobDetail:
         while True:
             await engine.orchestrate()
             detail = await engine.job(job_id)
             if detail.job.ended or detail.job.status in STOPPED_JOBS:
                 return detail
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # a retry becomes due without a signal
 
-    return await asyncio.wait_for(keep(), seconds)
+    return await asyncio.wait_for(poll(), seconds)
 
 
 async def count_leased(engine: Engine) -> int:
-    """How many tasks are under lease."""
+    """Return how many tasks are leased."""
     return sum(worker.running for worker in await engine.workers())
 
 
 async def has_leased(engine: Engine, count: int) -> bool:
-    """Whether so many are."""
+    """Return whether `count` tasks are leased."""
     return await count_leased(engine) == count
 
 
 async def until(condition: Callable[[], Any], seconds: float = 300.0) -> None:
-    """Wait for something that happens elsewhere: in the store, in another thread or process."""
+    """Poll a condition of the store, of another thread or process, until it is true."""
     async with asyncio.timeout(seconds):
         while True:
             found = condition()

@@ -1,4 +1,4 @@
-"""Handlers that run in processes: they must stand in a module that another process can import."""
+"""Handlers that run in processes, in a module that a child process can import."""
 
 import os
 import signal
@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import reelstate as rs
-from reelstate.worker.run import LONGEST_LINE
+from reelstate.worker.run import MAX_PIPE_MESSAGE
 
-WORDS = 1024 * 1024
+BLOCK = 1024 * 1024
 
 heavy = rs.Pipeline("heavy")
 
@@ -43,33 +43,33 @@ fragile = rs.Pipeline("fragile")
 def step(task: rs.BlockingRun) -> object:
     match task.spec["how"]:
         case "raise":
-            raise rs.Fail("no such film")
+            raise rs.Fail("no such video")
         case "die":
-            sys.stderr.write("the last words\n")
+            sys.stderr.write("last line of stderr\n")
             sys.stderr.flush()
             os.kill(os.getpid(), signal.SIGSEGV)
         case "exit":
             sys.exit(3)
         case "not json":
             return {1, 2}
-        case "many words":
-            for _ in range(2 * LONGEST_LINE // WORDS):
-                sys.stderr.write("." * WORDS)
+        case "much stderr":
+            for _ in range(2 * MAX_PIPE_MESSAGE // BLOCK):
+                sys.stderr.write("." * BLOCK)
             return "done"
         case "left behind":
             daemon = subprocess.Popen(["sleep", "1000"], start_new_session=True)
             Path(task.spec["pid"]).write_text(str(daemon.pid))
             return "done"
-        case "left behind by the dead":
+        case "left behind, then exits":
             forked = os.fork()
             if not forked:
                 os.setsid()
                 time.sleep(1000)
             Path(task.spec["pid"]).write_text(str(forked))
             os._exit(7)
-        case "too much":
-            return "." * LONGEST_LINE
-        case "no data":
+        case "too large":
+            return "." * MAX_PIPE_MESSAGE
+        case "not serializable":
             return threading.Lock()
         case "signal without a name":
             os.kill(os.getpid(), 40)
@@ -80,11 +80,11 @@ def step(task: rs.BlockingRun) -> object:
     return None
 
 
-talkative = rs.Pipeline("talkative")
+reporting = rs.Pipeline("reporting")
 
 
-@talkative.stage(process=True)
-def speak(task: rs.BlockingRun) -> None:
+@reporting.stage(process=True)
+def report_states(task: rs.BlockingRun) -> None:
     task.state("ingest", 1, "begun", payload={"files": 2})
     task.warning("ingest", "slow")
     task.state("export", -5, "no disk")
@@ -95,5 +95,5 @@ endless = rs.Pipeline("endless")
 
 
 @endless.stage(process=True, timeout=0.3, attempts=1)
-def wait_for_ever(task: rs.BlockingRun) -> None:
+def wait_forever(task: rs.BlockingRun) -> None:
     time.sleep(1000)

@@ -1,4 +1,4 @@
-"""What a machine can do is asked of the ffmpeg that will be used."""
+"""Capabilities are detected with the ffmpeg that tasks will use."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ import pytest
 from reelstate.worker.capabilities import detect
 
 
-def test_the_ffmpeg_of_the_wheel_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_bundled_ffmpeg_is_detected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert {"ffmpeg", "encoder:libx264", "encoder:libx265"} <= detect()
     assert "encoder:h264_nvenc" not in detect()
 
 
-def test_the_wanted_ffmpeg_alone_counts(tmp_path: Path) -> None:
+def test_a_configured_ffmpeg_is_the_only_one_probed(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_text("#!/bin/sh\necho ' V....D mine                 An encoder (codec h264)'\n")
     path.chmod(0o755)

@@ -2,14 +2,14 @@ import contextlib
 import os
 from pathlib import Path
 
-from tests.worker import process_pipelines as processes
+from tests.worker import process_pipelines
 from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
 
 
-async def test_handlers_in_processes_speak_like_the_others(database_url: str) -> None:
+async def test_handlers_in_processes_report_like_the_others(database_url: str) -> None:
     async with (
-        engine_for(database_url, processes.heavy) as engine,
-        run_worker(engine, database_url, [processes.heavy]),
+        engine_for(database_url, process_pipelines.heavy) as engine,
+        run_worker(engine, database_url, [process_pipelines.heavy]),
     ):
         job = await engine.submit("heavy")
         detail = await wait_inactive(engine, job.id, 60)
@@ -26,36 +26,36 @@ async def test_handlers_in_processes_speak_like_the_others(database_url: str) ->
     assert sorted(line.metadata["part"] for line in lines) == [0, 1, 2]
 
 
-async def test_a_process_that_ends_badly_fails_with_its_last_words(database_url: str) -> None:
+async def test_a_process_that_dies_fails_its_task_with_its_stderr(database_url: str) -> None:
     async with (
-        engine_for(database_url, processes.fragile) as engine,
-        run_worker(engine, database_url, [processes.fragile]),
+        engine_for(database_url, process_pipelines.fragile) as engine,
+        run_worker(engine, database_url, [process_pipelines.fragile]),
     ):
-        hows = ("raise", "die", "exit", "not json")
-        jobs = {how: await engine.submit("fragile", {"how": how}) for how in hows}
+        kinds = ("raise", "die", "exit", "not json")
+        jobs = {how: await engine.submit("fragile", {"how": how}) for how in kinds}
         causes = {how: (await wait_inactive(engine, job.id, 60)).job.error["cause"] for how, job in jobs.items()}
-    assert causes["raise"] == {"type": "Fail", "message": "no such film"}
+    assert causes["raise"] == {"type": "Fail", "message": "no such video"}
     assert causes["die"]["message"] == "its process was killed by SIGSEGV without a report"
-    assert "the last words" in causes["die"]["stderr"]
+    assert "last line of stderr" in causes["die"]["stderr"]
     assert causes["exit"]["type"] == "SystemExit"
     assert "not JSON" in causes["not json"]["message"]
 
 
-async def test_cancel_kills_the_process_and_all_that_it_started(database_url: str, tmp_path: Path) -> None:
+async def test_cancel_kills_the_process_and_its_children(database_url: str, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     async with (
-        engine_for(database_url, processes.fragile) as engine,
-        run_worker(engine, database_url, [processes.fragile], heartbeat=30.0),
+        engine_for(database_url, process_pipelines.fragile) as engine,
+        run_worker(engine, database_url, [process_pipelines.fragile], heartbeat=30.0),
     ):
         job = await engine.submit("fragile", {"how": "hang", "pids": str(pids)})
         await until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
         found = [int(pid) for pid in pids.read_text().split()]
-        assert all(map(_lives, found))
+        assert all(map(_is_alive, found))
         await engine.cancel(job.id, reason="test")
-        await until(lambda: not any(map(_lives, found)), 20.0)  # before a heartbeat
+        await until(lambda: not any(map(_is_alive, found)), 20.0)  # before a heartbeat
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False

@@ -1,4 +1,4 @@
-"""Whatever a process writes, leaves behind or dies of, its task comes to an end that says so."""
+"""Whatever a process writes, leaves running or dies of, its task ends with an outcome that names it."""
 
 import io
 import os
@@ -16,12 +16,12 @@ from tests.worker.local_workers import count_leased, engine_for, run_worker, wai
 from tests.worker.process_pipelines import fragile
 
 
-class Broken(io.StringIO):
+class BrokenStream(io.StringIO):
     def write(self, _: str) -> int:
         raise BrokenPipeError
 
 
-async def ended(url: str, how: str, **spec: Any) -> JobDetail:
+async def run_fragile(url: str, how: str, **spec: Any) -> JobDetail:
     async with (
         engine_for(url, fragile) as engine,
         run_worker(engine, url, [fragile], worker_concurrency=1) as worker,
@@ -31,20 +31,20 @@ async def ended(url: str, how: str, **spec: Any) -> JobDetail:
     return detail
 
 
-async def test_stderr_without_an_end_of_line_neither_blocks_nor_fails_a_run(
+async def test_stderr_without_line_breaks_neither_blocks_nor_fails_a_run(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stderr", Broken())
-    assert (await ended(database_url, "many words")).outputs == {"step": "done"}
+    monkeypatch.setattr(sys, "stderr", BrokenStream())
+    assert (await run_fragile(database_url, "much stderr")).outputs == {"step": "done"}
 
 
-@pytest.mark.parametrize("how", ["left behind", "left behind by the dead"])
-async def test_a_run_ends_though_something_it_left_running_holds_its_pipes(
+@pytest.mark.parametrize("how", ["left behind", "left behind, then exits"])
+async def test_a_run_ends_though_a_process_it_left_running_holds_its_pipes(
     database_url: str, tmp_path: Path, how: str
 ) -> None:
     pid = tmp_path / "pid"
     try:
-        detail = await ended(database_url, how, pid=str(pid))
+        detail = await run_fragile(database_url, how, pid=str(pid))
     finally:
         os.kill(int(pid.read_text()), signal.SIGKILL)
     if how == "left behind":
@@ -54,30 +54,30 @@ async def test_a_run_ends_though_something_it_left_running_holds_its_pipes(
 
 
 @pytest.mark.parametrize(
-    "how, words",
+    "how, message",
     [
-        ("too much", "the result is 67,108,911 bytes, the limit is 67,108,864"),
-        ("no data", "the result is not JSON: Object of type lock is not JSON serializable"),
+        ("too large", "the result is 67,108,911 bytes, the limit is 67,108,864"),
+        ("not serializable", "the result is not JSON: Object of type lock is not JSON serializable"),
         ("signal without a name", "its process was killed by signal 40 without a report"),
     ],
 )
-async def test_an_end_that_cant_be_told_as_it_is_is_told_in_words(database_url: str, how: str, words: str) -> None:
-    job = (await ended(database_url, how)).job
+async def test_an_outcome_that_cant_be_sent_fails_with_the_reason(database_url: str, how: str, message: str) -> None:
+    job = (await run_fragile(database_url, how)).job
     assert job.status is JobStatus.FAILED
-    assert job.error["cause"]["message"] == words
+    assert job.error["cause"]["message"] == message
 
 
-def test_a_script_without_a_guard_is_told_so_instead_of_run_again(tmp_path: Path) -> None:
+def test_a_script_without_a_main_guard_fails_instead_of_running_again(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import asyncio\n"
         "import reelstate as rs\n"
-        "film = rs.Pipeline('film')\n"
-        "@film.stage(process=True)\n"
+        "video = rs.Pipeline('video')\n"
+        "@video.stage(process=True)\n"
         "def cut(task): return 1\n"
         "async def main():\n"
-        "    async with rs.open('sqlite:///jobs.db', pipelines=[film], workers=1) as reel:\n"
-        "        job = await reel.submit('film')\n"
+        "    async with rs.open('sqlite:///jobs.db', pipelines=[video], workers=1) as reel:\n"
+        "        job = await reel.submit('video')\n"
         "        print((await reel.wait(job.id, timeout=300)).job.error['cause']['message'])\n"
         "        print(len((await reel.jobs()).items), 'job')\n"
         "asyncio.run(main())\n"

@@ -1,4 +1,4 @@
-"""What handlers say of themselves under tags: stored, in order, for whoever watches, before they are done."""
+"""States that handlers report under tags are stored in order, before the task is done, and reach subscribers."""
 
 import asyncio
 import contextlib
@@ -13,12 +13,11 @@ from reelstate.core.model import ClaimedTask, TaskState
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.engine import Engine
 from reelstate.states import FINISHED, MessageKind, Severity
-from reelstate.worker import leases as held
 from reelstate.worker.leases import HeldTask
 from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
-from tests.worker.process_pipelines import talkative
+from tests.worker.process_pipelines import reporting
 
-SAID = [
+REPORTED = [
     ("ingest", 1, 1, "info"),
     ("ingest", 2, 1, "warning"),
     ("export", 1, -5, "error"),
@@ -26,15 +25,15 @@ SAID = [
 ]
 
 
-def speak(task: rs.Run | rs.BlockingRun) -> None:
+def report_states(task: rs.Run | rs.BlockingRun) -> None:
     task.state("ingest", 1, "begun", payload={"files": 2})
     task.warning("ingest", "slow")
     task.state("export", -5, "no disk")
     task.state("ingest", FINISHED)
 
 
-async def heard(engine: Engine, name: str) -> list[tuple[str, int, int, str]]:
-    """Every version of one job of states, as a monitor gets it."""
+async def read_states(engine: Engine, name: str) -> list[tuple[str, int, int, str]]:
+    """Return every version of the states of one stage, as a monitor receives them."""
     async with await engine.state_manager(name) as monitor, asyncio.timeout(300):
         found: list[tuple[str, int, int, str]] = []
         async for message in monitor.subscribe(after="0"):
@@ -46,48 +45,48 @@ async def heard(engine: Engine, name: str) -> list[tuple[str, int, int, str]]:
 
 
 @pytest.mark.parametrize("style", ["async", "thread"])
-async def test_what_a_handler_says_is_stored_before_it_is_done(database_url: str, style: str) -> None:
-    film = rs.Pipeline("film")
+async def test_reported_states_are_stored_before_the_task_is_done(database_url: str, style: str) -> None:
+    video = rs.Pipeline("video")
 
     if style == "async":
 
-        @film.stage
+        @video.stage
         async def cut(task: rs.Run) -> None:
-            speak(task)
+            report_states(task)
     else:
 
-        @film.stage(name="cut")
+        @video.stage(name="cut")
         def cut_in_thread(task: rs.BlockingRun) -> None:
-            speak(task)
+            report_states(task)
 
-    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
-        job = await engine.submit("film")
+    async with engine_for(database_url, video) as engine, run_worker(engine, database_url, [video]):
+        job = await engine.submit("video")
         assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
-        assert await heard(engine, f"{job.id}.cut") == SAID
+        assert await read_states(engine, f"{job.id}.cut") == REPORTED
         (grid,) = (await engine.states(job.id)).stages
         assert (grid.lowest.tag, grid.lowest.status, grid.lowest.message) == ("export", -5, "no disk")
         assert grid.lowest.severity is Severity.ERROR
 
 
-async def test_a_process_says_the_same(database_url: str) -> None:
-    async with engine_for(database_url, talkative) as engine, run_worker(engine, database_url, [talkative]):
-        job = await engine.submit("talkative")
+async def test_a_process_reports_states_like_other_handlers(database_url: str) -> None:
+    async with engine_for(database_url, reporting) as engine, run_worker(engine, database_url, [reporting]):
+        job = await engine.submit("reporting")
         assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
-        assert await heard(engine, f"{job.id}.speak") == SAID
+        assert await read_states(engine, f"{job.id}.report_states") == REPORTED
 
 
-async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str) -> None:
-    film, go_on = rs.Pipeline("film"), asyncio.Event()
+async def test_a_subscriber_receives_states_while_the_handler_runs(database_url: str) -> None:
+    video, go_on = rs.Pipeline("video"), asyncio.Event()
 
-    @film.stage(tags=["ingest"])
+    @video.stage(tags=["ingest"])
     async def cut(task: rs.Run) -> None:
         task.state("ingest", 40, "almost half")
         await go_on.wait()
         task.state("ingest", FINISHED)
 
-    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
-        job = await engine.submit("film")
-        await until(lambda: _spoken(engine, job.id))
+    async with engine_for(database_url, video) as engine, run_worker(engine, database_url, [video]):
+        job = await engine.submit("video")
+        await until(lambda: _has_states(engine, job.id))
         async with (
             open_engine(database_url) as elsewhere,
             await elsewhere.state_manager(f"{job.id}.cut") as monitor,
@@ -104,54 +103,53 @@ async def test_whoever_watches_hears_it_while_the_handler_runs(database_url: str
         assert kinds == [(40, True), MessageKind.REPLAY_COMPLETE, (FINISHED, False)]
 
 
-async def test_a_worker_rings_when_its_tasks_have_spoken(database_url: str) -> None:
-    film = rs.Pipeline("film")
+async def test_a_worker_notifies_listeners_of_new_states(database_url: str) -> None:
+    video = rs.Pipeline("video")
 
-    @film.stage
+    @video.stage
     def cut(task: rs.BlockingRun) -> None:
         task.state("ingest", 1)
 
-    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
-        ears = engine.dispatch.listen([Wakeup.STATE])
-        await ears.wait(0.3)  # a listener that has just connected may have missed something, and says so
-        await wait_inactive(engine, (await engine.submit("film")).id)
-        assert await ears.wait(300) == {Wakeup.STATE}
+    async with engine_for(database_url, video) as engine, run_worker(engine, database_url, [video]):
+        listener = engine.dispatch.listen([Wakeup.STATE])
+        await listener.wait(0.3)  # a new listener returns every wake-up once, as it may have missed some
+        await wait_inactive(engine, (await engine.submit("video")).id)
+        assert await listener.wait(300) == {Wakeup.STATE}
 
 
-async def _spoken(engine: Engine, job_id: int) -> bool:
+async def _has_states(engine: Engine, job_id: int) -> bool:
     return any(grid.states for grid in (await engine.states(job_id)).stages)
 
 
 @pytest.mark.parametrize(
-    "status, options, words",
+    "status, options, message",
     [
         (2**31, {}, "status: 2147483648 is no 32-bit status"),
         (1, {"severity": "loud"}, "severity: 'loud' is none"),
         (1, {"payload": {"file": object()}}, "payload: is not JSON"),
     ],
 )
-async def test_a_mistake_fails_the_task_and_tells_why(
-    database_url: str, status: int, options: dict[str, Any], words: str
+async def test_an_invalid_state_fails_the_task_with_the_reason(
+    database_url: str, status: int, options: dict[str, Any], message: str
 ) -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
 
-    @film.stage(attempts=1)
+    @video.stage(attempts=1)
     async def cut(task: rs.Run) -> None:
         task.state("ingest", status, **options)
 
-    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]):
-        job = (await wait_inactive(engine, (await engine.submit("film")).id)).job
+    async with engine_for(database_url, video) as engine, run_worker(engine, database_url, [video]):
+        job = (await wait_inactive(engine, (await engine.submit("video")).id)).job
         assert job.status is JobStatus.FAILED
-        assert job.error["cause"]["message"].startswith(words)
+        assert job.error["cause"]["message"].startswith(message)
 
 
-def test_too_many_states_between_two_reports_lose_what_was_said_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MAX_STATES", 3)
+def test_of_too_many_states_between_two_reports_superseded_ones_are_dropped() -> None:
     task = ClaimedTask(
         key=rs.TaskKey(1, 0, 0), token=1, attempt=1, max_attempts=1, lost=0, lease=60.0, input=None, checkpoint=None,
-        pipeline="film", stage_name="cut", spec=None,
+        pipeline="video", stage_name="cut", spec=None,
     )  # fmt: skip
-    kept = HeldTask(task, 0.0)
+    held = HeldTask(task, 0.0, max_states=3)
     for number, tag in enumerate("aabbbb", 1):
-        kept.state(TaskState(number=number, tag=tag, status=number))
-    assert [(state.tag, state.number) for state in kept.take().progress.states] == [("a", 2), ("b", 5), ("b", 6)]
+        held.state(TaskState(number=number, tag=tag, status=number))
+    assert [(state.tag, state.number) for state in held.take_report().progress.states] == [("a", 2), ("b", 5), ("b", 6)]

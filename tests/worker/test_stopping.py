@@ -14,16 +14,16 @@ from tests.worker.local_workers import count_leased, engine_for, run_worker, unt
 
 HEARTBEAT = 30.0
 BEFORE_A_HEARTBEAT = 20.0
-"""Whoever has heard of it by then was told by a bell."""
+"""A worker that stops within this time was notified by a wake-up."""
 
 
 @pytest.mark.parametrize("style", ["async", "thread"])
 async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, style: str) -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
     started, stopped = threading.Event(), threading.Event()
     if style == "async":
 
-        @film.stage(name="cut")
+        @video.stage(name="cut")
         async def cut(task: rs.Run) -> None:
             started.set()
             try:
@@ -33,7 +33,7 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
                 raise
     else:
 
-        @film.stage(name="cut")
+        @video.stage(name="cut")
         def cut_in_thread(task: rs.BlockingRun) -> None:
             started.set()
             try:
@@ -44,14 +44,14 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
                 raise
 
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], worker_concurrency=1, heartbeat=HEARTBEAT) as worker,
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], worker_concurrency=1, heartbeat=HEARTBEAT) as worker,
     ):
-        job = await engine.submit("film", "long")
+        job = await engine.submit("video", "long")
         await until(started.is_set)
         await engine.cancel(job.id, reason="changed my mind")
         await until(stopped.is_set, BEFORE_A_HEARTBEAT)
-        detail = await wait_inactive(engine, (await engine.submit("film", "short")).id)
+        detail = await wait_inactive(engine, (await engine.submit("video", "short")).id)
         assert worker.running == 0
     assert detail.job.status is JobStatus.COMPLETED
 
@@ -60,110 +60,110 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
 async def test_a_handler_that_does_not_stop_is_counted_and_its_slot_is_not_used(
     database_url: str, style: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
     release, alongside = threading.Event(), threading.Barrier(2)
     running: set[str] = set()
-    most: list[int] = []
+    counts: list[int] = []
 
-    def counted(spec: str) -> None:
+    def count_running(spec: str) -> None:
         running.add(spec)
-        most.append(len(running))
+        counts.append(len(running))
         running.discard(spec)
 
     if style == "async":
 
-        @film.stage(name="cut")
+        @video.stage(name="cut")
         async def cut(task: rs.Run) -> None:
-            if task.spec == "deaf":
-                running.add("deaf")
+            if task.spec == "unstoppable":
+                running.add("unstoppable")
                 while not release.is_set():
                     with contextlib.suppress(asyncio.CancelledError):
                         await asyncio.sleep(0.05)
-                running.discard("deaf")
+                running.discard("unstoppable")
             elif task.spec == "pair":
                 await asyncio.to_thread(alongside.wait, 60)
             else:
-                counted(task.spec)
+                count_running(task.spec)
     else:
 
-        @film.stage(name="cut")
+        @video.stage(name="cut")
         def cut_in_thread(task: rs.BlockingRun) -> None:
-            if task.spec == "deaf":
-                running.add("deaf")
+            if task.spec == "unstoppable":
+                running.add("unstoppable")
                 release.wait(60)
-                running.discard("deaf")
+                running.discard("unstoppable")
             elif task.spec == "pair":
                 alongside.wait(60)
             else:
-                counted(task.spec)
+                count_running(task.spec)
 
-    async def shown() -> Worker:
+    async def load_worker() -> Worker:
         (worker,) = await engine.workers()
         return worker
 
     async def is_stuck(count: int) -> bool:
-        return (await shown()).stuck == count
+        return (await load_worker()).stuck == count
 
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], worker_concurrency=2, worker_kill_after=0.1),
     ):
-        job = await engine.submit("film", "deaf")
-        await until(lambda: "deaf" in running)
+        job = await engine.submit("video", "unstoppable")
+        await until(lambda: "unstoppable" in running)
         await engine.cancel(job.id, reason="test")
         try:
             await until(lambda: is_stuck(1))
-            worker = await shown()
+            worker = await load_worker()
             assert (worker.running, worker.slots, worker.shown) == (0, 2, "busy")
             for number in range(5):
-                await engine.submit("film", str(number))
-            await until(lambda: len(most) == 5)
-            assert max(most) <= 2, "with the handler that does not stop, more ran than there are slots"
+                await engine.submit("video", str(number))
+            await until(lambda: len(counts) == 5)
+            assert max(counts) <= 2, "more handlers ran than there are slots, counting the one that does not stop"
         finally:
             release.set()
         await until(lambda: is_stuck(0))
-        pair = [(await engine.submit("film", "pair")).id for _ in range(2)]
+        pair = [(await engine.submit("video", "pair")).id for _ in range(2)]
         assert {(await wait_inactive(engine, job_id, 60)).job.status for job_id in pair} == {JobStatus.COMPLETED}
-    assert f"handler does not stop task={job.id}/0/0 stage=film.cut stuck=1 slots=2" in caplog.text
-    assert f"stuck handler ended task={job.id}/0/0 stage=film.cut stuck=0 slots=2" in caplog.text
+    assert f"handler does not stop job={job.id} stage=cut part=0 token=1 stuck=1 slots=2" in caplog.text
+    assert f"stuck handler ended job={job.id} stage=cut part=0 token=1 stuck=0 slots=2" in caplog.text
 
 
-async def test_a_worker_whose_slots_are_all_stuck_takes_nothing_and_says_so(
+async def test_a_worker_whose_slots_are_all_stuck_claims_nothing_and_logs_it(
     database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
     started, release = threading.Event(), threading.Event()
     order: list[str] = []
 
-    @film.stage
+    @video.stage
     def cut(task: rs.BlockingRun) -> None:
         try:
-            if task.spec == "deaf":
+            if task.spec == "unstoppable":
                 started.set()
                 release.wait(60)
         finally:
             order.append(task.spec)
 
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], worker_concurrency=1, worker_kill_after=0.1),
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], worker_concurrency=1, worker_kill_after=0.1),
     ):
 
-        async def heartbeats(count: int) -> None:
-            """Let so many heartbeats pass; between two of them the worker polls several times."""
+        async def wait_heartbeats(count: int) -> None:
+            """Wait for `count` heartbeats; the worker polls several times between two of them."""
             for _ in range(count):
                 (before,) = await engine.workers()
                 await until(partial(_has_newer_heartbeat, engine, before))
 
-        job = await engine.submit("film", "deaf")
+        job = await engine.submit("video", "unstoppable")
         await until(started.is_set)
         await engine.cancel(job.id, reason="test")
         await until(lambda: "every slot is held" in caplog.text)
-        other = await engine.submit("film", "short")
-        await heartbeats(5)
+        other = await engine.submit("video", "short")
+        await wait_heartbeats(5)
         release.set()
         assert (await wait_inactive(engine, other.id, 60)).job.status is JobStatus.COMPLETED
-    assert order == ["deaf", "short"]
+    assert order == ["unstoppable", "short"]
 
 
 async def _has_newer_heartbeat(engine: Engine, before: Worker) -> bool:
@@ -171,12 +171,12 @@ async def _has_newer_heartbeat(engine: Engine, before: Worker) -> bool:
     return worker.last_heartbeat_at != before.last_heartbeat_at
 
 
-async def test_a_task_that_was_taken_away_is_stopped_and_its_result_refused(database_url: str) -> None:
-    film = rs.Pipeline("film")
+async def test_a_task_that_lost_its_lease_is_stopped_and_its_result_refused(database_url: str) -> None:
+    video = rs.Pipeline("video")
     runs: list[int] = []
     ended = threading.Event()
 
-    @film.stage(lease=60)
+    @video.stage(lease=60)
     async def cut(task: rs.Run) -> int:
         runs.append(task.token)
         if task.token == 1:
@@ -187,8 +187,8 @@ async def test_a_task_that_was_taken_away_is_stopped_and_its_result_refused(data
                 return -1
         return task.token
 
-    async with engine_for(database_url, film) as engine, run_worker(engine, database_url, [film]) as worker:
-        job = await engine.submit("film")
+    async with engine_for(database_url, video) as engine, run_worker(engine, database_url, [video]) as worker:
+        job = await engine.submit("video")
         await until(lambda: runs)
         assert worker.id is not None
         await engine.release([rs.Release(key=rs.TaskKey(job.id, 0, 0), token=1)])
@@ -198,48 +198,50 @@ async def test_a_task_that_was_taken_away_is_stopped_and_its_result_refused(data
     assert runs == [1, 2]
 
 
-async def test_a_worker_that_stops_finishes_what_it_runs_and_gives_back_what_waits(database_url: str) -> None:
-    film = rs.Pipeline("film")
+async def test_a_worker_that_stops_finishes_running_tasks_and_releases_queued_ones(database_url: str) -> None:
+    video = rs.Pipeline("video")
     started = asyncio.Event()
     go = asyncio.Event()
 
-    @film.stage(each="spec.parts")
+    @video.stage(each="spec.parts")
     async def cut(task: rs.Run) -> int:
         started.set()
         await go.wait()
         return task.part
 
-    async with engine_for(database_url, film) as engine:
-        job = await engine.submit("film", {"parts": 10})
-        async with run_worker(engine, database_url, [film], worker_concurrency=3) as worker:
+    async with engine_for(database_url, video) as engine:
+        job = await engine.submit("video", {"parts": 10})
+        async with run_worker(engine, database_url, [video], worker_concurrency=3) as worker:
             await asyncio.wait_for(started.wait(), 300)
             worker.stop()
             go.set()
         tasks = (await engine.tasks(job.id)).items
-        (gone,) = await engine.workers()
+        (worker_row,) = await engine.workers()
         assert await count_leased(engine) == 0
     assert sorted(str(task.status) for task in tasks) == ["done"] * 3 + ["ready"] * 7
     assert [task.attempt for task in tasks if task.status is TaskStatus.READY] == [0] * 7
-    assert gone.status is WorkerStatus.OFFLINE
+    assert worker_row.status is WorkerStatus.OFFLINE
 
 
-@pytest.mark.parametrize("hurried", [False, True])
-async def test_what_does_not_finish_in_the_grace_is_released_uncharged(database_url: str, hurried: bool) -> None:
-    film = rs.Pipeline("film")
+@pytest.mark.parametrize("stopped_twice", [False, True])
+async def test_a_task_that_exceeds_the_grace_is_released_without_counting_an_attempt(
+    database_url: str, stopped_twice: bool
+) -> None:
+    video = rs.Pipeline("video")
     started = threading.Event()
 
-    @film.stage
+    @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
         await asyncio.sleep(1000)
 
-    grace = 1000.0 if hurried else 0.1
-    async with engine_for(database_url, film) as engine:
-        job = await engine.submit("film")
-        async with run_worker(engine, database_url, [film], worker_grace=grace) as worker:
+    grace = 1000.0 if stopped_twice else 0.1
+    async with engine_for(database_url, video) as engine:
+        job = await engine.submit("video")
+        async with run_worker(engine, database_url, [video], worker_grace=grace) as worker:
             await until(started.is_set)
             worker.stop()
-            if hurried:
+            if stopped_twice:
                 worker.stop()
         (task,) = (await engine.tasks(job.id)).items
         history = (await engine.history(job.id)).items
@@ -247,23 +249,23 @@ async def test_what_does_not_finish_in_the_grace_is_released_uncharged(database_
     assert [(event.origin, event.target) for event in history if event.entity == "task"][-1] == ("running", "ready")
 
 
-async def test_an_operator_drains_a_worker_and_brings_it_back(database_url: str) -> None:
-    film = rs.Pipeline("film")
+async def test_an_operator_drains_and_enables_a_worker(database_url: str) -> None:
+    video = rs.Pipeline("video")
     started, go = asyncio.Event(), asyncio.Event()
 
-    @film.stage
+    @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
         await go.wait()
 
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], heartbeat=HEARTBEAT),
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], heartbeat=HEARTBEAT),
     ):
-        first = await engine.submit("film")
+        first = await engine.submit("video")
         await asyncio.wait_for(started.wait(), 300)
         await engine.drain("worker", reason="new disk")
-        second = await engine.submit("film")
+        second = await engine.submit("video")
         go.set()
         assert (await wait_inactive(engine, first.id)).job.status is JobStatus.COMPLETED
         (task,) = (await engine.tasks(second.id)).items
@@ -272,11 +274,11 @@ async def test_an_operator_drains_a_worker_and_brings_it_back(database_url: str)
         assert (await wait_inactive(engine, second.id)).job.status is JobStatus.COMPLETED
 
 
-async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str) -> None:
-    film = rs.Pipeline("film")
+async def test_a_disabled_worker_stops_and_releases_its_tasks_at_once(database_url: str) -> None:
+    video = rs.Pipeline("video")
     started, stopped = asyncio.Event(), asyncio.Event()
 
-    @film.stage
+    @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
         try:
@@ -286,10 +288,10 @@ async def test_a_disabled_worker_stops_and_gives_back_at_once(database_url: str)
             raise
 
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], heartbeat=HEARTBEAT),
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], heartbeat=HEARTBEAT),
     ):
-        job = await engine.submit("film")
+        job = await engine.submit("video")
         await asyncio.wait_for(started.wait(), 300)
         assert await engine.disable("worker", reason="it overheats") == 1
         await asyncio.wait_for(stopped.wait(), BEFORE_A_HEARTBEAT)

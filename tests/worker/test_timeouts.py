@@ -1,4 +1,4 @@
-"""A worker ends a run at the timeout of its stage by itself; no keeper runs in these tests unless one is made."""
+"""A worker ends a run at the timeout of its stage without a keeper; none runs here except where a test starts one."""
 
 import asyncio
 import contextlib
@@ -21,31 +21,31 @@ TIMEOUT = 300.0
 def endless_in(style: str) -> rs.Pipeline:
     if style == "process":
         return endless
-    film = rs.Pipeline("endless")
+    video = rs.Pipeline("endless")
     if style == "async":
 
-        @film.stage(name="cut", timeout=0.3, attempts=1)
+        @video.stage(name="cut", timeout=0.3, attempts=1)
         async def cut(task: rs.Run) -> None:
             await asyncio.sleep(1000)
 
     else:
 
-        @film.stage(name="cut", timeout=0.3, attempts=1)
+        @video.stage(name="cut", timeout=0.3, attempts=1)
         def cut_in_thread(task: rs.BlockingRun) -> None:
             while True:
                 time.sleep(0.01)
 
-    return film
+    return video
 
 
 @pytest.mark.parametrize("style", ["async", "thread", "process"])
 async def test_a_worker_ends_a_run_at_its_timeout_without_a_keeper(
     database_url: str, style: str, tmp_path: Path
 ) -> None:
-    film = endless_in(style)
+    video = endless_in(style)
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], worker_concurrency=1) as worker,
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], worker_concurrency=1) as worker,
     ):
         job = await engine.submit("endless", {"pid": str(tmp_path / "pid")})
         detail = await wait_inactive(engine, job.id, TIMEOUT)
@@ -56,10 +56,10 @@ async def test_a_worker_ends_a_run_at_its_timeout_without_a_keeper(
 
 async def test_the_next_run_begins_after_the_timed_out_one_has_ended(database_url: str) -> None:
     """Also while a keeper sweeps all the time: its limit comes later than the worker's."""
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
     order: list[str] = []
 
-    @film.stage(timeout=2, attempts=2, backoff=0)
+    @video.stage(timeout=2, attempts=2, backoff=0)
     def cut(task: rs.BlockingRun) -> None:
         order.append(f"begin {task.attempt}")
         try:
@@ -69,38 +69,40 @@ async def test_the_next_run_begins_after_the_timed_out_one_has_ended(database_ur
             time.sleep(0.5 if task.attempt == 1 else 0)
             order.append(f"end {task.attempt}")
 
-    async with engine_for(database_url, film) as engine, sweeping(engine), run_worker(engine, database_url, [film]):
-        detail = await wait_inactive(engine, (await engine.submit("film")).id, TIMEOUT)
+    async with engine_for(database_url, video) as engine, sweeping(engine), run_worker(engine, database_url, [video]):
+        detail = await wait_inactive(engine, (await engine.submit("video")).id, TIMEOUT)
     assert detail.job.status is JobStatus.COMPLETED
     assert order == ["begin 1", "end 1", "begin 2", "end 2"]
 
 
-async def test_a_handler_that_ignores_its_timeout_is_reported_and_other_slots_go_on(
+async def test_a_handler_that_ignores_its_timeout_is_reported_and_other_slots_continue(
     database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
     release = threading.Event()
 
-    @film.stage(timeout=2, attempts=1)
+    @video.stage(timeout=2, attempts=1)
     def cut(task: rs.BlockingRun) -> str:
-        if task.spec == "deaf":
+        if task.spec == "unstoppable":
             release.wait(TIMEOUT)
         return "done"
 
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], worker_concurrency=2, worker_kill_after=0.1),
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], worker_concurrency=2, worker_kill_after=0.1),
     ):
-        deaf = await wait_inactive(engine, (await engine.submit("film", "deaf")).id, TIMEOUT)
-        other = await wait_inactive(engine, (await engine.submit("film", "short")).id, TIMEOUT)
+        unstoppable = await wait_inactive(engine, (await engine.submit("video", "unstoppable")).id, TIMEOUT)
+        other = await wait_inactive(engine, (await engine.submit("video", "short")).id, TIMEOUT)
         release.set()
-    assert (deaf.job.status, other.job.status) == (JobStatus.FAILED, JobStatus.COMPLETED)
-    assert deaf.job.error["cause"]["type"] == "Timeout"
+    assert (unstoppable.job.status, other.job.status) == (JobStatus.FAILED, JobStatus.COMPLETED)
+    assert unstoppable.job.error["cause"]["type"] == "Timeout"
     assert "does not stop" in caplog.text
 
 
 @contextlib.asynccontextmanager
 async def sweeping(engine: Engine) -> Any:
+    """Reclaim all the time, as a keeper would."""
+
     async def sweep() -> None:
         while True:
             await engine.reclaim()

@@ -1,4 +1,4 @@
-"""Versions of a pipeline as workers bring them: who runs which, and which one new jobs run."""
+"""Versions of a pipeline that workers register: which worker runs which, and which one new jobs get."""
 
 import reelstate as rs
 from reelstate.core.model import PipelineVersion
@@ -7,18 +7,18 @@ from tests.worker.local_workers import engine_for, run_worker, wait_inactive
 
 
 def release(stage: str) -> rs.Pipeline:
-    """The pipeline `film` of one release of its code."""
-    film = rs.Pipeline("film")
+    """Return the pipeline `video` of one release of its code."""
+    video = rs.Pipeline("video")
 
-    @film.stage(name=stage)
+    @video.stage(name=stage)
     async def run(task: rs.Run) -> str:
         return stage
 
-    return film
+    return video
 
 
 async def versions(engine: Engine) -> list[PipelineVersion]:
-    return [version for version in await engine.pipelines() if version.name == "film"]
+    return [version for version in await engine.pipelines() if version.name == "video"]
 
 
 async def test_a_worker_of_an_old_release_that_restarts_does_not_bring_its_version_back(database_url: str) -> None:
@@ -27,7 +27,7 @@ async def test_a_worker_of_an_old_release_that_restarts_does_not_bring_its_versi
         engine_for(database_url, old) as engine,
         run_worker(engine, database_url, [old], worker_name="first"),
     ):
-        detail = await wait_inactive(engine, (await engine.submit("film")).id)
+        detail = await wait_inactive(engine, (await engine.submit("video")).id)
         assert detail.outputs == {"old": "old"}
         assert [(each.digest, each.workers) for each in await versions(engine)] == [(old.graph.digest, ("first",))]
     async with (
@@ -41,5 +41,5 @@ async def test_a_worker_of_an_old_release_that_restarts_does_not_bring_its_versi
             (old.graph.digest, False, ("first",)),
         ]
         for engine in (restarted, upgraded):
-            job = (await engine.submit("film")).id
+            job = (await engine.submit("video")).id
             assert (await engine.job(job)).job.digest == new.graph.digest

@@ -1,4 +1,4 @@
-"""Handlers that do not stop, for workers that are told to."""
+"""A pipeline whose handler ignores cancellation."""
 
 import asyncio
 import contextlib
@@ -6,12 +6,12 @@ import time
 
 import reelstate as rs
 
-stubborn = rs.Pipeline("stubborn")
+unstoppable = rs.Pipeline("unstoppable")
 
 
-@stubborn.stage
+@unstoppable.stage
 async def step(task: rs.Run) -> None:
-    task.log("here")
+    task.log("started")
     if task.spec == "thread":
         await asyncio.to_thread(time.sleep, 1000)
     while True:

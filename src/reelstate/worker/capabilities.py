@@ -1,4 +1,4 @@
-"""What this machine can do, found at start: ffmpeg, its encoders, a GPU. Operators may add to it or take away."""
+"""Detect what this machine offers to tasks: ffmpeg, its video encoders, GPUs. Operators add to it or remove from it."""
 
 from __future__ import annotations
 
@@ -19,57 +19,59 @@ HARDWARE = {
     "videotoolbox": "gpu:apple",
     "amf": "gpu:amd",
 }
-"""Encoders that are built into ffmpeg but need a device, by the end of their name."""
+"""The device that an ffmpeg encoder needs, by the suffix of the encoder's name."""
+PROBE_TIMEOUT = 10
 _VIDEO_ENCODER = re.compile(r"^ V[.\w]{5} (\w+) ", re.MULTILINE)
-TIMEOUT = 10
 
 
 def detect(ffmpeg: str = "") -> frozenset[str]:
-    """Names such as `ffmpeg`, `encoder:libx264`, `gpu`, `gpu:nvidia`; the ffmpeg to ask may be given."""
-    devices = frozenset(_devices())
-    return devices | ({GPU} if devices else frozenset()) | frozenset(_encoders(devices, ffmpeg))
+    """Return capabilities such as `ffmpeg`, `encoder:libx264`, `gpu`, `gpu:nvidia`; `ffmpeg` is the binary to probe."""
+    devices = frozenset(_detect_devices())
+    return devices | ({GPU} if devices else frozenset()) | frozenset(_detect_encoders(devices, ffmpeg))
 
 
-def ffmpeg_candidates(wanted: str = "") -> Iterator[tuple[str, str]]:
-    """Where an ffmpeg may be, as origin and path: the wanted one alone, else that on PATH, then that of the wheel."""
-    if wanted:
-        yield "settings", wanted
+def ffmpeg_candidates(configured: str = "") -> Iterator[tuple[str, str]]:
+    """Yield origin and path of each usable ffmpeg: only the configured one, or that on PATH, then the bundled one."""
+    if configured:
+        yield "settings", configured
         return
     if path := shutil.which("ffmpeg"):
         yield "PATH", path
-    with contextlib.suppress(RuntimeError):  # it has none for this machine
+    with contextlib.suppress(RuntimeError):  # none is bundled for this platform
         yield "wheel", imageio_ffmpeg.get_ffmpeg_exe()
 
 
-def adjust(names: frozenset[str], wish: str) -> frozenset[str]:
-    """The names with an operator's wish: `gpu,zone:eu` adds, `-ffmpeg` takes away."""
-    words = [word.strip() for word in wish.split(",") if word.strip()]
-    taken = {word[1:] for word in words if word.startswith("-")}
-    return (names | {word for word in words if not word.startswith("-")}) - taken
+def adjust(names: frozenset[str], changes: str) -> frozenset[str]:
+    """Apply an operator's changes to detected names: `gpu,zone:eu` adds two, `-ffmpeg` removes one."""
+    items = [item.strip() for item in changes.split(",") if item.strip()]
+    removed = {item[1:] for item in items if item.startswith("-")}
+    return (names | {item for item in items if not item.startswith("-")}) - removed
 
 
-def _encoders(devices: frozenset[str], ffmpeg: str) -> Iterable[str]:
-    answers = (read_output([path, "-hide_banner", "-encoders"]) for _, path in ffmpeg_candidates(ffmpeg))
-    words = next(filter(None, answers), "")
-    if words:
+def read_output(command: list[str]) -> str:
+    """Return the stdout of a command; empty if it can't be run or takes longer than `PROBE_TIMEOUT`."""
+    try:
+        result = subprocess.run(  # noqa: S603 - a program of this machine
+            command, capture_output=True, text=True, timeout=PROBE_TIMEOUT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout
+
+
+def _detect_encoders(devices: frozenset[str], ffmpeg: str) -> Iterable[str]:
+    outputs = (read_output([path, "-hide_banner", "-encoders"]) for _, path in ffmpeg_candidates(ffmpeg))
+    listing = next(filter(None, outputs), "")
+    if listing:
         yield FFMPEG
-    for name in _VIDEO_ENCODER.findall(words):
+    for name in _VIDEO_ENCODER.findall(listing):
         if HARDWARE.get(name.rpartition("_")[2], GPU) in {*devices, GPU}:
             yield f"encoder:{name}"
 
 
-def _devices() -> Iterable[str]:
+def _detect_devices() -> Iterable[str]:
     tool = shutil.which("nvidia-smi")
     if tool and "GPU " in read_output([tool, "-L"]):
         yield "gpu:nvidia"
     if any(Path("/dev/dri").glob("renderD*")):
         yield "gpu:vaapi"
-
-
-def read_output(command: list[str]) -> str:
-    """What a program answers; nothing if it can't be run, or takes too long."""
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout

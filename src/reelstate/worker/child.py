@@ -1,4 +1,4 @@
-"""The other end of `process.py`: started by a worker to run one attempt of one task, and nothing else."""
+"""The child process of `process.py`: runs one attempt of one task and exits."""
 
 from __future__ import annotations
 
@@ -25,135 +25,129 @@ from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, T
 from reelstate.core.outcome import Ended, Fail, done, judged
 from reelstate.core.step import kept
 from reelstate.worker.process import LOADING_VARIABLE
-from reelstate.worker.run import LONGEST_LINE, BlockingRun, Results, Run
+from reelstate.worker.run import MAX_PIPE_MESSAGE, BlockingRun, Results, Run
 
 
 class PipeReporter:
-    """Words and questions go down the pipe; a thread hears the answers."""
+    """Sends reports and requests to the worker through a pipe; a thread reads the answers."""
 
-    def __init__(self, spoken: TextIO) -> None:
-        self._spoken = spoken
+    def __init__(self, pipe: TextIO) -> None:
+        self._pipe = pipe
         self._lock = threading.Lock()
         self._numbers = count(1)
-        self._asked: dict[int, Future[Any]] = {}
+        self._requests: dict[int, Future[Any]] = {}
 
     def note(self, percent: float | None, message: str | None, step: str | None) -> None:
-        self.say({"note": [percent, message, step]})
+        self.send({"note": [percent, message, step]})
 
     def log(self, line: LogLine) -> None:
-        self.say({"log": dataclasses.asdict(line)})
+        self.send({"log": dataclasses.asdict(line)})
 
     def step(self, step: Step) -> None:
-        self.say({"step": dataclasses.asdict(kept(step, LIMITS))})
+        self.send({"step": dataclasses.asdict(kept(step, LIMITS))})
 
     def state(self, state: TaskState) -> None:
-        self.say({"state": dataclasses.asdict(states.kept(state, LIMITS))})
+        self.send({"state": dataclasses.asdict(states.kept(state, LIMITS))})
 
     def save(self, checkpoint: Json) -> Future[None]:
-        return self._ask({"save": checkpoint})
+        return self._request({"save": checkpoint})
 
     def results(self, stage: str, after: str | None) -> Future[Results]:
-        answer: Future[Results] = Future()
-        asked = self._ask({"results": [stage, after]})
-        asked.add_done_callback(functools.partial(_as_results, answer))
-        return answer
+        results: Future[Results] = Future()
+        self._request({"results": [stage, after]}).add_done_callback(functools.partial(_set_results, results))
+        return results
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         text = json.dumps(message)
-        if len(text) > LONGEST_LINE:
-            raise TooLarge(next(iter(message)), len(text), LONGEST_LINE)
+        if len(text) > MAX_PIPE_MESSAGE:
+            raise TooLarge(next(iter(message)), len(text), MAX_PIPE_MESSAGE)
         with self._lock:
-            self._spoken.write(text + "\n")
-            self._spoken.flush()
+            self._pipe.write(text + "\n")
+            self._pipe.flush()
 
-    def hear(self, heard: TextIO) -> None:
-        """Hand out answers until the worker is gone; then nobody wants this run any more."""
-        for line in heard:
+    def read_answers(self, pipe: TextIO) -> None:
+        """Resolve requests until the worker closes the pipe or dies; then kill this process group."""
+        for line in pipe:
             answer = json.loads(line)
-            asked = self._asked.pop(answer["number"])
+            request = self._requests.pop(answer["number"])
             if "error" in answer:
-                asked.set_exception(RuntimeError(answer["error"]["message"]))
+                request.set_exception(RuntimeError(answer["error"]["message"]))
             else:
-                asked.set_result(answer["answer"])
+                request.set_result(answer["answer"])
         os.killpg(0, signal.SIGKILL)
 
-    def _ask(self, question: dict[str, Any]) -> Future[Any]:
+    def _request(self, message: dict[str, Any]) -> Future[Any]:
         number = next(self._numbers)
         answer: Future[Any] = Future()
-        self._asked[number] = answer
-        self.say({**question, "number": number})
+        self._requests[number] = answer
+        self.send({**message, "number": number})
         return answer
 
 
-def _as_results(answer: Future[Results], asked: Future[Any]) -> None:
-    if error := asked.exception():
-        answer.set_exception(error)
+def _set_results(results: Future[Results], answer: Future[Any]) -> None:
+    if error := answer.exception():
+        results.set_exception(error)
     else:
-        answer.set_result(Results(*asked.result()))
+        results.set_result(Results(*answer.result()))
 
 
 def main() -> None:
-    spoken, heard = _own_pipes()
-    order = json.loads(heard.readline())
+    outgoing, incoming = _take_over_pipes()
+    order = json.loads(incoming.readline())
     sys.path[:] = order["path"]
     key = TaskKey(*order["task"].pop("key"))
     task = ClaimedTask(key=key, **order["task"])
-    desk = PipeReporter(spoken)
-    threading.Thread(target=desk.hear, args=[heard], daemon=True).start()
-    _report(_attempt(task, order["call"], desk), desk)
+    reporter = PipeReporter(outgoing)
+    threading.Thread(target=reporter.read_answers, args=[incoming], daemon=True).start()
+    _send_outcome(_attempt(task, order["handler"], reporter), reporter)
     sys.stderr.flush()
-    os.killpg(0, signal.SIGKILL)  # whatever the handler has left running ends with it
+    os.killpg(0, signal.SIGKILL)  # kills what the handler has left running, too
 
 
-def _own_pipes() -> tuple[TextIO, TextIO]:
-    """Keep stdin and stdout for the worker: what a handler prints goes to stderr, and it has nothing to read."""
-    spoken, heard = os.fdopen(os.dup(1), "w"), os.fdopen(os.dup(0))
+def _take_over_pipes() -> tuple[TextIO, TextIO]:
+    """Reserve stdin and stdout for the worker: what a handler prints goes to stderr, and its stdin is empty."""
+    outgoing, incoming = os.fdopen(os.dup(1), "w"), os.fdopen(os.dup(0))
     os.dup2(2, 1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    return spoken, heard
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    return outgoing, incoming
 
 
-def _attempt(task: ClaimedTask, place: dict[str, str], desk: PipeReporter) -> Ended:
+def _attempt(task: ClaimedTask, location: dict[str, str], reporter: PipeReporter) -> Ended:
     try:
-        call = _found(place)
+        call = _load_handler(location)
         if inspect.iscoroutinefunction(call):
-            return done(task, asyncio.run(call(Run(task, desk))))
-        return done(task, call(BlockingRun(task, desk)))
+            return done(task, asyncio.run(call(Run(task, reporter))))
+        return done(task, call(BlockingRun(task, reporter)))
     except BaseException as raised:  # noqa: BLE001 - whatever a handler raises, SystemExit too, is its failure
         return judged(task, raised)
 
 
-def _found(place: dict[str, str]) -> Callable[[Any], Any]:
-    """The handler. While its module is loaded, nothing may be opened: a script without a guard would run again here."""
+def _load_handler(location: dict[str, str]) -> Callable[[Any], Any]:
+    """Import the handler. Meanwhile no engine may be opened: a script without a `__main__` guard would run again."""
     os.environ[LOADING_VARIABLE] = "loading"
     try:
-        return _loaded(place)
+        if "module" not in location:
+            loaded: Any = runpy.run_path(location["file"], run_name="__reelstate_child__")[location["name"]]
+        else:
+            loaded = importlib.import_module(location["module"])
+            for name in location["name"].split("."):
+                loaded = getattr(loaded, name)
     except InvalidRequest as refused:
         raise Fail(str(refused)) from refused
     finally:
         del os.environ[LOADING_VARIABLE]
+    return loaded  # type: ignore[no-any-return]  # the type of a name in the user's module is not known here
 
 
-def _loaded(place: dict[str, str]) -> Callable[[Any], Any]:
-    if "module" in place:
-        found: Any = importlib.import_module(place["module"])
-        for name in place["name"].split("."):
-            found = getattr(found, name)
-    else:
-        found = runpy.run_path(place["file"], run_name="__reelstate_child__")[place["name"]]
-    return found  # type: ignore[no-any-return]  # what a name stands for in the user's module is not known here
-
-
-def _report(ended: Ended, desk: PipeReporter) -> None:
-    names = [field.name for field in dataclasses.fields(ended) if field.name not in {"key", "token"}]
-    fields = {name: getattr(ended, name) for name in names}
+def _send_outcome(outcome: Ended, reporter: PipeReporter) -> None:
+    names = [field.name for field in dataclasses.fields(outcome) if field.name not in {"key", "token"}]
+    fields = {name: getattr(outcome, name) for name in names}
     try:
-        desk.say({"completed" if isinstance(ended, Completion) else "failed": fields})
+        reporter.send({"completed" if isinstance(outcome, Completion) else "failed": fields})
     except TooLarge as error:
-        desk.say({"failed": {"error": f"the result {error.message.partition(': ')[2]}", "retryable": False}})
+        reporter.send({"failed": {"error": f"the result {error.message.partition(': ')[2]}", "retryable": False}})
     except (TypeError, ValueError, RecursionError) as error:
-        desk.say({"failed": {"error": f"the result is not JSON: {error}", "retryable": False}})
+        reporter.send({"failed": {"error": f"the result is not JSON: {error}", "retryable": False}})
 
 
 if __name__ == "__main__":

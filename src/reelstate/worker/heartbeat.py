@@ -1,7 +1,7 @@
-"""The heartbeat: renews every lease of a worker and carries what the runs say, from a thread of its own.
+"""The heartbeat: renews every lease of a worker and sends what its runs report, from a separate thread.
 
-It has its own event loop and its own link, so a handler that keeps the worker's loop busy never costs a lease. While
-the store is away it keeps trying with what it has; when it is back, the leases that nobody took are renewed.
+It has its own event loop and link, so a handler that blocks the worker's loop never costs a lease. While the store is
+unreachable it retries; when it reconnects, leases that no other worker took are renewed.
 """
 
 from __future__ import annotations
@@ -19,38 +19,39 @@ from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import StoreError, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
 from reelstate.core.outcome import Stopped
-from reelstate.worker.leases import HeldTask, Lease, refuse
+from reelstate.worker.leases import HeldTask, Lease, fail_futures
 from reelstate.worker.link import Connect, Link
 
 logger = logging.getLogger("reelstate.worker")
 
-TICK = 0.5
-"""How often progress is looked for."""
-RENEWALS = 3
-"""A lease is renewed at least this often before it would run out."""
-PAUSE = 1.0
+PROGRESS_INTERVAL = 0.5
+"""Seconds between two checks for unsent progress."""
+RENEWALS_PER_LEASE = 3
+RETRY_DELAY = 1.0
+JOIN_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """What a heartbeat learned: the tasks to stop, and whether to take no more."""
+    """What a heartbeat learned: the tasks to stop, and whether the worker drains."""
 
     refused: list[tuple[Lease, Verdict]]
     drain: bool
-    stated: bool = False
-    """Whether states were stored that others may wait for."""
-    jobs: frozenset[int] = frozenset()
-    """Those that have got further."""
+    states_stored: bool = False
+    """Whether states were stored that subscribers may wait for."""
+    progressed_jobs: frozenset[int] = frozenset()
 
 
 class Heartbeat:
+    """A thread that reports the tasks of `ledger` every `interval` seconds, and their progress as it comes."""
+
     def __init__(
         self,
         connect: Connect,
         worker_id: int,
         ledger: Mapping[Lease, HeldTask],
         *,
-        every: float,
+        interval: float,
         on_answer: Callable[[HeartbeatAnswer], None],
         on_unknown: Callable[[], None],
         stuck: Callable[[], int] = lambda: 0,
@@ -59,127 +60,129 @@ class Heartbeat:
         self._connect = connect
         self._worker_id = worker_id
         self._ledger = ledger
-        self._every = every
+        self._interval = interval
         self._on_answer = on_answer
         self._on_unknown = on_unknown
         self._stuck = stuck
         self._reported_stuck = 0
         self._loop = asyncio.new_event_loop()
-        self._hurried = asyncio.Event()
-        self._whole = True
+        self._flush_requested = asyncio.Event()
+        self._include_all = True
         self._stopping = False
-        self._is_news = LogThrottle()
+        self._should_log = LogThrottle()
         self._thread = threading.Thread(target=self._run, name="reelstate heartbeat", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def hurry(self, *, whole: bool = False) -> None:
-        """Send now what was said; the whole of it: also ask after every task. From any thread."""
-        self._whole |= whole
-        with contextlib.suppress(RuntimeError):  # it has ended
-            self._loop.call_soon_threadsafe(self._hurried.set)
+    def flush(self, *, include_all: bool = False) -> None:
+        """Send unsent progress now; `include_all` also renews every other lease. Safe from any thread."""
+        self._include_all |= include_all
+        with contextlib.suppress(RuntimeError):  # its loop is closed
+            self._loop.call_soon_threadsafe(self._flush_requested.set)
 
-    def end(self) -> None:
-        """Renew nothing more, without waiting for what is under way."""
+    def request_stop(self) -> None:
+        """Send nothing more, without waiting for a request in progress."""
         self._stopping = True
-        self.hurry()
+        self.flush()
 
     async def stop(self) -> None:
-        self.end()
-        await asyncio.to_thread(self._thread.join, PAUSE * 5)
+        """Stop and wait for the thread, for `JOIN_TIMEOUT` at most."""
+        self.request_stop()
+        await asyncio.to_thread(self._thread.join, JOIN_TIMEOUT)
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._beat_for_ever())
+            runner.run(self._beat_forever())
 
-    async def _beat_for_ever(self) -> None:
+    async def _beat_forever(self) -> None:
         while not self._stopping:
             try:
                 async with self._connect() as link:
-                    await self._beat_while_well(link)
+                    await self._beat_until_error(link)
             except StoreError as error:
-                if self._is_news(str(error)):
-                    logger.warning("no heartbeat: %s", error)
-                await asyncio.sleep(PAUSE)
+                if self._should_log(str(error)):
+                    logger.warning("heartbeat failed error=%s", error)
+                await asyncio.sleep(RETRY_DELAY)
             except WorkerUnknown:
                 self._on_unknown()
                 return
             except Exception:
-                logger.exception("the heartbeat failed; it is started again")
-                await asyncio.sleep(PAUSE)
+                logger.exception("heartbeat failed unexpectedly; restarting")
+                await asyncio.sleep(RETRY_DELAY)
 
-    async def _beat_while_well(self, link: Link) -> None:
-        beaten_at = time.monotonic()
+    async def _beat_until_error(self, link: Link) -> None:
+        last_beat = time.monotonic()
         while not self._stopping:
-            self._hurried.clear()
-            whole = self._whole or time.monotonic() >= beaten_at + self._interval()
-            held = [task for task in list(self._ledger.values()) if whole or task.has_said]
-            if whole:
-                self._whole, beaten_at = False, time.monotonic()
-            if held or whole:
+            self._flush_requested.clear()
+            include_all = self._include_all or time.monotonic() >= last_beat + self._renewal_interval()
+            held = [task for task in list(self._ledger.values()) if include_all or task.has_unsent]
+            if include_all:
+                self._include_all, last_beat = False, time.monotonic()
+            if held or include_all:
                 await self._beat(link, held)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hurried.wait(), min(TICK, self._interval()))
+                await asyncio.wait_for(self._flush_requested.wait(), min(PROGRESS_INTERVAL, self._renewal_interval()))
 
-    def _interval(self) -> float:
+    def _renewal_interval(self) -> float:
         leases = [held.task.lease for held in list(self._ledger.values())]
-        return min([self._every, *(lease / RENEWALS for lease in leases)])
+        return min([self._interval, *(lease / RENEWALS_PER_LEASE for lease in leases)])
 
     async def _beat(self, link: Link, held: list[HeldTask]) -> None:
-        """One report of all that was said, sent until it arrives."""
-        said = [task.take() for task in held]
+        """Send one report of these tasks and hand out the verdicts."""
+        reports = [task.take_report() for task in held]
         try:
-            sent_at, report = await self._sent(link, held, [each.progress for each in said])
+            sent_at, answer = await self._send(link, held, [report.progress for report in reports])
         except Exception as error:
-            for each in said:  # who waits for it would wait for ever
-                refuse(each.waiting, _as_told(error))
+            for report in reports:
+                fail_futures(report.waiting, _error_for_run(error))
             raise
         refused: list[tuple[Lease, Verdict]] = []
-        stated, further = False, set()
-        for task, each, verdict in zip(held, said, report.verdicts, strict=True):
+        states_stored, progressed_jobs = False, set()
+        for task, report, verdict in zip(held, reports, answer.verdicts, strict=True):
             task.sending = False
             if verdict is Verdict.OK:
                 task.renewed_at = sent_at
-                stated |= bool(each.progress.states)
-                if each.progress.percent is not None:
-                    further.add(task.task.key.job_id)
-                _settle(each.waiting)
+                states_stored |= bool(report.progress.states)
+                if report.progress.percent is not None:
+                    progressed_jobs.add(task.task.key.job_id)
+                _resolve_futures(report.waiting)
             else:
                 refused.append((task.lease, verdict))
-                refuse(each.waiting, Stopped(verdict))
-        self._on_answer(HeartbeatAnswer(refused, report.drain, stated, frozenset(further)))
+                fail_futures(report.waiting, Stopped(verdict))
+        self._on_answer(HeartbeatAnswer(refused, answer.drain, states_stored, frozenset(progressed_jobs)))
 
-    async def _sent(self, link: Link, held: list[HeldTask], items: list[Progress]) -> tuple[float, Report]:
+    async def _send(self, link: Link, held: list[HeldTask], items: list[Progress]) -> tuple[float, Report]:
+        """Send a report until the store accepts it; return when it was sent, and the answer."""
         while True:
             sent_at, stuck = time.monotonic(), self._stuck()
             try:
                 report = await link.report(self._worker_id, items, None if stuck == self._reported_stuck else stuck)
             except StoreError as error:
-                if self._is_news(str(error)):
-                    logger.warning("leases can't be renewed: %s", error)
-                self._stop_strict(held)
+                if self._should_log(str(error)):
+                    logger.warning("lease renewal failed error=%s", error)
+                self._stop_expired(held)
                 if self._stopping:
                     raise
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_DELAY)
             else:
                 self._reported_stuck = stuck
                 return sent_at, report
 
-    def _stop_strict(self, held: list[HeldTask]) -> None:
-        """Stages that must not run without a lease are stopped when theirs can't have been renewed in time."""
+    def _stop_expired(self, held: list[HeldTask]) -> None:
+        """Stop tasks of stages with `strict_lease` whose lease has expired by this machine's clock."""
         now = time.monotonic()
-        late = [(task.lease, Verdict.LOST) for task in held if task.task.strict_lease and now > task.expired]
-        if late:
-            self._on_answer(HeartbeatAnswer(late, drain=False))
+        expired = [(task.lease, Verdict.LOST) for task in held if task.task.strict_lease and now > task.expires_at]
+        if expired:
+            self._on_answer(HeartbeatAnswer(expired, drain=False))
 
 
-def _as_told(error: Exception) -> BaseException:
-    """What a run is told when its words can't be stored: it goes on with a mistake, but not without its lease."""
+def _error_for_run(error: Exception) -> BaseException:
+    """Return what a run that waits for its report is to raise: `Stopped` when its lease can't be renewed any more."""
     return Stopped(str(error)) if isinstance(error, StoreError | WorkerUnknown) else error
 
 
-def _settle(waiting: Iterable[Future[None]]) -> None:
+def _resolve_futures(waiting: Iterable[Future[None]]) -> None:
     for future in waiting:
-        with contextlib.suppress(InvalidStateError):  # whoever waited has been cancelled, perhaps just now
+        with contextlib.suppress(InvalidStateError):  # its waiter was cancelled
             future.set_result(None)

@@ -1,4 +1,4 @@
-"""A task that this worker holds: its lease as seen from here, and what its run has said since the last report.
+"""A task that this worker holds: its lease as known here, and what its run has reported since the last heartbeat.
 
 The run writes from the event loop, a thread or (through a pipe) a process; the heartbeat reads from its own thread.
 """
@@ -18,37 +18,41 @@ from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, Step, Tas
 from reelstate.core.outcome import Stopped
 
 MAX_LINES = 1000
-"""Log lines, and steps, kept between two reports; a handler that says more loses the oldest."""
+"""Log lines, and steps, kept between two reports; beyond it the oldest are dropped."""
 MAX_STATES = 10_000
-"""States kept between two reports; beyond it the oldest one that a newer one of its tag follows is let go."""
-WHOLE = 100
+"""States kept between two reports; beyond it the oldest state that has a newer one of the same tag is dropped."""
+MAX_PERCENT = 100
 
 Lease = tuple[TaskKey, int]
+"""A task and the token of its run."""
 
 
 class Stop(StrEnum):
     """Why a run was stopped."""
 
-    LOST = "its lease was lost"
-    CANCELLED = "its job was cancelled"
-    RELEASED = "its worker stops"
-    TIMED_OUT = "its timeout is over"
+    LOST = "lease lost"
+    CANCELLED = "job cancelled"
+    RELEASED = "worker stopping"
+    TIMED_OUT = "timed out"
 
 
-class Reported(NamedTuple):
-    """What is to be reported of a task, and who waits until it is stored."""
+class PendingReport(NamedTuple):
+    """What to report of a task, and the futures to resolve when it is stored."""
 
     progress: Progress
     waiting: tuple[Future[None], ...]
 
 
 class HeldTask:
+    """A claimed task with what its run has reported but the heartbeat has not sent."""
+
     __slots__ = (
         "_lines",
         "_lock",
-        "_said",
+        "_max_states",
         "_states",
         "_steps",
+        "_values",
         "_waiting",
         "renewed_at",
         "run",
@@ -57,15 +61,16 @@ class HeldTask:
         "task",
     )
 
-    def __init__(self, task: ClaimedTask, now: float) -> None:
+    def __init__(self, task: ClaimedTask, now: float, *, max_states: int = MAX_STATES) -> None:
         self.task = task
         self.renewed_at = now
         self.stop: Stop | None = None
         self.run: asyncio.Task[None] | None = None
         self.sending = False
-        """Whether something that it said is on its way."""
+        """Whether a report of it is being sent."""
+        self._max_states = max_states
         self._lock = threading.Lock()
-        self._said: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
         self._lines: list[LogLine] = []
         self._steps: list[Step] = []
         self._states: list[TaskState] = []
@@ -76,22 +81,27 @@ class HeldTask:
         return self.task.key, self.task.token
 
     @property
-    def expired(self) -> float:
-        """When, by this machine's steady clock, the lease has surely run out."""
+    def log_fields(self) -> str:
+        """The fields that name this run in a log line."""
+        return log_fields(self.lease, self.task.stage_name)
+
+    @property
+    def expires_at(self) -> float:
+        """When, by this machine's monotonic clock, the lease has expired for certain."""
         return self.renewed_at + self.task.lease
 
     @property
-    def has_said(self) -> bool:
-        return bool(self._said or self._lines or self._steps or self._states or self._waiting)
+    def has_unsent(self) -> bool:
+        return bool(self._values or self._lines or self._steps or self._states or self._waiting)
 
     def note(self, percent: Any, message: str | None, step: str | None) -> None:
-        """Remember the newest word on the progress; the next report carries it."""
-        if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= WHOLE):
+        """Replace the progress that the next report sends. Raise InvalidRequest for a percent outside of 0 to 100."""
+        if percent is not None and not (isinstance(percent, int | float) and 0 <= percent <= MAX_PERCENT):
             raise InvalidRequest("percent", f"{percent!r} is not a percentage", hint="a number from 0 to 100")
         texts = {"message": message, "step": step}
         given = {name: str(text) for name, text in texts.items() if text is not None}
         with self._lock:
-            self._said |= given if percent is None else {**given, "percent": percent}
+            self._values |= given if percent is None else {**given, "percent": percent}
 
     def log(self, line: LogLine) -> None:
         with self._lock:
@@ -106,50 +116,56 @@ class HeldTask:
     def state(self, state: TaskState) -> None:
         with self._lock:
             self._states.append(state)
-            if len(self._states) > MAX_STATES:
-                del self._states[_superseded(self._states)]
+            if len(self._states) > self._max_states:
+                del self._states[_superseded_index(self._states)]
 
     def save(self, checkpoint: Json) -> Future[None]:
-        """Have a checkpoint stored; the future is done when it is."""
+        """Send a checkpoint with the next report; the future resolves when it is stored."""
         stored: Future[None] = Future()
         with self._lock:
-            self._said["checkpoint"] = checkpoint
+            self._values["checkpoint"] = checkpoint
             self._waiting.append(stored)
         return stored
 
-    def stored(self) -> Future[None]:
-        """Done when all that was said so far is stored."""
+    def when_stored(self) -> Future[None]:
+        """Return a future that resolves when everything reported so far is stored."""
         future: Future[None] = Future()
         with self._lock:
             self._waiting.append(future)
         return future
 
-    def take(self) -> Reported:
-        """All that was said since the last time."""
+    def take_report(self) -> PendingReport:
+        """Remove and return everything that was reported since the last call."""
         key, token = self.lease
         with self._lock:
-            self.sending = self.has_said
-            said, self._said = self._said, {}
+            self.sending = self.has_unsent
+            values, self._values = self._values, {}
             lines, self._lines = self._lines, []
             steps, self._steps = self._steps, []
             states, self._states = self._states, []
             waiting, self._waiting = self._waiting, []
         lists: dict[str, Any] = {"logs": tuple(lines), "steps": tuple(steps), "states": tuple(states)}
-        progress = Progress(key=key, token=token, **lists, **said)
-        return Reported(progress, tuple(waiting))
+        progress = Progress(key=key, token=token, **lists, **values)
+        return PendingReport(progress, tuple(waiting))
 
-    def give_up(self) -> None:
-        """Nothing more of it will be stored."""
-        refuse(self.take().waiting, Stopped(self.stop or Stop.LOST))
-
-
-def _superseded(states: list[TaskState]) -> int:
-    """The place of the oldest state that is not the newest of its tag."""
-    newest = {state.tag: state.number for state in states}
-    return next((place for place, state in enumerate(states) if newest[state.tag] != state.number), 0)
+    def discard_report(self) -> None:
+        """Drop what is unsent and fail the futures that wait for it."""
+        fail_futures(self.take_report().waiting, Stopped(self.stop or Stop.LOST))
 
 
-def refuse(waiting: Iterable[Future[None]], error: BaseException) -> None:
+def log_fields(lease: Lease, stage: str | None = None) -> str:
+    """Return the fields that name a run in a log line; without the stage's name its number is shown."""
+    key, token = lease
+    return f"job={key.job_id} stage={stage or key.stage} part={key.part} token={token}"
+
+
+def fail_futures(waiting: Iterable[Future[None]], error: BaseException) -> None:
     for future in waiting:
-        with contextlib.suppress(InvalidStateError):  # whoever waited has been cancelled, perhaps just now
+        with contextlib.suppress(InvalidStateError):  # its waiter was cancelled
             future.set_exception(error)
+
+
+def _superseded_index(states: list[TaskState]) -> int:
+    """Return the index of the oldest state that is not the newest of its tag."""
+    newest = {state.tag: state.number for state in states}
+    return next((index for index, state in enumerate(states) if newest[state.tag] != state.number), 0)

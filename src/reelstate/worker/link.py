@@ -1,4 +1,4 @@
-"""What a worker needs of the other side. The engine has all of it; the link over HTTP (`remote.py`) has the same."""
+"""The verbs that a worker calls. The engine implements them directly, `remote/link.py` over HTTP."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from reelstate.services.workers import RegisterOptions
 
 
 class Link(Protocol):
+    """What a worker needs of an engine."""
+
     async def register(self, name: str, **options: Unpack[RegisterOptions]) -> int: ...
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Unpack[ClaimOptions]) -> Claim: ...
@@ -43,4 +45,4 @@ class Link(Protocol):
 
 
 Connect = Callable[[], AbstractAsyncContextManager[Link]]
-"""Opens a link of one's own, for a thread with an event loop of its own."""
+"""Opens a separate link, for a thread with its own event loop."""

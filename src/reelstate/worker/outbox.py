@@ -1,4 +1,4 @@
-"""The outbox: what runs came to, on its way to the store. While one batch is on its way the next one grows."""
+"""The outbox: outcomes of runs on their way to the store. While one batch is being sent the next one collects."""
 
 from __future__ import annotations
 
@@ -11,53 +11,63 @@ from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, ReelstateError, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import Ended
+from reelstate.worker.leases import log_fields
 from reelstate.worker.link import Link
 
 logger = logging.getLogger("reelstate.worker")
 
-MOST = 500
-PAUSE = 1.0
-Delivered = Callable[[Ended, Verdict], None]
-E = TypeVar("E", Completion, Failure)
+MAX_BATCH = 500
+OutcomeT = TypeVar("OutcomeT", Completion, Failure)
 
 
 class Outbox:
-    """Nothing put in here is given up: while the store is away it waits, and the leases with it."""
+    """Delivers every outcome: while the store is unreachable they wait here, and their leases are renewed."""
 
-    def __init__(self, link: Link, before: Callable[[list[Ended]], Awaitable[None]], delivered: Delivered) -> None:
+    def __init__(
+        self,
+        link: Link,
+        before_send: Callable[[list[Ended]], Awaitable[None]],
+        on_delivered: Callable[[Ended, Verdict], None],
+        *,
+        retry_delay: float = 1.0,
+    ) -> None:
         self._link = link
-        self._before = before
-        self._delivered = delivered
+        self._before_send = before_send
+        self._on_delivered = on_delivered
+        self._retry_delay = retry_delay
         self._waiting: list[Ended] = []
         self._filled = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
-        self._is_news = LogThrottle()
+        self._should_log = LogThrottle()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, ended: Ended) -> None:
-        self._waiting.append(ended)
+    def put(self, outcome: Ended) -> None:
+        self._waiting.append(outcome)
         self._empty.clear()
         self._filled.set()
 
     async def run(self) -> None:
+        """Deliver outcomes until cancelled."""
         while True:
             await self._filled.wait()
-            batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-            await self._before(batch)
-            await self._send([ended for ended in batch if isinstance(ended, Completion)], self._link.complete)
-            await self._send([ended for ended in batch if isinstance(ended, Failure)], self._link.fail)
+            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            await self._before_send(batch)
+            await self._send([outcome for outcome in batch if isinstance(outcome, Completion)], self._link.complete)
+            await self._send([outcome for outcome in batch if isinstance(outcome, Failure)], self._link.fail)
             if not self._waiting:
                 self._filled.clear()
                 self._empty.set()
 
-    async def emptied(self) -> None:
+    async def wait_empty(self) -> None:
         await self._empty.wait()
 
-    async def _send(self, items: list[E], verb: Callable[[Sequence[E]], Awaitable[list[Verdict]]]) -> None:
-        """Deliver a batch; one bad item must not hold up the others, so then each goes alone."""
+    async def _send(
+        self, items: list[OutcomeT], verb: Callable[[Sequence[OutcomeT]], Awaitable[list[Verdict]]]
+    ) -> None:
+        """Deliver a batch; if the store refuses it, deliver each item alone, so that one bad item holds up no other."""
         if not items:
             return
         while True:
@@ -66,23 +76,24 @@ class Outbox:
                 break
             except (GuardRefused, CorruptState, InvalidRequest) as error:
                 if len(items) == 1:
-                    await self._refused(items[0], error)
+                    await self._on_refused(items[0], error)
                 else:
                     for item in items:
                         await self._send([item], verb)
                 return
             except StoreError as error:
-                if self._is_news(str(error)):
-                    logger.warning("%d results wait for the store: %s", len(items), error)
-                await asyncio.sleep(PAUSE)
-        for ended, verdict in zip(items, verdicts, strict=True):
-            self._delivered(ended, verdict)
+                if self._should_log(str(error)):
+                    logger.warning("results not delivered count=%d error=%s", len(items), error)
+                await asyncio.sleep(self._retry_delay)
+        for outcome, verdict in zip(items, verdicts, strict=True):
+            self._on_delivered(outcome, verdict)
 
-    async def _refused(self, item: Ended, error: ReelstateError) -> None:
-        """What the store will never take is not tried for ever: a bad result fails; else the keeper decides later."""
+    async def _on_refused(self, item: Ended, error: ReelstateError) -> None:
+        """Fail a task whose result is invalid; drop any other that the store refuses, for the keeper to reclaim."""
         if isinstance(error, InvalidRequest):
-            words = {"type": type(error).__name__, "message": f"what the handler returned can't be stored: {error}"}
-            await self._send([Failure(key=item.key, token=item.token, error=words, retryable=False)], self._link.fail)
+            described = {"type": type(error).__name__, "message": f"the handler's result can't be stored: {error}"}
+            failure = Failure(key=item.key, token=item.token, error=described, retryable=False)
+            await self._send([failure], self._link.fail)
         else:
-            logger.error("task %s: what it came to is refused by the store: %s", item.key, error)
-            self._delivered(item, Verdict.LOST)
+            logger.error("result refused by the store %s error=%s", log_fields((item.key, item.token)), error)
+            self._on_delivered(item, Verdict.LOST)

@@ -1,51 +1,54 @@
-"""How many tasks to hold beyond those that run: enough to hide the way to the store, and a moment's work at most.
+"""Decide how many tasks to hold beyond those that run: enough to hide the latency of a claim, and little more.
 
-Only tasks of stages that have proved short are fetched ahead, a few at first and twice as many each time that goes
-well; a task that might be long waits in the store, where any worker can have it.
+Only tasks of stages that have proved short are prefetched: `FIRST_WINDOW` at first, twice as many after each claim of
+short tasks. Tasks that may be long stay in the store, where every worker can claim them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-SHORT = 0.2
-"""Seconds; tasks of a stage that take longer on average are not fetched ahead."""
-AHEAD = 0.25
-"""Seconds of work that may wait here while another worker could have it."""
+SHORT_SECONDS = 0.2
+"""Tasks of a stage that take longer on average are not prefetched."""
+PREFETCH_SECONDS = 0.25
+"""Seconds of work that may wait in this worker while another one could run it."""
 SMOOTHING = 0.05
-FIRST = 10
+FIRST_WINDOW = 10
 
 Stage = tuple[str, str]
-"""A stage by the names of its pipeline and its own."""
+"""The names of a pipeline and of one of its stages."""
 
 
 class Pace:
-    def __init__(self, concurrency: int, most: int) -> None:
+    """Averages the durations of runs by stage and derives the number of tasks to prefetch."""
+
+    def __init__(self, concurrency: int, max_prefetch: int) -> None:
         self._concurrency = concurrency
-        self._most = most
+        self._max_prefetch = max_prefetch
         self._averages: dict[Stage, float] = {}
         self._window = 0
-        self._slowest = SHORT
+        self._slowest = SHORT_SECONDS
 
-    def ran(self, stage: Stage, seconds: float) -> None:
-        """Take a run into the average of its stage."""
+    def record_run(self, stage: Stage, seconds: float) -> None:
+        """Add the duration of a run to the average of its stage."""
         average = self._averages.get(stage, seconds)
         self._averages[stage] = average + SMOOTHING * (seconds - average)
 
-    def short(self, stage: Stage) -> bool:
-        return self._averages.get(stage, SHORT) < SHORT
+    def is_short(self, stage: Stage) -> bool:
+        """Return whether runs of a stage are known to be short."""
+        return self._averages.get(stage, SHORT_SECONDS) < SHORT_SECONDS
 
-    def claimed(self, stages: Collection[Stage]) -> None:
-        """What the last claim gave says what the next may fetch ahead."""
+    def record_claim(self, stages: Collection[Stage]) -> None:
+        """Grow the window after a claim of short tasks only; close it after a claim with any other task."""
         if not stages:
             return
-        if all(map(self.short, stages)):
-            self._window = min(self._most, max(FIRST, 2 * self._window))
+        if all(map(self.is_short, stages)):
+            self._window = min(self._max_prefetch, max(FIRST_WINDOW, 2 * self._window))
             self._slowest = max(self._averages[stage] for stage in stages)
         else:
             self._window = 0
 
     @property
-    def ahead(self) -> int:
-        """Tasks to hold ready beyond those that run."""
-        return min(self._window, int(self._concurrency * AHEAD / max(self._slowest, 1e-6)))
+    def prefetch(self) -> int:
+        """Tasks to hold beyond those that run."""
+        return min(self._window, int(self._concurrency * PREFETCH_SECONDS / max(self._slowest, 1e-6)))

@@ -1,4 +1,4 @@
-"""The permit of the run that the calling code is part of: what a remote storage shows with each request."""
+"""The permit of the current run, which a remote storage sends with each request."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from reelstate.core.model import Permit
 _CURRENT: ContextVar[Permit | None] = ContextVar("permit", default=None)
 
 
-def carry(permit: Permit | None) -> None:
-    """From here on this asyncio task, and what it starts, acts under this permit."""
+def set_permit(permit: Permit | None) -> None:
+    """Use this permit in the current asyncio task and in tasks that it starts from now on."""
     _CURRENT.set(permit)
 
 
 def current_permit() -> Permit | None:
-    """None outside of a remote worker's run."""
+    """Return the permit of the current run; None outside of a remote worker's run."""
     return _CURRENT.get()

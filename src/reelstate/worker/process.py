@@ -1,7 +1,7 @@
-"""A run in a process of its own. The two ends speak in lines of JSON over the child's stdin and stdout.
+"""Run a handler in a child process. Worker and child exchange lines of JSON over the child's stdin and stdout.
 
-The child leads a session of its own, so that it and whatever it starts can be killed together, and it kills that
-session itself when this end of its stdin is closed: a worker that dies leaves nothing running.
+The child leads a new session, so it can be killed together with every process that it starts. It kills that session
+itself when its stdin is closed: a worker that dies leaves nothing running.
 """
 
 from __future__ import annotations
@@ -21,108 +21,109 @@ from typing import Any
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
 from reelstate.core.outcome import Ended, described, failure, without_passwords
 from reelstate.pipelines.declaration import Handler
-from reelstate.worker.run import LONGEST_LINE, Reporter
+from reelstate.worker.run import MAX_PIPE_MESSAGE, Reporter
 
 LOADING_VARIABLE = "REEL_CHILD"
-"""Set while a process loads the module of the handler that it is to run."""
-CHUNK = 64 * 1024
-EVIDENCE = 16 * 1024
-"""Characters of stderr that are kept; what is stored of them is cut again."""
-LAST_MOMENT = 1.0
-"""How long after the end of a child its pipes are read, if something else still holds them."""
+"""The environment variable that is set while a child imports the module of its handler."""
+READ_SIZE = 64 * 1024
+MAX_STDERR = 16 * 1024
+"""Characters of stderr that are kept for the error of a child that dies."""
+PIPE_TIMEOUT = 1.0
+"""Seconds for which the pipes of an exited child are read, if another process holds them open."""
 
 
-async def run_in_process(task: ClaimedTask, call: Handler, desk: Reporter, *, kill_after: float) -> Ended:
-    """Run a handler in a new process and give its report; a process that dies without one has failed."""
+async def run_in_process(task: ClaimedTask, call: Handler, reporter: Reporter, *, kill_after: float) -> Ended:
+    """Run a handler in a new process and return its outcome; a process that exits without one has failed."""
     loop = asyncio.get_running_loop()
     command = [sys.executable, "-m", "reelstate.worker.child"]
-    transport, ears = await loop.subprocess_exec(
-        lambda: PipeListener(loop), *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+    transport, protocol = await loop.subprocess_exec(
+        lambda: ChildProtocol(loop), *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
     )
-    process = Process(transport, ears, loop)
-    said = FinalReport()
-    errors = asyncio.create_task(_pass_on(process, said))
+    process = Process(transport, protocol, loop)
+    stderr = StderrTail()
+    forwarding = asyncio.create_task(_forward_stderr(process, stderr))
     try:
         _send(
             process,
             {
-                "call": _place(call),
+                "handler": _locate(call),
                 "path": sys.path,
                 "task": dataclasses.asdict(dataclasses.replace(task, permit=None)),
             },
         )
-        ended = await _converse(process, task, desk)
-        await ears.exited.wait()
-        await errors
-        return ended or _died(task, process, said)
+        outcome = await _relay_reports(process, task, reporter)
+        await protocol.exited.wait()
+        await forwarding
+        return outcome or _exit_failure(task, process, stderr)
     except asyncio.CancelledError:
         _kill(process, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ears.exited.wait(), kill_after)
+            await asyncio.wait_for(protocol.exited.wait(), kill_after)
         raise
     finally:
-        errors.cancel()
+        forwarding.cancel()
         _kill(process, signal.SIGKILL)
-        await ears.exited.wait()
+        await protocol.exited.wait()
         transport.close()
 
 
-class PipeListener(SubprocessStreamProtocol):
-    """Hears the child until its end, and not for as long as something that it left running holds its pipes open."""
+class ChildProtocol(SubprocessStreamProtocol):
+    """Reads the child's pipes until it exits, even if a process that it left running holds them open."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(LONGEST_LINE + 1, loop)
+        super().__init__(MAX_PIPE_MESSAGE + 1, loop)
         self.exited = asyncio.Event()
         self._call_later = loop.call_later
-        self._over = False
+        self._closed = False
 
     def process_exited(self) -> None:
         super().process_exited()
         self.exited.set()
-        self._call_later(LAST_MOMENT, self._hang_up)
+        self._call_later(PIPE_TIMEOUT, self._close_streams)
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        if not self._over:
+        if not self._closed:
             super().pipe_data_received(fd, data)
 
-    def _hang_up(self) -> None:
-        self._over = True
+    def _close_streams(self) -> None:
+        self._closed = True
         for stream in (self.stdout, self.stderr):
             if stream is not None:
                 stream.feed_eof()
 
 
-class FinalReport:
-    """The end of what a child wrote to stderr, kept as evidence."""
+class StderrTail:
+    """The last `MAX_STDERR` characters that a child wrote to stderr."""
 
     def __init__(self) -> None:
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self.text = ""
 
-    def hear(self, words: bytes) -> None:
-        text = self._decode(words)
-        self.text = (self.text + text)[-EVIDENCE:]
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be there to read it
+    def append(self, data: bytes) -> None:
+        """Keep the text and write it to this process's stderr."""
+        text = self._decode(data)
+        self.text = (self.text + text)[-MAX_STDERR:]
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be closed or missing
             sys.stderr.write(text)
 
 
-async def _converse(process: Process, task: ClaimedTask, desk: Reporter) -> Ended | None:
-    """Pass on what the child says until it gives its report, or its end."""
-    assert process.stdout is not None  # noqa: S101 - it was asked for
+async def _relay_reports(process: Process, task: ClaimedTask, reporter: Reporter) -> Ended | None:
+    """Pass the child's reports on until it sends its outcome; None when it exits without one."""
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
     while line := await process.stdout.readline():
         match json.loads(line):
             case {"note": [percent, message, step]}:
-                desk.note(percent, message, step)
-            case {"log": line_said}:
-                desk.log(LogLine(**line_said))
-            case {"step": step_taken}:
-                desk.step(Step(**step_taken))
-            case {"state": said}:
-                desk.state(TaskState(**said))
+                reporter.note(percent, message, step)
+            case {"log": log_fields}:
+                reporter.log(LogLine(**log_fields))
+            case {"step": step_fields}:
+                reporter.step(Step(**step_fields))
+            case {"state": state_fields}:
+                reporter.state(TaskState(**state_fields))
             case {"save": checkpoint, "number": number}:
-                await _answer(process, number, desk.save(checkpoint))
+                await _answer(process, number, reporter.save(checkpoint))
             case {"results": [stage, after], "number": number}:
-                await _answer(process, number, desk.results(stage, after))
+                await _answer(process, number, reporter.results(stage, after))
             case {"completed": fields}:
                 return Completion(key=task.key, token=task.token, **fields)
             case {"failed": fields}:
@@ -130,36 +131,36 @@ async def _converse(process: Process, task: ClaimedTask, desk: Reporter) -> Ende
     return None
 
 
-async def _answer(process: Process, number: int, asked: Any) -> None:
+async def _answer(process: Process, number: int, answer: Any) -> None:
     try:
-        _send(process, {"number": number, "answer": await asyncio.wrap_future(asked)})
-    except Exception as error:  # noqa: BLE001 - the child raises it where it asked
+        _send(process, {"number": number, "answer": await asyncio.wrap_future(answer)})
+    except Exception as error:  # noqa: BLE001 - the child raises it in its handler
         _send(process, {"number": number, "error": described(error)})
 
 
 def _send(process: Process, message: dict[str, Any]) -> None:
-    assert process.stdin is not None  # noqa: S101 - it was asked for
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
     process.stdin.write(json.dumps(message).encode() + b"\n")
 
 
-async def _pass_on(process: Process, said: FinalReport) -> None:
-    """Show what the child writes to stderr. It may write without an end of line, so lines are not waited for."""
-    assert process.stderr is not None  # noqa: S101 - it was asked for
-    while words := await process.stderr.read(CHUNK):
-        said.hear(words)
+async def _forward_stderr(process: Process, stderr: StderrTail) -> None:
+    """Forward what the child writes to stderr, in chunks: it may write without line breaks."""
+    assert process.stderr is not None  # noqa: S101 - it is a pipe
+    while data := await process.stderr.read(READ_SIZE):
+        stderr.append(data)
 
 
-def _died(task: ClaimedTask, process: Process, said: FinalReport) -> Failure:
+def _exit_failure(task: ClaimedTask, process: Process, stderr: StderrTail) -> Failure:
     error = {
         "type": "ProcessDied",
         "message": f"its process {describe_exit(process.returncode or 0)} without a report",
-        "stderr": without_passwords(said.text),
+        "stderr": without_passwords(stderr.text),
     }
     return failure(task, error)
 
 
 def describe_exit(code: int) -> str:
-    """An exit code in words; not every signal has a name."""
+    """Return an exit code as text: "exited with 3", "was killed by SIGKILL", "was killed by signal 40"."""
     if code >= 0:
         return f"exited with {code}"
     names = {number.value: number.name for number in signal.Signals}
@@ -167,13 +168,13 @@ def describe_exit(code: int) -> str:
 
 
 def _kill(process: Process, number: signal.Signals) -> None:
-    """Signal the child and everything it has started."""
+    """Send a signal to the child and every process that it has started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
-def _place(call: Handler) -> dict[str, str]:
-    """Where another process finds a function: a module, or the file that this process was started with."""
+def _locate(call: Handler) -> dict[str, str]:
+    """Return where a child finds a function: in a module, or in the script that this process was started with."""
     module: str = call.__module__
     if module != "__main__":
         return {"module": module, "name": call.__qualname__}

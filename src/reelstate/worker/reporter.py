@@ -1,4 +1,4 @@
-"""The desk of a run in this process: words go to the task that is held, questions to the link."""
+"""The reporter of a run in this process: reports go to the held task, reads to the link."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from reelstate.core.document import DocumentLimits, encode, encode_optional
 from reelstate.core.model import Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Stopped
 from reelstate.core.step import kept
-from reelstate.worker.leases import HeldTask, refuse
+from reelstate.worker.leases import HeldTask, fail_futures
 from reelstate.worker.link import Link
-from reelstate.worker.permit import carry
+from reelstate.worker.permit import set_permit
 from reelstate.worker.run import Results
 
-PAGE = 100
+RESULTS_PER_PAGE = 100
 
 
 class LocalReporter:
-    def __init__(self, held: HeldTask, link: Link, limits: DocumentLimits, hurry: Callable[[], None]) -> None:
+    """Checks each report against the limits before it is kept for the next heartbeat; `flush` sends one now."""
+
+    def __init__(self, held: HeldTask, link: Link, limits: DocumentLimits, flush: Callable[[], None]) -> None:
         self._held = held
         self._link = link
         self._limits = limits
-        self._hurry = hurry
+        self._flush = flush
         self._loop = asyncio.get_running_loop()
 
     def note(self, percent: float | None, message: str | None, step: str | None) -> None:
@@ -44,14 +46,15 @@ class LocalReporter:
         encode("checkpoint", checkpoint, self._limits.checkpoint)
         stored = self._held.save(checkpoint)
         if self._held.stop:
-            refuse([stored], Stopped(self._held.stop))
-        self._hurry()
+            fail_futures([stored], Stopped(self._held.stop))
+        self._flush()
         return stored
 
     def results(self, stage: str, after: str | None) -> Future[Results]:
-        return asyncio.run_coroutine_threadsafe(self._page(stage, after), self._loop)
+        return asyncio.run_coroutine_threadsafe(self._read_page(stage, after), self._loop)
 
-    async def _page(self, stage: str, after: str | None) -> Results:
-        carry(self._held.task.permit)
-        page = await self._link.results(self._held.task.key.job_id, stage, limit=PAGE, after=after)
+    async def _read_page(self, stage: str, after: str | None) -> Results:
+        set_permit(self._held.task.permit)
+        job_id = self._held.task.key.job_id
+        page = await self._link.results(job_id, stage, limit=RESULTS_PER_PAGE, after=after)
         return Results(page.items, page.after)

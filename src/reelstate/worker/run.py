@@ -1,7 +1,7 @@
-"""One attempt of a task, as its handler sees it: what it is given, and what it may say while it runs.
+"""One attempt of a task, as its handler sees it: its input, and the methods to report progress.
 
-An async handler gets a `Run`, whose words are awaited; a blocking one gets a `BlockingRun`, whose words are calls. Both
-speak to a `Desk`, which stands in this process or at the other end of a pipe.
+An async handler gets a `Run` with coroutine methods, a blocking one a `BlockingRun` with plain ones. Both report
+through a `Reporter`, in this process or through a pipe to the worker.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from reelstate.core.model import ClaimedTask, Json, LogLevel, LogLine, SeverityN
 from reelstate.core.state import NOT_STARTED, Severity
 from reelstate.pipelines.declaration import StageRef, stage_name
 
-LONGEST_LINE = 64 * 1024 * 1024
-"""More is not said in one piece through a pipe; what may be stored is far below it."""
+MAX_PIPE_MESSAGE = 64 * 1024 * 1024
+"""Characters of one message through a pipe; the limits of what can be stored are far below it."""
 
 
 class Results(NamedTuple):
-    """One page of the results of a stage; `after` asks for the next, None is the end."""
+    """One page of the results of a stage; `after` is the cursor of the next page, None after the last."""
 
     values: list[Json]
     after: str | None
 
 
 class Reporter(Protocol):
-    """Where the words of a run go."""
+    """Receives what a run reports, and reads results for it."""
 
     def note(self, percent: float | None, message: str | None, step: str | None) -> None: ...
 
@@ -46,15 +46,15 @@ class Reporter(Protocol):
 
 
 class _Attempt:
-    """What every handler is given."""
+    """The properties and reports that async and blocking runs share."""
 
-    def __init__(self, task: ClaimedTask, desk: Reporter) -> None:
+    def __init__(self, task: ClaimedTask, reporter: Reporter) -> None:
         self._task = task
-        self._desk = desk
+        self._reporter = reporter
         self._steps = count(1)
         self._states = count(1)
         self.checkpoint: Json = task.checkpoint
-        """What the last run of this task saved, or this one; None at first."""
+        """The checkpoint that this run, or an earlier one of the task, saved last; None if there is none."""
 
     @property
     def key(self) -> TaskKey:
@@ -66,7 +66,7 @@ class _Attempt:
 
     @property
     def part(self) -> int:
-        """Which part of its stage: 0 where there is only one."""
+        """The number of this part of the stage; 0 without fan-out."""
         return self._task.key.part
 
     @property
@@ -79,12 +79,12 @@ class _Attempt:
 
     @property
     def spec(self) -> Json:
-        """What the job was submitted with."""
+        """The spec that the job was submitted with."""
         return self._task.spec
 
     @property
     def input(self) -> Json:
-        """The element of the fan-out that this task is for."""
+        """The element of the fan-out that this task processes."""
         return self._task.input
 
     @property
@@ -98,16 +98,16 @@ class _Attempt:
 
     @property
     def token(self) -> int:
-        """Grows with every run of this task: put it into the names of files you write."""
+        """A number that grows with every run of this task. Use it in the names of files that the run writes."""
         return self._task.token
 
     def log(self, message: str, level: LogLevel = "info", **metadata: Json) -> None:
-        """Keep a line with the job (`reel logs`). It is stored with the next report."""
-        self._desk.log(LogLine(message=str(message), level=level, metadata=metadata or None))
+        """Add a line to the job's log (`reel logs`). It is stored with the next report."""
+        self._reporter.log(LogLine(message=str(message), level=level, metadata=metadata or None))
 
     def note(self, percent: float | None = None, message: str | None = None, *, step: str | None = None) -> None:
-        """Say how far it is, without waiting for anything: fit for callbacks of other libraries."""
-        self._desk.note(percent, message, step)
+        """Report progress without waiting; safe in callbacks of other libraries."""
+        self._reporter.note(percent, message, step)
 
     def step(
         self,
@@ -116,13 +116,13 @@ class _Attempt:
         exit_code: int | None = None,
         seconds: float = 0.0,
         output: str = "",
-        type: str = "",  # noqa: A002 - the word of the table
+        type: str = "",  # noqa: A002 - the column's name
     ) -> None:
-        """Keep a command that has just ended with the job (`reel steps`). It is stored with the next report.
+        """Record a command that has just ended (`reel steps`). It is stored with the next report.
 
-        `type` says what kind of step it is, such as ffmpeg or download; when empty, it is the name of the program.
+        `type` is the kind of step, such as ffmpeg or download; by default the name of the program.
         """
-        self._desk.step(
+        self._reporter.step(
             Step(
                 number=next(self._steps),
                 argv=argv,
@@ -143,20 +143,21 @@ class _Attempt:
         severity: SeverityName | Severity | None = None,
         payload: Json = None,
     ) -> None:
-        """Say how far it is under a tag (`reel states`): 1 started, 2147483647 finished, below 0 an error.
+        """Report a state under a tag (`reel states`): 1 is started, 2147483647 finished, a negative status an error.
 
-        It is stored with the next report, and told to whoever subscribes. None leaves the status as it is.
+        None keeps the status. The state is stored with the next report and published to subscribers.
         """
         if severity is None:
             failed = isinstance(status, int) and status < NOT_STARTED
             severity = Severity.ERROR if failed else Severity.INFO
-        said = TaskState(
-            number=next(self._states), tag=tag, status=status, message=message, severity=severity, payload=payload
+        self._reporter.state(
+            TaskState(
+                number=next(self._states), tag=tag, status=status, message=message, severity=severity, payload=payload
+            )
         )
-        self._desk.state(said)
 
     def warning(self, tag: str, message: str, *, payload: Json = None) -> None:
-        """Say under a tag that something is amiss; the status stays as it is."""
+        """Report a warning under a tag; its status does not change."""
         self.state(tag, None, message, severity=Severity.WARNING, payload=payload)
 
 
@@ -171,24 +172,24 @@ class Run(_Attempt):
         step: str | None = None,
         checkpoint: Json = None,
     ) -> None:
-        """Say how far it is. With a checkpoint it returns when that is stored: the next attempt would get it."""
-        self._desk.note(percent, message, step)
+        """Report progress. With a checkpoint, return when it is stored: the next attempt starts with it."""
+        self._reporter.note(percent, message, step)
         if checkpoint is not None:
-            await asyncio.wrap_future(self._desk.save(checkpoint))
+            await asyncio.wrap_future(self._reporter.save(checkpoint))
             self.checkpoint = checkpoint
 
     async def results(self, stage: StageRef) -> AsyncIterator[Json]:
-        """The results of the parts of an earlier stage, in order; pages are read as they are needed."""
+        """Yield the results of the parts of an earlier stage in order; pages are read as needed."""
         after: str | None = None
         while True:
-            page = await asyncio.wrap_future(self._desk.results(stage_name(stage), after))
+            page = await asyncio.wrap_future(self._reporter.results(stage_name(stage), after))
             for value in page.values:
                 yield value
             if (after := page.after) is None:
                 return
 
     async def result(self, stage: StageRef) -> Json:
-        """The result of an earlier stage that has one part."""
+        """Return the result of an earlier stage that has one part. Raise NotFound if there is none."""
         async for value in self.results(stage):
             return value
         raise NotFound("result of stage", stage_name(stage))
@@ -205,23 +206,23 @@ class BlockingRun(_Attempt):
         step: str | None = None,
         checkpoint: Json = None,
     ) -> None:
-        """Say how far it is. With a checkpoint it returns when that is stored: the next attempt would get it."""
-        self._desk.note(percent, message, step)
+        """Report progress. With a checkpoint, return when it is stored: the next attempt starts with it."""
+        self._reporter.note(percent, message, step)
         if checkpoint is not None:
-            self._desk.save(checkpoint).result()
+            self._reporter.save(checkpoint).result()
             self.checkpoint = checkpoint
 
     def results(self, stage: StageRef) -> Iterator[Json]:
-        """The results of the parts of an earlier stage, in order; pages are read as they are needed."""
+        """Yield the results of the parts of an earlier stage in order; pages are read as needed."""
         after: str | None = None
         while True:
-            page = self._desk.results(stage_name(stage), after).result()
+            page = self._reporter.results(stage_name(stage), after).result()
             yield from page.values
             if (after := page.after) is None:
                 return
 
     def result(self, stage: StageRef) -> Json:
-        """The result of an earlier stage that has one part."""
+        """Return the result of an earlier stage that has one part. Raise NotFound if there is none."""
         for value in self.results(stage):
             return value
         raise NotFound("result of stage", stage_name(stage))

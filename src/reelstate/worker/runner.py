@@ -1,7 +1,7 @@
-"""One attempt: call the handler where it belongs, and turn whatever happens into the report on it.
+"""Run one attempt of a task: call its handler on the loop, in a thread or in a process, and return the outcome.
 
-A run is stopped by cancelling the asyncio task around it. The loop's own handlers are cancelled with it, a thread has
-`Stopped` raised inside it, a process is killed with all its children.
+A run is stopped by cancelling the asyncio task around it. That cancels an async handler, raises `Stopped` inside a
+thread, and kills a process with all its children.
 """
 
 from __future__ import annotations
@@ -15,71 +15,67 @@ from typing import Any
 from reelstate.core.outcome import Ended, Stopped, done, judged
 from reelstate.pipelines.declaration import Handler, StageHandler, Style
 from reelstate.worker.leases import HeldTask
-from reelstate.worker.permit import carry
+from reelstate.worker.permit import set_permit
 from reelstate.worker.process import run_in_process
 from reelstate.worker.reporter import LocalReporter
 from reelstate.worker.run import BlockingRun, Run
 
-LIVENESS_CHECK = 1.0
-"""Seconds between two looks at a thread that was told to stop."""
+LIVENESS_INTERVAL = 1.0
+"""Seconds between two checks whether a stopped thread is alive."""
 
-_Ending = tuple[Any, BaseException | None]
-"""What a thread came to: a result, or what it raised."""
+_Returned = tuple[Any, BaseException | None]
+"""What a thread returned, or raised."""
 
 
-async def attempt(held: HeldTask, handler: StageHandler, desk: LocalReporter, *, kill_after: float) -> Ended | None:
-    """Run a task once; None when it was stopped, because then there is nothing to say of it."""
+async def attempt(held: HeldTask, handler: StageHandler, reporter: LocalReporter, *, kill_after: float) -> Ended | None:
+    """Run a task once and return its outcome; None when it was stopped, because then nothing is reported."""
     task = held.task
-    carry(task.permit)
+    set_permit(task.permit)
     try:
         match handler.style:
             case Style.ASYNC:
-                return done(task, await handler.call(Run(task, desk)))
+                return done(task, await handler.call(Run(task, reporter)))
             case Style.THREAD:
-                return done(task, await _in_thread(handler.call, BlockingRun(task, desk)))
+                return done(task, await _run_in_thread(handler.call, BlockingRun(task, reporter)))
             case Style.PROCESS:
-                return await run_in_process(task, handler.call, desk, kill_after=kill_after)
+                return await run_in_process(task, handler.call, reporter, kill_after=kill_after)
     except BaseException as raised:  # noqa: BLE001 - whatever a handler raises, SystemExit too, is its failure
         return None if held.stop or isinstance(raised, Stopped) else judged(task, raised)
 
 
-async def _in_thread(call: Handler, run: BlockingRun) -> Any:
-    """Call a blocking handler in a thread of its own. When cancelled: raise `Stopped` there and wait for its end."""
+async def _run_in_thread(call: Handler, run: BlockingRun) -> Any:
+    """Call a blocking handler in a new thread. When cancelled, raise `Stopped` in the thread and wait for its end."""
     loop = asyncio.get_running_loop()
-    ended: asyncio.Future[_Ending] = loop.create_future()
+    finished: asyncio.Future[_Returned] = loop.create_future()
+
+    def deliver(returned: _Returned) -> None:
+        if not finished.done():
+            finished.set_result(returned)
 
     def body() -> None:
-        ending: _Ending
+        returned: _Returned
         try:
-            ending = call(run), None
+            returned = call(run), None
         except BaseException as raised:  # noqa: BLE001 - it is raised again where the thread is awaited
-            ending = None, raised
-        _tell(loop, ended, ending)
+            returned = None, raised
+        with contextlib.suppress(RuntimeError):  # the loop was closed before the thread ended
+            loop.call_soon_threadsafe(deliver, returned)
 
     thread = threading.Thread(target=body, name=f"reelstate {run.key}", daemon=True)
     thread.start()
     try:
-        result, raised = await asyncio.shield(ended)
+        result, raised = await asyncio.shield(finished)
     except asyncio.CancelledError:
-        _interrupt(thread)
-        while thread.is_alive() and not ended.done():
-            await asyncio.wait([ended], timeout=LIVENESS_CHECK)
+        _raise_stopped(thread)
+        while thread.is_alive() and not finished.done():
+            await asyncio.wait([finished], timeout=LIVENESS_INTERVAL)
         raise
     if raised is not None:
         raise raised
     return result
 
 
-def _tell(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[_Ending], ending: _Ending) -> None:
-    def deliver() -> None:
-        if not ended.done():
-            ended.set_result(ending)
-
-    with contextlib.suppress(RuntimeError):  # the loop has ended before the thread
-        loop.call_soon_threadsafe(deliver)
-
-
-def _interrupt(thread: threading.Thread) -> None:
-    """Raise `Stopped` inside a thread at its next step of Python; a call into C is not cut short."""
+def _raise_stopped(thread: threading.Thread) -> None:
+    """Raise `Stopped` inside a thread at its next Python instruction; a call into C is not interrupted."""
     if thread.ident is not None and thread.is_alive():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))

@@ -1,4 +1,4 @@
-"""On what terms a worker works: who it is, what it can do, how much at once, how patient."""
+"""The settings of one worker: its name, capabilities, concurrency and timings."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from reelstate.worker import capabilities
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
+    """Durations are in seconds."""
+
     name: str
     concurrency: int = 4
     capabilities: frozenset[str] = frozenset()
@@ -23,14 +25,23 @@ class WorkerSettings:
     heartbeat: float = 10.0
     poll: float = 1.0
     grace: float = 30.0
+    """How long running tasks may continue after `stop`."""
     kill_after: float = 5.0
+    """How long a stopped handler may take to end."""
     gpu_grace: float = 60.0
+    retry_delay: float = 1.0
+    """How long to wait before a call that the store refused or did not answer is repeated."""
+    unknown_stage_delay: float = 10.0
+    """How long no task of a pipeline is claimed after one of a stage that this code does not have."""
+    isolated_task_wait: tuple[float, float] = (5.0, 15.0)
+    """Least and most time that an isolated task waits before this worker stops claiming other tasks."""
+    shutdown_timeout: float = 10.0
+    """How long a stopping worker waits for the store to accept its last reports."""
 
     def registration(self, digests: Mapping[str, str]) -> dict[str, Any]:
-        """How the worker describes itself to the store; `digests` are those of its pipelines, by their names."""
-        process = own_process()
+        """Return the description that the worker registers with; `digests` are those of its pipelines, by name."""
         metadata: dict[str, Any] = {"pipelines": dict(digests)}
-        if process:
+        if process := own_process():
             metadata["process"] = process
         return {
             "hostname": socket.gethostname(),
@@ -42,7 +53,7 @@ class WorkerSettings:
 
 
 def worker_settings(settings: Settings) -> WorkerSettings:
-    """The terms that the settings name, with what is found on this machine."""
+    """Return the settings of a worker on this machine, with the capabilities that are detected here."""
     return WorkerSettings(
         name=settings.worker_name or host_name(),
         concurrency=settings.worker_concurrency,
@@ -57,5 +68,5 @@ def worker_settings(settings: Settings) -> WorkerSettings:
 
 
 def host_name() -> str:
-    """The host's name, as a worker may be called."""
+    """Return the host's name, reduced to the characters that a worker's name may have."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()).lstrip("._-") or "worker"

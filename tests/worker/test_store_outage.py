@@ -1,4 +1,4 @@
-"""What a worker does while the store does not answer, or does not know it any more."""
+"""A worker whose store is unreachable, or does not know the worker any more."""
 
 import asyncio
 import threading
@@ -18,37 +18,37 @@ from reelstate.worker.link import Link
 from tests.worker.local_workers import QUICK, engine_for, run_worker, until, wait_inactive
 
 
-class Cut:
-    """A link to the engine whose reports can be cut off."""
+class FailingLink:
+    """A link to the engine whose reports fail while `unreachable` is set."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.away = threading.Event()
+        self.unreachable = threading.Event()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
     async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
-        if self.away.is_set():
-            raise StoreUnavailable("cut off", hint="for the test")
+        if self.unreachable.is_set():
+            raise StoreUnavailable("unreachable", hint="for the test")
         return await self._engine.report(worker_id, items, stuck)
 
 
 @asynccontextmanager
-async def cut_off(engine: Engine, url: str, film: rs.Pipeline) -> AsyncIterator[Cut]:
-    """A worker whose heartbeat goes through a link that can be cut."""
-    cut = Cut(engine)
-    worker = worker_for(engine, [film], QUICK)
+async def run_with_failing_link(engine: Engine, url: str, video: rs.Pipeline) -> AsyncIterator[FailingLink]:
+    """Run a worker whose heartbeat uses a link that can fail."""
+    link = FailingLink(engine)
+    worker = worker_for(engine, [video], QUICK)
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Link]:
-        yield cut
+        yield link
 
     worker._connect = connect
     running = asyncio.create_task(worker.run())
     await worker.registered.wait()
     try:
-        yield cut
+        yield link
     finally:
         worker.stop()
         await running
@@ -56,10 +56,10 @@ async def cut_off(engine: Engine, url: str, film: rs.Pipeline) -> AsyncIterator[
 
 @pytest.mark.parametrize("strict", [True, False])
 async def test_without_renewals_only_a_strict_stage_is_stopped(tmp_path: Any, strict: bool) -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
     started, stopped, go = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    @film.stage(lease=1, strict_lease=strict)
+    @video.stage(lease=1, strict_lease=strict)
     async def cut(task: rs.Run) -> None:
         started.set()
         try:
@@ -69,40 +69,40 @@ async def test_without_renewals_only_a_strict_stage_is_stopped(tmp_path: Any, st
             raise
 
     url = f"sqlite:///{tmp_path}/jobs.db"
-    async with engine_for(url, film) as engine, cut_off(engine, url, film) as link:
-        job = await engine.submit("film")
+    async with engine_for(url, video) as engine, run_with_failing_link(engine, url, video) as link:
+        job = await engine.submit("video")
         await asyncio.wait_for(started.wait(), 300)
-        link.away.set()
+        link.unreachable.set()
         if strict:
             await asyncio.wait_for(stopped.wait(), 300)
         else:
-            await asyncio.sleep(2.5)  # well after the lease is over: nothing may happen
+            await asyncio.sleep(2.5)  # until well after the lease expired: that nothing happens has no signal
             assert not stopped.is_set()
             go.set()
             assert (await wait_inactive(engine, job.id)).job.status is JobStatus.COMPLETED
-        link.away.clear()
+        link.unreachable.clear()
 
 
 async def test_a_worker_that_was_pruned_registers_again(database_url: str) -> None:
-    film = rs.Pipeline("film")
-    film.stage(name="cut")(lambda task: "cut")
+    video = rs.Pipeline("video")
+    video.stage(name="cut")(lambda task: "cut")
     async with (
-        engine_for(database_url, film) as engine,
-        run_worker(engine, database_url, [film], heartbeat=30.0, poll=0.2) as worker,
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], heartbeat=30.0, poll=0.2) as worker,
     ):
         first = worker.id
         assert first is not None
-        await until(lambda: _heard(engine, first))
+        await until(lambda: _has_heartbeat(engine, first))
 
         async def pruned() -> bool:
-            await engine.move_worker(first, WorkerStatus.OFFLINE, actor="keeper")  # a sign of life brings it back
+            await engine.move_worker(first, WorkerStatus.OFFLINE, actor="keeper")  # a heartbeat brings it back
             return first in await engine.prune_workers(older=0)
 
         await until(pruned)
-        job = await engine.submit("film")
+        job = await engine.submit("video")
         assert (await wait_inactive(engine, job.id)).outputs == {"cut": "cut"}
         assert worker.id != first
 
 
-async def _heard(engine: Engine, worker_id: int) -> bool:
+async def _has_heartbeat(engine: Engine, worker_id: int) -> bool:
     return any(each.id == worker_id and each.last_heartbeat_at for each in await engine.workers())
