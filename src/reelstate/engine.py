@@ -679,7 +679,7 @@ class Engine:
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant; with `repair`, repair it."""
-        diagnosis = await doctor(self.store, self.catalogue, mend=repair)
+        diagnosis = await doctor(self.store, self.catalogue, repair=repair)
         return self._notify((diagnosis, Wakeup if diagnosis.repaired else []))
 
     async def mirror(self) -> None:

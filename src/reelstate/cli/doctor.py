@@ -98,5 +98,5 @@ def _environment_table(environment: Sequence[EnvironmentCheck]) -> Table:
 def _table(title: str, findings: Sequence[Finding]) -> Table:
     table = Table("check", "row", "what", "repair", title=title)
     for finding in findings:
-        table.add_row(finding.check, finding.place, finding.detail, REMEDIES[finding.check])
+        table.add_row(finding.check, finding.key, finding.detail, REMEDIES[finding.check])
     return table

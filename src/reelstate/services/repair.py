@@ -1,155 +1,221 @@
-"""Repairs: what doctor does about each kind of finding. The guards stand aside; every change is told as `doctor`'s."""
+"""The repairs of doctor. The guards are off meanwhile; every change is recorded as an event of the actor `doctor`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reelstate.core.machine import FINISHED_JOBS, MACHINES, JobStatus, TaskStatus
+from reelstate.core.model import TaskKey
 from reelstate.core.record import Line, bridge
 from reelstate.services.catalogue import Catalogue, lane_for
 from reelstate.services.complete import recount
 from reelstate.services.jobs import KNOWN, LockedJob, lock_jobs
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, job_needs
-from reelstate.stores.store import Batch, Transaction
+from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
 
 EVENT_COLUMNS = ("entity", "id", "stage", "part", "version", "origin", "target")
+JOB_COLUMNS = ("id", "status", "inconsistent")
+
+
+class SettingRow(NamedTuple):
+    set_config: str
+
+
+class RepairedTaskRow(NamedTuple):
+    job_id: int
+    stage: int
+    part: int
+    version: int
+    status: str
+
+
+class RepairedJobRow(NamedTuple):
+    id: int
+    version: int
+    status: str
+
+
+class TransitionRow(NamedTuple):
+    version: int
+    origin: str | None
+    target: str
+
+
+class EntityRow(NamedTuple):
+    version: int
+    status: str
+
+
+class PendingTaskRow(NamedTuple):
+    job_id: int
+    stage: int
+    part: int
+    status: str
+
+
+DOCTOR_REPAIRING = Statement("doctor_repairing", SettingRow)
+REPAIR_TASKS = Statement("repair_tasks", RepairedTaskRow)
+REPAIR_JOBS = Statement("repair_jobs", RepairedJobRow)
+REPAIR_EVENTS = Statement("repair_events", NoRow)
+REPAIR_RECORD = Statement("repair_record", TransitionRow)
+REPAIR_ROW = Statement("repair_row", EntityRow)
+REPAIR_RESTLESS = Statement("repair_restless", PendingTaskRow)
+REPAIR_DUPLICATES = Statement("repair_duplicates", NoRow)
+REPAIR_ORPHANS = Statement("repair_orphans", RepairedTaskRow)
+REPAIR_LANE = Statement("repair_lane", NoRow)
+REPAIR_TIMES = Statement("repair_times", NoRow)
+REPAIR_RESTORED = Statement("repair_restored", NoRow)
+REPAIR_INCONSISTENT = Statement("repair_inconsistent", NoRow)
+REPAIR_VERSION = {entity: Statement(f"repair_version_{entity}", NoRow) for entity in ("job", "task", "worker")}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place where the stored state breaks an invariant, or a check that could not be run."""
+    """A row that breaks an invariant, or a check that failed to run."""
 
     check: str
     job_id: int
+    """The id of the job or of the worker; -1 for neither."""
     stage: int
     part: int
     status: str
     detail: str
 
     @property
-    def place(self) -> str:
-        """The row, as people write it; a worker's is told by the detail."""
-        numbers = [self.job_id, self.stage, self.part]
-        return "/".join(str(number) for number in numbers if number >= 0)
+    def task(self) -> TaskKey:
+        return TaskKey(self.job_id, self.stage, self.part)
+
+    @property
+    def key(self) -> str:
+        """The row as JOB, JOB/STAGE or JOB/STAGE/PART."""
+        return "/".join(str(number) for number in self.task if number >= 0)
 
 
-async def _put_tasks(transaction: Transaction, placed: Sequence[tuple[Finding, str]]) -> None:
-    """Put tasks into a state, all their fields as it demands, and tell it."""
-    if not placed:
+async def _set_tasks(transaction: Transaction, statuses: Sequence[tuple[Finding, str]]) -> None:
+    """Give tasks a status, with every other field as it requires, and record it."""
+    if not statuses:
         return
-    columns = ("job_id", "stage", "part", "status")
-    rows = [(finding.job_id, finding.stage, finding.part, status) for finding, status in placed]
-    reason = f"repair: {placed[0][0].check}"
-    moved = await transaction.run("repair_tasks", Batch(columns, rows), reason=reason)
-    origins = {(finding.job_id, finding.stage, finding.part): finding.status for finding, _ in placed}
-    told = [("task", *key, version, origins[tuple(key)], status) for *key, version, status in moved]
-    await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason=reason)
-    stages = sorted({(job_id, stage, None) for _, job_id, stage, *_ in told})
-    await recount(transaction, stages)
+    rows = [(*finding.task, status) for finding, status in statuses]
+    reason = f"repair: {statuses[0][0].check}"
+    moved = await transaction.run(REPAIR_TASKS, Batch(("job_id", "stage", "part", "status"), rows), reason=reason)
+    origins = {finding.task: finding.status for finding, _ in statuses}
+    keys = [TaskKey(row.job_id, row.stage, row.part) for row in moved]
+    events = [("task", *key, row.version, origins[key], row.status) for key, row in zip(keys, moved, strict=True)]
+    await _record(transaction, events, reason)
+    await recount(transaction, sorted({(row.job_id, row.stage, None) for row in moved}))
 
 
-async def distrust(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    """Quarantine jobs whose state can't be trusted; mark the finished ones as inconsistent."""
-    jobs = await lock_jobs(transaction, catalogue, {finding.job_id for finding in findings})
+async def _record(transaction: Transaction, events: Sequence[Row], reason: str) -> None:
+    await transaction.run(REPAIR_EVENTS, Batch(EVENT_COLUMNS, events), reason=reason)
+
+
+async def distrust_jobs(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Quarantine jobs whose state can't be trusted; mark finished ones inconsistent."""
+    jobs = await lock_jobs(transaction, catalogue, _jobs_of(findings))
     reason = f"repair: {findings[0].check}"
-    rows = [(job.id, *await _distrusted(transaction, job, reason)) for job in jobs]
+    rows = [(job.id, *await _distrusted_status(transaction, job, reason)) for job in jobs]
     origins = {finding.job_id: finding.status for finding in findings if finding.stage < 0}
     origins = {job.id: str(job.status or origins[job.id]) for job in jobs}
-    moved = await transaction.run("repair_jobs", Batch(("id", "status", "inconsistent"), rows), reason=reason)
-    told = [("job", job_id, -1, -1, version, origins[job_id], status) for job_id, version, status in moved]
-    await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason=reason)
-    resting = [job_id for job_id, status, _ in rows if status == JobStatus.QUARANTINED]
-    if resting:
-        await _park(transaction, resting, reason)
+    moved = await transaction.run(REPAIR_JOBS, Batch(JOB_COLUMNS, rows), reason=reason)
+    events = [("job", row.id, -1, -1, row.version, origins[row.id], row.status) for row in moved]
+    await _record(transaction, events, reason)
+    quarantined = [job_id for job_id, status, _ in rows if status == JobStatus.QUARANTINED]
+    if quarantined:
+        await _park_jobs(transaction, quarantined, findings[0].check)
 
 
-async def _distrusted(transaction: Transaction, job: LockedJob, reason: str) -> tuple[str, str | None]:
+async def _distrusted_status(transaction: Transaction, job: LockedJob, reason: str) -> tuple[str, str | None]:
+    """Return the status that a job gets, and why it is inconsistent."""
     status = job.status
     if status is None:
-        told = await transaction.run("repair_record", entity="job", id=job.id, stage=-1, part=-1)
-        status = KNOWN.get(told[-1][2]) if told else None
+        record = await transaction.run(REPAIR_RECORD, entity="job", id=job.id, stage=-1, part=-1)
+        status = KNOWN.get(record[-1].target) if record else None
     return (status, reason) if status in FINISHED_JOBS else (JobStatus.QUARANTINED, None)
 
 
-async def _park(transaction: Transaction, job_ids: Sequence[int], reason: str) -> None:
-    """What waits or runs in a quarantined job goes back to `new`."""
-    check = reason.removeprefix("repair: ")
-    rows = await transaction.run("repair_restless", job_ids=sorted(job_ids))
-    findings = [Finding(check, job_id, stage, part, status, "") for job_id, stage, part, status in rows]
-    await _put_tasks(transaction, [(finding, TaskStatus.NEW) for finding in findings])
+async def _park_jobs(transaction: Transaction, job_ids: Sequence[int], check: str) -> None:
+    """Set the waiting and running tasks of quarantined jobs to `new`."""
+    rows = await transaction.run(REPAIR_RESTLESS, job_ids=sorted(job_ids))
+    await _set_tasks(transaction, [(Finding(check, *row, ""), TaskStatus.NEW) for row in rows])
 
 
-async def forget_status(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    await _put_tasks(transaction, [(finding, TaskStatus.NEW) for finding in findings])
-    await distrust(transaction, catalogue, findings)
+async def reset_tasks(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Set tasks to `new` and distrust their jobs."""
+    await _set_tasks(transaction, [(finding, TaskStatus.NEW) for finding in findings])
+    await distrust_jobs(transaction, catalogue, findings)
 
 
-async def requeue(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {finding.job_id for finding in findings})}
-    placed = [(f, TaskStatus.READY if jobs[f.job_id].active else TaskStatus.NEW) for f in findings if f.job_id in jobs]
-    await _put_tasks(transaction, placed)
-
-
-async def normalise(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    await _put_tasks(transaction, [(finding, finding.status) for finding in findings])
-    await _settle_jobs(transaction, catalogue, findings)
-
-
-async def put_back(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    await _put_tasks(transaction, [(finding, TaskStatus.NEW) for finding in findings])
-    ended = [
-        job
-        for job in await lock_jobs(transaction, catalogue, {f.job_id for f in findings})
-        if job.status in FINISHED_JOBS
+async def requeue_tasks(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Make tasks ready; `new` where the job is not active."""
+    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, _jobs_of(findings))}
+    statuses = [
+        (finding, TaskStatus.READY if jobs[finding.job_id].active else TaskStatus.NEW)
+        for finding in findings
+        if finding.job_id in jobs
     ]
-    if ended:
-        await distrust(transaction, catalogue, [f for f in findings if f.job_id in {job.id for job in ended}])
+    await _set_tasks(transaction, statuses)
 
 
-async def normalise_jobs(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
+async def rewrite_tasks(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Set the fields of tasks as their status requires."""
+    await _set_tasks(transaction, [(finding, finding.status) for finding in findings])
+    await _advance_jobs(transaction, catalogue, findings)
+
+
+async def park_tasks(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Set tasks of inactive jobs to `new`; distrust the jobs that are finished."""
+    await _set_tasks(transaction, [(finding, TaskStatus.NEW) for finding in findings])
+    jobs = await lock_jobs(transaction, catalogue, _jobs_of(findings))
+    finished = {job.id for job in jobs if job.status in FINISHED_JOBS}
+    if finished:
+        await distrust_jobs(transaction, catalogue, [each for each in findings if each.job_id in finished])
+
+
+async def rewrite_jobs(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
+    """Set the fields of jobs as their status requires."""
     reason = f"repair: {findings[0].check}"
     rows = [(finding.job_id, finding.status, None) for finding in findings]
-    moved = await transaction.run("repair_jobs", Batch(("id", "status", "inconsistent"), rows), reason=reason)
-    told = [("job", job_id, -1, -1, version, status, status) for job_id, version, status in moved]
-    await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason=reason)
+    moved = await transaction.run(REPAIR_JOBS, Batch(JOB_COLUMNS, rows), reason=reason)
+    await _record(transaction, [("job", row.id, -1, -1, row.version, row.status, row.status) for row in moved], reason)
 
 
-async def deduplicate(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    keys = [(finding.job_id, finding.stage, finding.part) for finding in findings]
-    await transaction.run("repair_duplicates", Batch(("job_id", "stage", "part"), keys))
-    await recount(transaction, sorted({(job_id, stage, None) for job_id, stage, _ in keys}))
-    await distrust(transaction, catalogue, findings)
+async def remove_duplicates(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Keep one row per task, the one with the highest token, and distrust the jobs."""
+    keys = [finding.task for finding in findings]
+    await transaction.run(REPAIR_DUPLICATES, Batch(TaskKey._fields, keys))
+    await recount(transaction, sorted({(key.job_id, key.stage, None) for key in keys}))
+    await distrust_jobs(transaction, catalogue, findings)
 
 
-async def count_again(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+async def recount_stages(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
     await recount(transaction, [(finding.job_id, finding.stage, None) for finding in findings])
-    await _settle_jobs(transaction, catalogue, findings)
+    await _advance_jobs(transaction, catalogue, findings)
 
 
-async def _settle_jobs(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    """What the mended counters allow happens now, under the guards again."""
-    await transaction.run("doctor_repairing", on=False)
+async def _advance_jobs(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
+    """Advance jobs by their repaired counters, under the guards again."""
+    await transaction.run(DOCTOR_REPAIRING, on=False)
     await advance(transaction, catalogue, {finding.job_id: {} for finding in findings})
 
 
 async def set_lanes(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
-    """Put ready tasks into the lane of their stage; a job whose needs can't be read any more is quarantined."""
-    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {finding.job_id for finding in findings})}
-    placed = []
+    """Move ready tasks to the lane of their stage; distrust a job whose needs are unreadable."""
+    jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, _jobs_of(findings))}
+    moved = []
     for finding in findings:
-        lane = await _lane(transaction, jobs[finding.job_id], finding.stage)
+        lane = await _find_lane(transaction, jobs[finding.job_id], finding.stage)
         if lane is None:
-            await distrust(transaction, catalogue, [finding])
+            await distrust_jobs(transaction, catalogue, [finding])
             continue
-        place = {"job_id": finding.job_id, "stage": finding.stage, "part": finding.part}
-        await transaction.run("repair_lane", lane=lane, **place)
-        placed.append((finding, TaskStatus.READY))
-    await _put_tasks(transaction, placed)
+        await transaction.run(REPAIR_LANE, lane=lane, **finding.task._asdict())
+        moved.append((finding, TaskStatus.READY))
+    await _set_tasks(transaction, moved)
 
 
-async def _lane(transaction: Transaction, job: LockedJob, stage: int) -> int | None:
+async def _find_lane(transaction: Transaction, job: LockedJob, stage: int) -> int | None:
     if job.known is None or stage >= len(job.known.graph.stages):
         return None
     graph = job.known.graph
@@ -161,44 +227,48 @@ async def _lane(transaction: Transaction, job: LockedJob, stage: int) -> int | N
     return await lane_for(transaction, graph.name, opening.spec.needs | needs, opening.spec)
 
 
-async def set_times(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:
-    await transaction.run("repair_times")
+async def repair_times(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:
+    await transaction.run(REPAIR_TIMES)
 
 
-async def renumber(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:
-    await transaction.run("repair_restored")
+async def renumber_events(transaction: Transaction, _: Catalogue, _findings: Sequence[Finding]) -> None:
+    await transaction.run(REPAIR_RESTORED)
 
 
 async def remove_orphans(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
-    keys = [(finding.job_id, finding.stage, finding.part) for finding in findings]
-    gone = await transaction.run("repair_orphans", Batch(("job_id", "stage", "part"), keys))
-    told = [
-        ("task" if key[2] >= 0 else "stage", *key, version + 1, status, "removed") for *key, version, status in gone
+    """Delete tasks and stages without a job, and tasks without a stage."""
+    rows = await transaction.run(REPAIR_ORPHANS, Batch(TaskKey._fields, [finding.task for finding in findings]))
+    events = [
+        ("task" if row.part >= 0 else "stage", row.job_id, row.stage, row.part, row.version + 1, row.status, "removed")
+        for row in rows
     ]
-    await transaction.run("repair_events", Batch(EVENT_COLUMNS, told), reason="repair: orphans")
+    await _record(transaction, events, "repair: orphans")
 
 
 async def bridge_gaps(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
+    """Add the events that are missing between the record of an entity and its row."""
     for finding in findings:
         await _bridge_one(transaction, finding)
 
 
 async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
-    """Bridge the gaps of one entity; mark its job as inconsistent where the events contradict each other."""
+    """Bridge the gaps of one entity; mark its job inconsistent where the events contradict each other."""
     entity = finding.check.removeprefix("record_").removesuffix("s")
-    place = {"id": finding.job_id, "stage": finding.stage, "part": finding.part}
-    told = [Line(*row) for row in await transaction.run("repair_record", entity=entity, **place)]
-    ((version, status),) = await transaction.run("repair_row", entity=entity, **place)
+    key = {"id": finding.job_id, "stage": finding.stage, "part": finding.part}
+    record = [Line(*row) for row in await transaction.run(REPAIR_RECORD, entity=entity, **key)]
+    (row,) = await transaction.run(REPAIR_ROW, entity=entity, **key)
     first = 2 if entity == "task" else 1
     birth = MACHINES[entity].births[-1]
-    if entity == "task" and told and told[0].version == first:
-        birth = told[0].origin or birth
-    bridged = bridge(told, first=first, birth=birth, version=version, status=status)
-    rows = [(entity, *place.values(), line.version, line.origin, line.target) for line in bridged.lines]
-    if rows:
-        await transaction.run("repair_events", Batch(EVENT_COLUMNS, rows), reason=f"repair: {finding.check}")
-    await transaction.run(f"repair_version_{entity}", version=bridged.version, **place)
-    if not rows and bridged.version == version and entity != "worker":
-        await transaction.run(
-            "repair_inconsistent", job_id=finding.job_id, inconsistent="its record contradicts itself"
-        )
+    if entity == "task" and record and record[0].version == first:
+        birth = record[0].origin or birth
+    bridged = bridge(record, first=first, birth=birth, version=row.version, status=row.status)
+    events = [(entity, *key.values(), line.version, line.origin, line.target) for line in bridged.lines]
+    if events:
+        await _record(transaction, events, f"repair: {finding.check}")
+    await transaction.run(REPAIR_VERSION[entity], version=bridged.version, **key)
+    if not events and bridged.version == row.version and entity != "worker":
+        await transaction.run(REPAIR_INCONSISTENT, job_id=finding.job_id, inconsistent="its record contradicts itself")
+
+
+def _jobs_of(findings: Iterable[Finding]) -> set[int]:
+    return {finding.job_id for finding in findings}

@@ -1,1 +1,1 @@
-SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS at

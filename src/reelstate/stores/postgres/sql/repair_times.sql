@@ -1,2 +1,2 @@
--- Nothing to do: a column has a type here.
-SELECT 1 WHERE false
+-- Does nothing: in PostgreSQL a time can't be anything else.
+SELECT WHERE false

@@ -1,2 +1,2 @@
 -- SQLite has no clock of its own: it is the one of this machine.
-SELECT :now AS now
+SELECT :now AS at
