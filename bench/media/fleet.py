@@ -101,7 +101,7 @@ async def _transcoded(url: str, clip: Path, profile: dict[str, Any], workers: in
     async with open_engine(url) as engine:
         await _wait_for(engine, workers)
         video = NewVideo(source=str(clip), title="bench")
-        order = Submission(pipeline="transcode", spec={"profile": profile}, video=video)
+        order = Submission(pipeline="transcode", spec={"profile": profile}, resource=video)
         (answer,) = await engine.submit_many([order])
         detail = await engine.wait(answer.job_id, timeout=TIMEOUT)
         if detail.job.status is not JobStatus.COMPLETED:

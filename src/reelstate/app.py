@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reelstate.artifacts.storage import open_storage
 from reelstate.config import DEFAULTS, Settings
 from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import InvalidRequest, ReelstateError
@@ -21,6 +20,8 @@ from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.engine import Engine
 from reelstate.keeper import Duty, Keeper
+from reelstate.library.extension import LibraryExtension
+from reelstate.media import TRANSCODE
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.services.doctor import check_at_open
@@ -140,7 +141,7 @@ async def open_engine(
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
     bells = dispatch_at(url, dispatch or chosen.dispatch, chosen)
-    engine = Engine(store, dispatch=bells, limits=limits or chosen.limits)
+    engine = Engine(store, dispatch=bells, limits=limits or chosen.limits, extension=LibraryExtension())
     try:
         if _migrates(url, chosen) if migrate is None else migrate:
             await store.migrate()
@@ -201,16 +202,13 @@ def _server_key(settings: Settings) -> str:
         ) from error
 
 
-def keeper_for(engine: Engine, settings: Settings) -> Keeper:
-    """The keeper of the house, with what the library adds to its duties."""
-    from reelstate.library.publisher import Publisher  # noqa: PLC0415 - a program without films needs none of it
-    from reelstate.library.receiver import EXPIRE_EVERY, reception_of  # noqa: PLC0415 - same
+def keeper_for(engine: Engine, settings: Settings, *, library: bool = True) -> Keeper:
+    """Return the keeper of an engine, with the duties of the video library or without."""
+    duties: list[Duty] = []
+    if library:
+        from reelstate.library.duties import library_duties  # noqa: PLC0415 - a program without videos needs none of it
 
-    librarian = Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions)
-    reception = reception_of(engine.store, settings)
-    # Every server's, not only the leader's: uploads under way may lie on the disk of the server alone.
-    expire = Duty("expire uploads", EXPIRE_EVERY, reception.expire, leader_only=False)
-    duties = [*librarian.duties(), expire]
+        duties += library_duties(engine, settings)
     link = getattr(engine.dispatch, "link", None)
     if link is None:
         return Keeper(engine, settings, duties)
@@ -296,7 +294,8 @@ async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings
     worker = worker_for(engine, pipelines, settings)
     running = asyncio.create_task(worker.run())
     running.add_done_callback(_tell_of_end)
-    beside = [keeper_for(engine, settings).run(), keep_tools_confined(engine, pipelines, settings)]
+    library = any(pipeline.name == TRANSCODE for pipeline in pipelines)
+    beside = [keeper_for(engine, settings, library=library).run(), keep_tools_confined(engine, pipelines, settings)]
     tasks = [asyncio.create_task(each) for each in beside]
     try:
         yield

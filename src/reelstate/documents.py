@@ -18,12 +18,11 @@ from reelstate.core.model import (
     Stage,
     StepEntry,
     Task,
-    Video,
-    VideoVersion,
     Worker,
 )
 from reelstate.core.outcome import without_passwords
 from reelstate.core.state import State
+from reelstate.library.model import Video, VideoVersion
 from reelstate.media.planning.quality import Quality
 from reelstate.media.sources.address import redact_source
 from reelstate.services.feed import FeedItem

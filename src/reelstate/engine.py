@@ -24,7 +24,6 @@ from reelstate.core.model import (
     JobDetail,
     Json,
     LogEntry,
-    NewVideo,
     Page,
     PipelineVersion,
     Progress,
@@ -38,10 +37,6 @@ from reelstate.core.model import (
     Task,
     TaskKey,
     Verdict,
-    VersionOptions,
-    Video,
-    VideoDetail,
-    VideoStatus,
     Worker,
 )
 from reelstate.core.pipeline import Graph
@@ -51,11 +46,12 @@ from reelstate.dispatch.hints import ClaimFilter
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import FeedMessage
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services import keep, observe, videos, workers
+from reelstate.services import keep, observe, workers
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, claimed
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
+from reelstate.services.extension import NO_EXTENSION, Extension
 from reelstate.services.fail import fail
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.flag import flag_stalled
@@ -79,7 +75,6 @@ from reelstate.services.report import report
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
-from reelstate.services.videos import Change, VideoFilter
 from reelstate.services.watch import wait, watch
 from reelstate.services.workers import RegisterOptions, Registration
 from reelstate.states.manager import StateManager
@@ -96,10 +91,18 @@ class Engine:
     Verbs with `**options` take `self` by position only, so that `Verb` can copy their signatures.
     """
 
-    def __init__(self, store: Store, *, dispatch: Dispatch | None = None, limits: DocumentLimits = LIMITS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        dispatch: Dispatch | None = None,
+        limits: DocumentLimits = LIMITS,
+        extension: Extension = NO_EXTENSION,
+    ) -> None:
         self.store = store
         self.dispatch = dispatch or PollDispatch()
         self.limits = limits
+        self.extension = extension
         self.catalogue = Catalogue()
         self.state_store = SqlStateStore(store, self.dispatch)
         self.feed = engine_feed(store, self.dispatch, self.catalogue)
@@ -107,7 +110,7 @@ class Engine:
         self._published: dict[int, str] = {}
         """The status last published of each remote worker."""
         self._isolation = Isolation()
-        self.dispatch.set_source(source_of(store, self.catalogue))
+        self.dispatch.set_source(source_of(store, self.catalogue, extension))
 
     async def close(self) -> None:
         """Close the feed and the state store; the caller closes the store and the dispatch."""
@@ -139,7 +142,7 @@ class Engine:
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Create jobs in one transaction, all or none. Any process may have declared their pipelines."""
-        submitted = await submit(self.store, self.catalogue, submissions, self.limits)
+        submitted = await submit(self.store, self.catalogue, submissions, self.limits, self.extension)
         started = [
             (each.job_id, submission)
             for each, submission in zip(submitted, submissions, strict=True)
@@ -148,32 +151,6 @@ class Engine:
         if started:
             self.dispatch.tasks_ready(*newly_ready(self.catalogue, started) if self.dispatch.mirrors else ())
         return submitted
-
-    async def submit_video(
-        self,
-        /,
-        source: str,
-        *,
-        title: str = "",
-        pipeline: str = videos.TRANSCODE,
-        spec: Json = None,
-        **options: Unpack[VersionOptions],
-    ) -> Submitted:
-        """Make a video and its first version in one transaction; options are those of `Submission`."""
-        video = NewVideo(source=source, title=title)
-        return await self.submit(pipeline, spec, video=video, **options)
-
-    async def retranscode(
-        self,
-        /,
-        video_id: int,
-        *,
-        pipeline: str = videos.TRANSCODE,
-        spec: Json = None,
-        **options: Unpack[VersionOptions],
-    ) -> Submitted:
-        """Submit a further version: what the spec leaves out is as in the one before. The old one plays meanwhile."""
-        return await self.submit(pipeline, spec, video=video_id, **options)
 
     async def relax(self, *, older: float = 60.0, limit: int = 100) -> int:
         """Drop what stages only want, where tasks have been ready for `older` seconds and no worker has it.
@@ -369,7 +346,8 @@ class Engine:
     async def force_many(self, operation: Operation, target: JobStatus) -> list[Operated]:
         """Force the jobs of an operation to a status; returns an outcome per job."""
         follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.JOB_INACTIVE
-        return self._on_operated(await force(self.store, self.catalogue, operation, target), Wakeup.STOP, follows)
+        forced = await force(self.store, self.catalogue, operation, target, self.extension)
+        return self._on_operated(forced, Wakeup.STOP, follows)
 
     async def reprioritise(
         self,
@@ -386,78 +364,6 @@ class Engine:
     async def reprioritise_many(self, operation: Operation, priority: int | PriorityName) -> list[Operated]:
         """Set the priority of the jobs of an operation; returns an outcome per job."""
         return self._on_operated(await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK)
-
-    async def pin(
-        self,
-        /,
-        video_id: int,
-        job_id: int,
-        *,
-        actor: str = OPERATOR,
-        **options: Unpack[OperationOptions],
-    ) -> Verdict:
-        """Have a video play one completed version; options (here and below) are `reason`, `owner` and `version`."""
-        return await videos.pin(self.store, Change(video_id=video_id, actor=actor, **options), job_id)
-
-    async def unpin(self, /, video_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> Verdict:
-        """Have a video play its newest completed version again."""
-        return await videos.unpin(self.store, Change(video_id=video_id, actor=actor, **options))
-
-    async def rollback(self, /, video_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> int:
-        """Pin a video to the version before the one that plays; gives its job."""
-        return await videos.rollback(self.store, Change(video_id=video_id, actor=actor, **options))
-
-    async def delete_video(
-        self,
-        /,
-        video_id: int,
-        *,
-        actor: str = OPERATOR,
-        **options: Unpack[OperationOptions],
-    ) -> Verdict:
-        """Take a video out of the library and end its unfinished jobs; its versions are removed later."""
-        change = Change(video_id=video_id, actor=actor, **options)
-        verdict = await videos.delete_video(self.store, self.catalogue, change)
-        return self._notify((verdict, [Wakeup.STOP, Wakeup.JOB_INACTIVE] if verdict is Verdict.OK else []))
-
-    async def remove_versions(self, *, keep: float, limit: int = 100) -> list[int]:
-        """Remove versions superseded for so many seconds; gives the jobs whose bytes are still to be deleted."""
-        return await videos.remove_versions(self.store, keep=keep, limit=limit)
-
-    async def swept_versions(self, job_ids: Collection[int]) -> None:
-        """Note that the bytes of removed versions are gone."""
-        await videos.swept(self.store, job_ids)
-
-    async def needed_sources(self) -> frozenset[str]:
-        """The sources, by their sha256, that jobs which may still run read or are about to."""
-        return await videos.needed_sources(self.store)
-
-    async def unpublished(
-        self, since: datetime | None = None, *, limit: int = 100
-    ) -> tuple[datetime, list[videos.UnpublishedVersion]]:
-        """Videos whose public place is out of date, of those changed since then, and the time to ask with again."""
-        return await videos.unpublished(self.store, since, limit=limit)
-
-    async def published(self, shown: videos.UnpublishedVersion) -> bool:
-        """Note that the public place of a video has been brought up to date."""
-        return await videos.published(self.store, shown)
-
-    async def video(self, video_id: int, *, owner: str | None = None) -> VideoDetail:
-        """A video with its versions, the newest first; with an owner, only one of theirs."""
-        return await videos.show_video(self.store, self.catalogue, video_id, owner)
-
-    async def videos(
-        self,
-        *,
-        statuses: Collection[VideoStatus] | None = None,
-        user_id: str | None = None,
-        deleted: bool = False,
-        limit: int = 50,
-        after: str | None = None,
-    ) -> Page[Video]:
-        """Videos, the newest first: of these statuses, of a user; deleted ones only when asked for."""
-        wanted = VideoFilter(statuses=statuses, user_id=user_id, deleted=deleted)
-        return await videos.list_videos(self.store, wanted, limit=limit, after=after)
 
     async def job(self, job_id: int, *, owner: str | None = None) -> JobDetail:
         """Return a job with its stages, plan, outputs and progress. Raises `NotFound`."""

@@ -64,7 +64,6 @@ from reelstate.core.model import (
     LogEntry,
     LogLevel,
     LogLine,
-    NewVideo,
     Page,
     PipelineVersion,
     Progress,
@@ -83,11 +82,6 @@ from reelstate.core.model import (
     TaskProgress,
     TaskState,
     Verdict,
-    VersionOptions,
-    Video,
-    VideoDetail,
-    VideoStatus,
-    VideoVersion,
     Worker,
     WorkerKind,
 )
@@ -96,6 +90,8 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.state import Severity, State, StateJob
 from reelstate.feed.subscriber import FeedMessage, MessageKind
+from reelstate.library.model import NewVideo, Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.library.videos import Videos
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.pipelines.spec_schema import SpecType
 from reelstate.reel import BlockingReel, Reel, connect
@@ -231,11 +227,11 @@ __all__ = [
     "UploadConflict",
     "Verdict",
     "VersionConflict",
-    "VersionOptions",
     "Video",
     "VideoDetail",
     "VideoStatus",
     "VideoVersion",
+    "Videos",
     "WaitTimeout",
     "WaitingTasks",
     "Worker",

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 from reelstate.app import open_engine
 from reelstate.config import DEFAULTS, Settings
 from reelstate.engine import Engine
+from reelstate.library import videos
 from reelstate.runtime.loop_thread import LoopThread
 from reelstate.runtime.verbs import CallerLoop, L, Noun, Stream, Verb
 from reelstate.services import keys
@@ -51,14 +52,14 @@ class Jobs(Noun[L]):
 class Videos(Noun[L]):
     """Submit videos, and choose which version of one plays."""
 
-    submit = Verb(Engine.submit_video)
-    retranscode = Verb(Engine.retranscode)
-    get = Verb(Engine.video)
-    list = Verb(Engine.videos)
-    pin = Verb(Engine.pin)
-    unpin = Verb(Engine.unpin)
-    rollback = Verb(Engine.rollback)
-    delete = Verb(Engine.delete_video)
+    submit = Verb(videos.Videos.submit)
+    retranscode = Verb(videos.Videos.retranscode)
+    get = Verb(videos.Videos.get)
+    list = Verb(videos.Videos.list)
+    pin = Verb(videos.Videos.pin)
+    unpin = Verb(videos.Videos.unpin)
+    rollback = Verb(videos.Videos.rollback)
+    delete = Verb(videos.Videos.delete)
 
 
 class Workers(Noun[L]):
@@ -125,7 +126,7 @@ class Nouns(Noun[L]):
         super().__init__(engine, loop)
         key_store = keys.Keys(engine.store, pepper=settings.key_pepper)
         self.jobs = Jobs(engine, loop)
-        self.videos = Videos(engine, loop)
+        self.videos = Videos(videos.Videos(engine), loop)
         self.workers = Workers(engine, loop, key_store)
         self.pipelines = Pipelines(engine, loop)
         self.states = States(engine, loop)

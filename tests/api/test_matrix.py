@@ -15,6 +15,7 @@ from reelstate.api.auth import Require
 from reelstate.app import store_at
 from reelstate.config import Settings
 from reelstate.engine import Engine
+from reelstate.library.videos import Videos
 from reelstate.services.keys import Scope
 from tests.api.served import NOBODY, ROLES, Served
 from tests.engines import a_worker
@@ -246,9 +247,9 @@ async def test_listings_and_counts_hold_only_ones_own(api: Served) -> None:
     users = {"ada": "ada", "bob": "bob", "admin": ""}
     mine: dict[str, dict[str, set[int]]] = {}
     for count, (role, user_id) in enumerate(users.items(), start=1):
-        made = [await api.engine.submit_video("a.mp4", pipeline="simple", user_id=user_id) for _ in range(count)]
+        made = [await Videos(api.engine).submit("a.mp4", pipeline="simple", user_id=user_id) for _ in range(count)]
         jobs = {each.job_id for each in made} | {await api.submit(role)}
-        mine[role] = {"job": jobs, "video": {each.video_id or 0 for each in made}}
+        mine[role] = {"job": jobs, "video": {each.resource_id or 0 for each in made}}
     for kind in ("job", "video"):
         mine["admin"][kind] = set.union(*(each[kind] for each in mine.values()))
     for name, kind in LISTINGS.items():

@@ -9,6 +9,7 @@ import pytest
 
 from reelstate.config import Settings
 from reelstate.engine import Engine
+from reelstate.library.videos import Videos
 from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.tools import studio_of
 from tests.api.served import NOBODY, PLAIN, Served, served
@@ -63,8 +64,8 @@ async def test_no_stream_shows_the_secrets_of_a_spec(api: Served) -> None:
 def test_no_command_shows_the_secrets_of_a_spec(reel: Reel) -> None:
     async def submitted(engine: Engine) -> tuple[int, int]:
         await engine.declare(transcode_pipeline(studio_of(Settings())))
-        answer = await engine.submit_video(SOURCE)
-        return answer.job_id, answer.video_id or 0
+        answer = await Videos(engine).submit(SOURCE)
+        return answer.job_id, answer.resource_id or 0
 
     job_id, video_id = reel.engine(submitted)
     for command in (["jobs"], ["job", job_id], ["history", job_id], ["videos"], ["videos", "show", video_id]):

@@ -12,7 +12,9 @@ import pytest
 
 from reelstate.artifacts.keys import source
 from reelstate.library import receiver as reception
-from reelstate.services.uploads import Uploads
+from reelstate.library.publishing import needed_sources
+from reelstate.library.uploads import Uploads
+from reelstate.library.videos import Videos
 from tests.api.films import UPLOADS, VIDEOS, Films, films_at
 from tests.api.senders import PIECE, begin, digest_header, offset_of, send, sending, sha256, until
 
@@ -33,7 +35,7 @@ def full_disk(size: int) -> Iterator[None]:
 
 
 async def source_of(films: Films, video_id: int) -> str:
-    return (await films.api.engine.video(video_id)).video.source
+    return (await Videos(films.api.engine).get(video_id)).video.source
 
 
 async def test_a_film_is_sent_in_pieces_and_becomes_a_source_that_a_video_is_made_of(films: Films) -> None:
@@ -78,15 +80,15 @@ async def test_a_key_that_ends_while_it_sends_sends_no_more(films: Films) -> Non
 async def test_what_was_uploaded_stays_while_its_upload_or_its_video_does(films: Films) -> None:
     place = await begin(films, FILM)
     await send(films, place, FILM)
-    assert await films.api.engine.needed_sources() == {sha256(FILM)}
+    assert await needed_sources(films.api.engine.store) == {sha256(FILM)}
     video_id, job_id = await made_of(films, place)
     assert (await films.api.ask("ada", "DELETE", place)).status_code == 204
-    assert await films.api.engine.needed_sources() == {sha256(FILM)}
+    assert await needed_sources(films.api.engine.store) == {sha256(FILM)}
     await films.complete()
     assert (await films.api.engine.job(job_id)).job.finished_at is not None
-    assert await films.api.engine.needed_sources() == {sha256(FILM)}
+    assert await needed_sources(films.api.engine.store) == {sha256(FILM)}
     await films.api.ask("ada", "DELETE", f"{VIDEOS}/{video_id}")
-    assert await films.api.engine.needed_sources() == frozenset()
+    assert await needed_sources(films.api.engine.store) == frozenset()
 
 
 async def made_of(films: Films, place: str) -> tuple[int, int]:
@@ -178,7 +180,7 @@ async def test_what_is_too_large_is_refused_before_it_comes_and_while_it_comes(
         unsaid = await films.api.ask("ada", "POST", f"{VIDEOS}/upload", content=endless())
         assert unsaid.status_code == 413
         assert films.spooled() == [place.rpartition("/")[2]]
-        assert (await films.api.engine.videos()).items == []
+        assert (await Videos(films.api.engine).list()).items == []
 
 
 async def test_a_full_disk_is_told_and_what_came_before_counts(films: Films) -> None:
@@ -206,7 +208,7 @@ async def test_uploads_that_are_not_gone_on_with_are_given_up(database_url: str,
             return (await films.api.ask("ada", "HEAD", place)).status_code == 404
 
         await until(over)
-        keeper = reception.reception_of(films.api.engine.store, films.api.context.settings)
+        keeper = reception.upload_receiver(films.api.engine.store, films.api.context.settings)
         assert await keeper.expire() == 1
         assert films.spooled() == []
         stranger = films.folder / ".uploads" / "stranger"
@@ -327,7 +329,7 @@ async def test_a_film_and_its_video_in_one_request(films: Films) -> None:
 
     wrong = await ask(FILM, b"other")
     assert (wrong.status_code, films.spooled(), films.sources()) == (422, [], [])
-    assert (await films.api.engine.videos()).items == []
+    assert (await Videos(films.api.engine).list()).items == []
     made, again = await ask(FILM, FILM), await ask(FILM, FILM)
     assert (made.status_code, again.status_code) == (201, 200)
     assert again.json() == {**made.json(), "verdict": "repeated"}

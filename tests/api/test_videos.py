@@ -1,6 +1,7 @@
 from typing import Any
 
 from reelstate.core.machine import JobStatus
+from reelstate.library.videos import Videos
 from tests.api.films import VIDEOS, WEB, Films
 
 CHANGES: list[tuple[str, str, Any]] = [
@@ -69,20 +70,20 @@ async def test_what_can_not_be_made_is_refused_and_makes_nothing(films: Films) -
         answer = await films.api.ask("admin", "POST", VIDEOS, json=body)
         assert answer.status_code == 422, (body, answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
-    assert (await films.api.engine.videos(deleted=True)).items == []
+    assert (await Videos(films.api.engine).list(deleted=True)).items == []
 
 
 async def test_the_video_of_somebody_else_is_not_there(films: Films) -> None:
     video_id, _ = await films.make("ada")
     await films.complete()
     await films.remake(video_id)
-    before = await films.api.engine.video(video_id)
+    before = await Videos(films.api.engine).get(video_id)
     for method, path, body in [*CHANGES, *LOOKS]:
         answer = await films.api.ask("bob", method, f"{VIDEOS}/{video_id}{path.format(id=video_id)}", json=body)
         assert (answer.status_code, answer.json()["type"]) == (404, "urn:reelstate:error:not-found"), path
         nowhere = await films.api.ask("bob", method, f"{VIDEOS}/1{path.format(id=1)}", json=body)
         assert nowhere.json()["detail"] == answer.json()["detail"].replace(str(video_id), "1")
-    assert await films.api.engine.video(video_id) == before
+    assert await Videos(films.api.engine).get(video_id) == before
 
 
 async def test_a_key_that_only_reads_changes_nothing(films: Films) -> None:

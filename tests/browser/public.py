@@ -71,7 +71,7 @@ async def public_address(folder: Path, source: Path, profile: Any, **spec: Any) 
     database, storage = f"sqlite:///{folder / 'library.db'}", str(folder / "media")
     async with library(folder, keep=86_400) as made, served(made.engine, database, storage_url=storage) as api:
         job = await made.made(source, profile=profile, **spec)
-        answer = await api.ask("admin", "POST", f"{VIDEOS}/{job.video_id}/playback")
+        answer = await api.ask("admin", "POST", f"{VIDEOS}/{job.resource_id}/playback")
         assert answer.status_code == 201, answer.text
         detail = await made.engine.job(job.id)
         plan = Plan.from_json(detail.plan["fetch"]["plan"])

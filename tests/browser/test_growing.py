@@ -28,7 +28,7 @@ async def test_whoever_watches_a_stream_grow_sees_it_from_its_first_frame_to_its
         gate.open(2)
         await encoded(made.engine, submitted.job_id, 2)
         await made.librarian.grow()
-        url = files.url(f"own/{front(submitted.video_id or 0)}")
+        url = files.url(f"own/{front(submitted.resource_id or 0)}")
         await asyncio.to_thread(run, f"openHls({json.dumps(url)}, null, {json.dumps(AT_THE_EDGE)})")
         assert await asyncio.to_thread(run, "shown()") == 0
         assert await asyncio.to_thread(run, "hls.latestLevelDetails.live") is True

@@ -7,6 +7,7 @@ import pytest
 from reelstate.cli.options import StatusName
 from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.engine import Engine
+from reelstate.library.videos import Videos
 from tests.cli import scenes
 from tests.cli.conftest import Reel
 from tests.cli.test_videos import declared
@@ -27,7 +28,7 @@ def test_jobs_say_what_they_are_about(reel: Reel) -> None:
     async def submitted(engine: Engine) -> None:
         await engine.submit("simple", {"film": "a.mp4", "minutes": 4, "at": "s3://me:abc@host", "password": "abc"})
         await engine.submit("simple", {"text": "x" * 500})
-        await engine.submit_video("https://films.example/b.mp4?password=abc")
+        await Videos(engine).submit("https://films.example/b.mp4?password=abc")
 
     reel.engine(declared)
     reel.engine(submitted)

@@ -17,6 +17,7 @@ from reelstate.cli.process import PrintableFormatter
 from reelstate.core.model import LogLine, Progress, Step, TaskState
 from reelstate.core.printable import printable_line, printable_text
 from reelstate.engine import Engine
+from reelstate.library.videos import Videos
 from tests.cli.conftest import Reel
 from tests.cli.test_videos import a_video
 from tests.engines import a_worker, engine_at, failed
@@ -53,9 +54,9 @@ async def hostile(engine: Engine) -> dict[str, int]:
     await engine.fail([failed(task, retryable=False, error={"type": EVIL, "message": EVIL, "trace": EVIL})])
     ended = (await engine.submit("simple", {"film": EVIL})).job_id
     await engine.cancel(ended, actor="operator:ada", reason=EVIL)
-    submitted = await engine.submit_video("https://example.com/%1b[2J\u202e.mp4", title=EVIL, user_id=EVIL)
+    submitted = await Videos(engine).submit("https://example.com/%1b[2J\u202e.mp4", title=EVIL, user_id=EVIL)
     await engine.drain("other", actor="operator:ada", reason=EVIL)
-    return {"running": running, "broken": broken, "ended": ended, "video": submitted.video_id or 0}
+    return {"running": running, "broken": broken, "ended": ended, "video": submitted.resource_id or 0}
 
 
 def test_no_command_prints_control_characters_of_others(reel: Reel) -> None:

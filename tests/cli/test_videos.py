@@ -20,8 +20,9 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
+from reelstate.library.playback import Playback
+from reelstate.library.videos import Videos
 from reelstate.services.keys import Keys, MadeKey, Scope
-from reelstate.services.playback import Playback
 from tests.api.served import SETTINGS
 from tests.cli.conftest import Reel
 from tests.engines import a_worker, done, failed
@@ -56,8 +57,8 @@ async def declared(engine: Engine) -> None:
 async def a_video(engine: Engine) -> tuple[int, int]:
     """A video that waits; gives it and its job."""
     await engine.declare(TRANSCODE)
-    answer = await engine.submit_video("/films/a.mp4", title="A [film]", spec={"profile": "small"}, user_id="ada")
-    return answer.video_id or 0, answer.job_id
+    answer = await Videos(engine).submit("/films/a.mp4", title="A [film]", spec={"profile": "small"}, user_id="ada")
+    return answer.resource_id or 0, answer.job_id
 
 
 async def finished(engine: Engine) -> None:
@@ -87,7 +88,7 @@ async def broken(engine: Engine) -> tuple[int, int]:
 async def two_versions(engine: Engine) -> tuple[int, int, int]:
     video_id, first = await a_video(engine)
     await finished(engine)
-    second = (await engine.retranscode(video_id)).job_id
+    second = (await Videos(engine).retranscode(video_id)).job_id
     await finished(engine)
     return video_id, first, second
 
@@ -304,7 +305,7 @@ def test_an_address_to_play_is_made_with_the_key_of_the_house_and_ends_with_it(r
     assert url.endswith(f"/videos/{video_id}/master.m3u8")
 
     async def admitted(engine: Engine) -> int:
-        return await Playback(engine.store).admitted(url.split("/")[4])
+        return await Playback(engine.store).ticket_video(url.split("/")[4])
 
     assert reel.engine(admitted) == video_id
 
@@ -374,7 +375,7 @@ async def a_failed_retranscode(engine: Engine) -> int:
     results = {**RESULTS, "publish": {"master": "m.m3u8", "duration": 12.5}}
     while tasks := (await engine.claim(worker, 10)).tasks:
         await engine.complete([done(task, results[task.stage_name]) for task in tasks])
-    await engine.retranscode(video_id)
+    await Videos(engine).retranscode(video_id)
     (plan,) = (await engine.claim(worker)).tasks
     await engine.fail([failed(plan, retryable=False, error="no [memory]")])
     return video_id

@@ -15,6 +15,7 @@ import pytest_asyncio
 
 from reelstate.app import open_engine
 from reelstate.engine import Engine
+from reelstate.library.extension import LibraryExtension
 from reelstate.stores.postgres.store import PostgresStore
 from tests.engines import FAN, PARTS, SIMPLE, FakeClock
 from tests.postgres import PostgresServer
@@ -74,7 +75,7 @@ async def engine(
             opened = open_engine(database_url, pipelines=graphs, migrate=False, clock=clock)
             yield await stack.enter_async_context(opened)
         else:
-            engine = Engine(await _emptied(open_stores, database_url, clock))
+            engine = Engine(await _emptied(open_stores, database_url, clock), extension=LibraryExtension())
             await engine.declare(*graphs)
             yield engine
 

@@ -10,6 +10,7 @@ from reelstate.core.model import ClaimState, Step, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.engine import Engine
+from reelstate.library.videos import Videos
 from tests.conformance.scenes import (
     LEASE,
     declared,
@@ -132,19 +133,19 @@ async def test_a_degraded_job_says_why(engine: Engine) -> None:
 async def test_a_video_shows_its_duration_and_why_its_latest_version_failed(engine: Engine) -> None:
     pipeline = await declared(engine, "film", StageSpec(name="make"), StageSpec(name="publish", after=("make",)))
     worker = await a_worker(engine)
-    made = await engine.submit_video("a.mp4", pipeline=pipeline)
-    video_id = made.video_id
+    made = await Videos(engine).submit("a.mp4", pipeline=pipeline)
+    video_id = made.resource_id
     assert video_id is not None
 
     async def shown() -> tuple[Any, Any]:
-        (listed,) = (await engine.videos()).items
-        assert (await engine.video(video_id)).video == listed
+        (listed,) = (await Videos(engine).list()).items
+        assert (await Videos(engine).get(video_id)).video == listed
         return listed.duration, listed.error
 
     assert await shown() == (None, None)
     await finish(engine, worker, {"make": {"duration": 1}, "publish": {"duration": 12.5}})
     assert await shown() == (12.5, None)
-    await engine.retranscode(video_id, pipeline=pipeline)
+    await Videos(engine).retranscode(video_id, pipeline=pipeline)
     (task,) = await take(engine, worker)
     await fail_for_good(engine, task)
     duration, error = await shown()
@@ -154,9 +155,9 @@ async def test_a_video_shows_its_duration_and_why_its_latest_version_failed(engi
 @pytest.mark.parametrize("duration", ["long", None, [1], {"seconds": 1}])
 async def test_a_duration_that_is_no_number_is_not_shown(engine: Engine, duration: Any) -> None:
     pipeline = await declared(engine, "film", StageSpec(name="make"))
-    await engine.submit_video("a.mp4", pipeline=pipeline)
+    await Videos(engine).submit("a.mp4", pipeline=pipeline)
     await finish(engine, await a_worker(engine), {"make": {"duration": duration}})
-    (listed,) = (await engine.videos()).items
+    (listed,) = (await Videos(engine).list()).items
     assert listed.duration is None
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from reelstate.core.errors import NotFound, QuotaExceeded, TooManyRequests, UploadConflict
 from reelstate.engine import Engine
-from reelstate.services.uploads import Upload, UploadLimits, Uploads
+from reelstate.library.uploads import Upload, UploadLimits, Uploads
+from reelstate.library.videos import Videos
 from tests.engines import FakeClock
 
 LIFETIME = 60.0
@@ -30,10 +31,10 @@ async def test_bytes_of_finished_uploads_count_until_a_video_uses_them(engine: E
         await uploads.create(user_id="ada", length=41)
     assert (refused.value.used, refused.value.limit) == (60, 100)
     assert "REEL_UPLOAD_QUOTA" in refused.value.hint
-    made = await engine.submit_video(f"stored://{'a' * 64}", pipeline="simple", user_id="ada")
+    made = await Videos(engine).submit(f"stored://{'a' * 64}", pipeline="simple", user_id="ada")
     await uploads.create(user_id="ada", length=100)
-    assert made.video_id is not None
-    await engine.delete_video(made.video_id)
+    assert made.resource_id is not None
+    await Videos(engine).delete(made.resource_id)
     with pytest.raises(QuotaExceeded, match="use 160 of 100 bytes"):
         await uploads.create(user_id="ada", length=1)
 
@@ -77,7 +78,7 @@ async def test_finished_uploads_without_a_video_are_counted_too(engine: Engine) 
     with pytest.raises(QuotaExceeded, match="3 uploads of this user have no video yet, the limit is 3") as refused:
         await uploads.create(user_id="ada", length=1)
     assert (refused.value.used, refused.value.limit) == (3, 3)
-    await engine.submit_video(f"stored://{'1' * 64}", pipeline="simple", user_id="ada")
+    await Videos(engine).submit(f"stored://{'1' * 64}", pipeline="simple", user_id="ada")
     await uploads.create(user_id="ada", length=1)
 
 

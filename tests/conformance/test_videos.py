@@ -8,9 +8,17 @@ import pytest
 
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest, NotFound, UnknownPipeline
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict, VideoStatus
+from reelstate.core.model import (
+    Json,
+    Submission,
+    Submitted,
+    Verdict,
+)
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
+from reelstate.library.model import ExistingVideo, NewVideo, VideoStatus
+from reelstate.library.publishing import mark_swept, needed_sources, remove_versions
+from reelstate.library.videos import Videos
 from reelstate.pipelines.declaration import Pipeline
 from tests.conformance.scenes import fail_for_good, finish, progress, status_of, take, take_one
 from tests.engines import FakeClock, a_worker, done
@@ -32,12 +40,12 @@ async def transcode(engine: Engine) -> None:
 
 
 async def a_video(engine: Engine, source: str = "/films/a.mp4", **options: Any) -> Submitted:
-    return await engine.submit_video(source, **{"title": "A", **options})
+    return await Videos(engine).submit(source, **{"title": "A", **options})
 
 
 def video_of(answer: Submitted) -> int:
-    assert answer.video_id is not None
-    return answer.video_id
+    assert answer.resource_id is not None
+    return answer.resource_id
 
 
 async def completed(engine: Engine, *answers: Submitted) -> list[int]:
@@ -59,12 +67,12 @@ async def a_library(engine: Engine, versions: int) -> tuple[int, list[int]]:
     first = await a_video(engine)
     jobs = await completed(engine, first)
     for _ in range(versions - 1):
-        jobs += await completed(engine, await engine.retranscode(video_of(first)))
+        jobs += await completed(engine, await Videos(engine).retranscode(video_of(first)))
     return video_of(first), jobs
 
 
 async def current(engine: Engine, video_id: int) -> int | None:
-    return (await engine.video(video_id)).video.current
+    return (await Videos(engine).get(video_id)).video.current
 
 
 async def spec_of(engine: Engine, job_id: int) -> Json:
@@ -72,18 +80,18 @@ async def spec_of(engine: Engine, job_id: int) -> Json:
 
 
 async def listed(engine: Engine, **wanted: Any) -> list[int]:
-    return [video.id for video in (await engine.videos(**wanted)).items]
+    return [video.id for video in (await Videos(engine).list(**wanted)).items]
 
 
 async def test_a_video_is_made_with_its_first_job(engine: Engine, clock: FakeClock) -> None:
     answer = await a_video(engine, spec={"profile": "small"}, user_id="ada", priority=8)
-    detail = await engine.video(video_of(answer))
+    detail = await Videos(engine).get(video_of(answer))
     video = detail.video
     assert (video.title, video.source, video.user_id) == ("A", "/films/a.mp4", "ada")
     assert (video.status, video.current, video.pinned, video.latest) == ("pending", None, None, answer.job_id)
     assert (video.created_at, video.deleted_at, video.version, video.actor) == (clock.now, None, 1, "user")
     (version,) = detail.versions
-    assert (version.job.id, version.job.video_id, version.job.priority) == (answer.job_id, video.id, 8)
+    assert (version.job.id, version.job.resource_id, version.job.priority) == (answer.job_id, video.id, 8)
     assert version.job.spec == {"source": "/films/a.mp4", "profile": "small", "video_id": video.id}
     assert (version.outputs, version.current, version.removed_at) == ({}, False, None)
     assert video.id != answer.job_id
@@ -93,30 +101,30 @@ async def test_a_version_that_was_forced_to_be_complete_takes_no_place_of_one_th
     engine: Engine, clock: FakeClock
 ) -> None:
     video_id, (plays,) = await a_library(engine, 1)
-    forced = (await engine.retranscode(video_id)).job_id
+    forced = (await Videos(engine).retranscode(video_id)).job_id
     await engine.force(forced, JobStatus.COMPLETED, reason="it hangs")
     assert await current(engine, video_id) == plays
     clock.advance(30 * DAY)
-    assert await engine.remove_versions(keep=DAY) == [forced]
+    assert await remove_versions(engine.store, keep=DAY) == [forced]
     assert await current(engine, video_id) == plays
     first = await a_video(engine)
     await engine.force(first.job_id, JobStatus.COMPLETED, reason="it hangs")
-    assert (await engine.video(video_of(first))).video.status is VideoStatus.FAILED
-    assert await listed(engine, statuses=[VideoStatus.FAILED]) == [first.video_id]
+    assert (await Videos(engine).get(video_of(first))).video.status is VideoStatus.FAILED
+    assert await listed(engine, statuses=[VideoStatus.FAILED]) == [first.resource_id]
 
 
 async def test_a_job_without_a_video_has_none(engine: Engine) -> None:
     answer = await engine.submit("simple")
-    assert answer.video_id is None
-    assert (await engine.job(answer.job_id)).job.video_id is None
-    assert (await engine.jobs()).items[0].video_id is None
+    assert answer.resource_id is None
+    assert (await engine.job(answer.job_id)).job.resource_id is None
+    assert (await engine.jobs()).items[0].resource_id is None
 
 
 async def test_a_video_made_again_under_its_key_is_the_same(engine: Engine) -> None:
     first = await a_video(engine, idempotency_key="k")
     again = await a_video(engine, idempotency_key="k")
-    assert again == Submitted(first.job_id, Verdict.REPEATED, first.video_id)
-    assert await listed(engine) == [first.video_id]
+    assert again == Submitted(first.job_id, Verdict.REPEATED, first.resource_id)
+    assert await listed(engine) == [first.resource_id]
 
 
 @pytest.mark.parametrize("other", [{"title": "B"}, {"source": "/films/b.mp4"}, {"spec": {"profile": "x"}}])
@@ -124,12 +132,12 @@ async def test_a_key_does_not_stand_for_two_videos(engine: Engine, other: dict[s
     first = await a_video(engine, idempotency_key="k")
     with pytest.raises(IdempotencyConflict):
         await a_video(engine, idempotency_key="k", **other)
-    assert await listed(engine) == [first.video_id]
+    assert await listed(engine) == [first.resource_id]
 
 
 async def test_of_many_that_make_a_video_under_one_key_one_makes_it(engine: Engine) -> None:
     answers = await asyncio.gather(*(a_video(engine, idempotency_key="k") for _ in range(8)))
-    assert len({(answer.job_id, answer.video_id) for answer in answers}) == 1
+    assert len({(answer.job_id, answer.resource_id) for answer in answers}) == 1
     assert [answer.verdict for answer in answers].count(Verdict.OK) == 1
     assert len(await listed(engine)) == 1
 
@@ -154,7 +162,7 @@ async def test_the_status_of_a_video_is_read_from_its_jobs(engine: Engine) -> No
     video_id = video_of(first)
 
     async def status() -> VideoStatus:
-        return (await engine.video(video_id)).video.status
+        return (await Videos(engine).get(video_id)).video.status
 
     assert await status() is VideoStatus.PENDING
     worker = await a_worker(engine)
@@ -162,11 +170,11 @@ async def test_the_status_of_a_video_is_read_from_its_jobs(engine: Engine) -> No
     assert await status() is VideoStatus.PROCESSING
     await fail_for_good(engine, task)
     assert await status() is VideoStatus.FAILED
-    second = await engine.retranscode(video_id)
+    second = await Videos(engine).retranscode(video_id)
     assert await status() is VideoStatus.PENDING
     await completed(engine, second)
     assert await status() is VideoStatus.READY
-    third = await engine.retranscode(video_id)
+    third = await Videos(engine).retranscode(video_id)
     await take_one(engine, worker)
     assert await status() is VideoStatus.READY
     await engine.cancel(third.job_id)
@@ -177,12 +185,12 @@ async def test_a_quarantined_or_cancelled_first_job_is_a_failed_video(engine: En
     one, other = await a_video(engine), await a_video(engine)
     await engine.quarantine(one.job_id, reason="odd")
     await engine.cancel(other.job_id)
-    assert await listed(engine, statuses=[VideoStatus.FAILED]) == [other.video_id, one.video_id]
+    assert await listed(engine, statuses=[VideoStatus.FAILED]) == [other.resource_id, one.resource_id]
 
 
 async def test_the_newest_completed_version_plays(engine: Engine) -> None:
     video_id, (_, second) = await a_library(engine, 2)
-    detail = await engine.video(video_id)
+    detail = await Videos(engine).get(video_id)
     assert [version.current for version in detail.versions] == [True, False]
     assert detail.video.current == second
     assert detail.versions[0].outputs == {"publish": {"master": "m.m3u8"}}
@@ -190,17 +198,17 @@ async def test_the_newest_completed_version_plays(engine: Engine) -> None:
 
 async def test_a_retranscode_that_fails_leaves_the_old_version_playing(engine: Engine) -> None:
     video_id, (first,) = await a_library(engine, 1)
-    second = await engine.retranscode(video_id)
+    second = await Videos(engine).retranscode(video_id)
     assert await current(engine, video_id) == first
     await broken(engine, second)
-    detail = await engine.video(video_id)
+    detail = await Videos(engine).get(video_id)
     assert (detail.video.current, detail.video.status, detail.video.latest) == (first, "ready", second.job_id)
 
 
 async def test_a_version_that_was_submitted_later_and_ends_first_stays(engine: Engine) -> None:
     video_id, _ = await a_library(engine, 1)
-    older = await engine.retranscode(video_id)
-    newer = await engine.retranscode(video_id, priority=10)
+    older = await Videos(engine).retranscode(video_id)
+    newer = await Videos(engine).retranscode(video_id, priority=10)
     worker = await a_worker(engine)
     held = [await take_one(engine, worker) for _ in range(2)]
     assert [task.key.job_id for task in held] == [newer.job_id, older.job_id]
@@ -212,143 +220,148 @@ async def test_a_version_that_was_submitted_later_and_ends_first_stays(engine: E
 
 async def test_a_further_version_inherits_what_it_does_not_say(engine: Engine) -> None:
     first = await a_video(engine, spec={"profile": {"name": "mine"}, "captions": "drop"})
-    second = await engine.retranscode(video_of(first))
-    third = await engine.retranscode(video_of(first), spec={"profile": "other", "captions": None})
-    base = {"source": "/films/a.mp4", "video_id": first.video_id}
+    second = await Videos(engine).retranscode(video_of(first))
+    third = await Videos(engine).retranscode(video_of(first), spec={"profile": "other", "captions": None})
+    base = {"source": "/films/a.mp4", "video_id": first.resource_id}
     assert await spec_of(engine, second.job_id) == {**base, "profile": {"name": "mine"}, "captions": "drop"}
     assert await spec_of(engine, third.job_id) == {**base, "profile": "other", "captions": "drop"}
 
 
 async def test_chosen_qualities_build_on_the_version_that_plays(engine: Engine) -> None:
     video_id, (first, second) = await a_library(engine, 2)
-    some = await engine.retranscode(video_id, spec={"qualities": ["1080p"]})
+    some = await Videos(engine).retranscode(video_id, spec={"qualities": ["1080p"]})
     assert (await spec_of(engine, some.job_id))["reuse_from"] == second
-    await engine.pin(video_id, first)
-    pinned = await engine.retranscode(video_id, spec={"qualities": ["1080p"]})
+    await Videos(engine).pin(video_id, first)
+    pinned = await Videos(engine).retranscode(video_id, spec={"qualities": ["1080p"]})
     assert (await spec_of(engine, pinned.job_id))["reuse_from"] == first
-    everything = await engine.retranscode(video_id)
+    everything = await Videos(engine).retranscode(video_id)
     assert "reuse_from" not in await spec_of(engine, everything.job_id)
 
 
 async def test_a_version_builds_only_on_a_completed_one_of_the_same_video(engine: Engine) -> None:
     video_id, _ = await a_library(engine, 1)
     _, (foreign,) = await a_library(engine, 1)
-    waiting = await engine.retranscode(video_id)
+    waiting = await Videos(engine).retranscode(video_id)
     for job_id in (foreign, waiting.job_id, 7, "x"):
         with pytest.raises(InvalidRequest, match="reuse_from"):
-            await engine.retranscode(video_id, spec={"reuse_from": job_id})
+            await Videos(engine).retranscode(video_id, spec={"reuse_from": job_id})
 
 
 async def test_a_further_version_under_its_key_is_the_same_though_the_library_changed(engine: Engine) -> None:
     video_id, _ = await a_library(engine, 1)
     wanted: dict[str, Any] = {"spec": {"qualities": ["720p"]}, "idempotency_key": "again"}
-    first = await engine.retranscode(video_id, **wanted)
+    first = await Videos(engine).retranscode(video_id, **wanted)
     await completed(engine, first)
-    again = await engine.retranscode(video_id, **wanted)
-    assert (again.job_id, again.verdict, again.video_id) == (first.job_id, Verdict.REPEATED, video_id)
+    again = await Videos(engine).retranscode(video_id, **wanted)
+    assert (again.job_id, again.verdict, again.resource_id) == (first.job_id, Verdict.REPEATED, video_id)
 
 
 async def test_a_version_of_no_video_is_refused(engine: Engine) -> None:
     with pytest.raises(NotFound, match="there is no video 7"):
-        await engine.retranscode(7)
+        await Videos(engine).retranscode(7)
     with pytest.raises(NotFound):
-        await engine.video(7)
+        await Videos(engine).get(7)
     assert (await engine.jobs()).items == []
 
 
 async def test_a_pinned_version_plays_until_it_is_unpinned(engine: Engine) -> None:
     video_id, (first, second) = await a_library(engine, 2)
-    assert await engine.pin(video_id, first, actor="operator:ada", reason="green faces") is Verdict.OK
-    video = (await engine.video(video_id)).video
+    assert await Videos(engine).pin(video_id, first, actor="operator:ada", reason="green faces") is Verdict.OK
+    video = (await Videos(engine).get(video_id)).video
     assert (video.current, video.pinned, video.version, video.actor, video.reason) == (
         *(first, first, 2),
         *("operator:ada", "green faces"),
     )
-    assert await engine.pin(video_id, first) is Verdict.REPEATED
-    (third,) = await completed(engine, await engine.retranscode(video_id))
+    assert await Videos(engine).pin(video_id, first) is Verdict.REPEATED
+    (third,) = await completed(engine, await Videos(engine).retranscode(video_id))
     assert await current(engine, video_id) == first
-    assert await engine.unpin(video_id) is Verdict.OK
+    assert await Videos(engine).unpin(video_id) is Verdict.OK
     assert await current(engine, video_id) == third
-    assert await engine.unpin(video_id) is Verdict.REPEATED
-    assert (await engine.video(video_id)).video.version == 3
+    assert await Videos(engine).unpin(video_id) is Verdict.REPEATED
+    assert (await Videos(engine).get(video_id)).video.version == 3
     assert second < third
 
 
 async def test_only_a_completed_version_of_the_same_video_can_be_pinned(engine: Engine) -> None:
     video_id, (first,) = await a_library(engine, 1)
     _, (foreign,) = await a_library(engine, 1)
-    failed = await broken(engine, await engine.retranscode(video_id))
-    waiting = await engine.retranscode(video_id)
+    failed = await broken(engine, await Videos(engine).retranscode(video_id))
+    waiting = await Videos(engine).retranscode(video_id)
     for job_id in (foreign, failed, waiting.job_id, 7):
-        with pytest.raises(InvalidRequest, match="no completed version"):
-            await engine.pin(video_id, job_id)
+        with pytest.raises(InvalidRequest, match="not a completed version"):
+            await Videos(engine).pin(video_id, job_id)
     with pytest.raises(NotFound):
-        await engine.pin(7, first)
-    assert (await engine.video(video_id)).video.pinned is None
+        await Videos(engine).pin(7, first)
+    assert (await Videos(engine).get(video_id)).video.pinned is None
 
 
 async def test_a_rollback_goes_to_the_version_before(engine: Engine) -> None:
     video_id, (first, second, third) = await a_library(engine, 3)
-    await broken(engine, await engine.retranscode(video_id))
+    await broken(engine, await Videos(engine).retranscode(video_id))
     assert await current(engine, video_id) == third
-    assert await engine.rollback(video_id) == second
-    assert await engine.rollback(video_id) == first
+    assert await Videos(engine).rollback(video_id) == second
+    assert await Videos(engine).rollback(video_id) == first
     assert await current(engine, video_id) == first
     with pytest.raises(InvalidRequest, match="no earlier version"):
-        await engine.rollback(video_id)
+        await Videos(engine).rollback(video_id)
 
 
 async def test_a_rollback_needs_a_version_that_plays(engine: Engine) -> None:
     answer = await a_video(engine)
     with pytest.raises(InvalidRequest, match="no earlier version"):
-        await engine.rollback(video_of(answer))
+        await Videos(engine).rollback(video_of(answer))
 
 
 async def test_a_deleted_video_ends_its_jobs_and_takes_no_more(engine: Engine, clock: FakeClock) -> None:
     video_id, (first,) = await a_library(engine, 1)
-    failed = await broken(engine, await engine.retranscode(video_id))
-    running = await engine.retranscode(video_id)
+    failed = await broken(engine, await Videos(engine).retranscode(video_id))
+    running = await Videos(engine).retranscode(video_id)
     task = await take_one(engine, await a_worker(engine))
     other = await a_video(engine)
-    assert await engine.delete_video(video_id, actor="operator:ada", reason="a mistake") is Verdict.OK
+    assert await Videos(engine).delete(video_id, actor="operator:ada", reason="a mistake") is Verdict.OK
     statuses = [await status_of(engine, job_id) for job_id in (first, failed, running.job_id, other.job_id)]
     assert statuses == ["completed", "cancelled", "cancelled", "pending"]
     job = (await engine.job(running.job_id)).job
     assert (job.actor, job.reason) == ("operator:ada", "the video was deleted: a mistake")
     assert await engine.complete([done(task)]) == [Verdict.CANCELLED]
-    for refused in (engine.retranscode(video_id), engine.pin(video_id, first), engine.rollback(video_id)):
+    videos = Videos(engine)
+    for refused in (
+        videos.retranscode(video_id),
+        videos.pin(video_id, first),
+        videos.rollback(video_id),
+    ):
         with pytest.raises(InvalidRequest, match="was deleted"):
             await refused
-    assert await listed(engine) == [other.video_id]
-    assert await listed(engine, deleted=True) == [other.video_id, video_id]
-    assert (await engine.video(video_id)).video.deleted_at == clock.now
-    assert await engine.delete_video(video_id) is Verdict.REPEATED
+    assert await listed(engine) == [other.resource_id]
+    assert await listed(engine, deleted=True) == [other.resource_id, video_id]
+    assert (await Videos(engine).get(video_id)).video.deleted_at == clock.now
+    assert await Videos(engine).delete(video_id) is Verdict.REPEATED
     with pytest.raises(NotFound):
-        await engine.delete_video(7)
+        await Videos(engine).delete(7)
 
 
 async def test_no_version_slips_into_a_video_as_it_is_deleted(engine: Engine) -> None:
     for _ in range(5):
         video_id = video_of(await a_video(engine))
-        adding = [engine.retranscode(video_id) for _ in range(3)]
-        await asyncio.gather(engine.delete_video(video_id), *adding, return_exceptions=True)
-        detail = await engine.video(video_id)
+        adding = [Videos(engine).retranscode(video_id) for _ in range(3)]
+        await asyncio.gather(Videos(engine).delete(video_id), *adding, return_exceptions=True)
+        detail = await Videos(engine).get(video_id)
         assert detail.video.deleted_at is not None
         assert {version.job.status for version in detail.versions} == {JobStatus.CANCELLED}
 
 
 async def test_videos_are_listed_in_pages_the_newest_first(engine: Engine) -> None:
     made = [video_of(await a_video(engine, title=str(number))) for number in range(5)]
-    page = await engine.videos(limit=2)
+    page = await Videos(engine).list(limit=2)
     assert [video.id for video in page.items] == made[:2:-1]
-    page = await engine.videos(limit=2, after=page.after)
+    page = await Videos(engine).list(limit=2, after=page.after)
     assert [video.id for video in page.items] == made[2:0:-1]
-    page = await engine.videos(limit=2, after=page.after)
+    page = await Videos(engine).list(limit=2, after=page.after)
     assert ([video.id for video in page.items], page.after) == (made[:1], None)
     with pytest.raises(InvalidRequest):
-        await engine.videos(limit=0)
+        await Videos(engine).list(limit=0)
     with pytest.raises(InvalidRequest):
-        await engine.videos(after="x")
+        await Videos(engine).list(after="x")
 
 
 @pytest.mark.parametrize(
@@ -371,58 +384,58 @@ async def test_videos_are_found_by_status_and_user(engine: Engine, wanted: dict[
     await a_video(engine, title="c")
     await take_one(engine, await a_worker(engine))
     await a_video(engine, title="d", user_id="ada")
-    page = await engine.videos(**wanted)
+    page = await Videos(engine).list(**wanted)
     assert "".join(sorted(video.title for video in page.items)) == expected
 
 
 async def removed(engine: Engine, clock: FakeClock, seconds: float, keep: float = 7 * DAY) -> list[int]:
     clock.advance(seconds)
-    return await engine.remove_versions(keep=keep)
+    return await remove_versions(engine.store, keep=keep)
 
 
 async def test_a_superseded_version_is_removed_in_time(engine: Engine, clock: FakeClock) -> None:
     video_id, (first, second, third) = await a_library(engine, 3)
     assert await removed(engine, clock, 6.9 * DAY) == []
     assert await removed(engine, clock, 0.1 * DAY) == [first, second]
-    detail = await engine.video(video_id)
+    detail = await Videos(engine).get(video_id)
     assert [version.removed_at is None for version in detail.versions] == [True, False, False]
     assert (detail.video.current, detail.versions[1].outputs) == (third, {})
     with pytest.raises(InvalidRequest, match="was removed"):
-        await engine.pin(video_id, first)
+        await Videos(engine).pin(video_id, first)
     with pytest.raises(InvalidRequest, match="no earlier version"):
-        await engine.rollback(video_id)
+        await Videos(engine).rollback(video_id)
 
 
 async def test_a_version_is_given_until_its_bytes_are_gone(engine: Engine, clock: FakeClock) -> None:
     _, (first, second, _) = await a_library(engine, 3)
     assert await removed(engine, clock, 8 * DAY) == [first, second]
-    await engine.swept_versions([first])
+    await mark_swept(engine.store, [first])
     assert await removed(engine, clock, 0) == [second]
-    await engine.swept_versions([second, first])
+    await mark_swept(engine.store, [second, first])
     assert await removed(engine, clock, 30 * DAY) == []
 
 
 async def test_the_time_counts_from_the_version_that_superseded(engine: Engine, clock: FakeClock) -> None:
     video_id, (first,) = await a_library(engine, 1)
     clock.advance(30 * DAY)
-    await completed(engine, await engine.retranscode(video_id))
+    await completed(engine, await Videos(engine).retranscode(video_id))
     assert await removed(engine, clock, 6 * DAY) == []
     assert await removed(engine, clock, 1 * DAY) == [first]
 
 
 async def test_what_a_failed_or_unfinished_version_was_to_supersede_stays(engine: Engine, clock: FakeClock) -> None:
     video_id, (first,) = await a_library(engine, 1)
-    await broken(engine, await engine.retranscode(video_id))
-    await engine.retranscode(video_id)
+    await broken(engine, await Videos(engine).retranscode(video_id))
+    await Videos(engine).retranscode(video_id)
     assert await removed(engine, clock, 30 * DAY) == []
     assert await current(engine, video_id) == first
 
 
 async def test_a_pinned_version_stays_and_so_does_the_newest(engine: Engine, clock: FakeClock) -> None:
     video_id, (first, second, third) = await a_library(engine, 3)
-    await engine.pin(video_id, first)
+    await Videos(engine).pin(video_id, first)
     assert await removed(engine, clock, 30 * DAY) == [second]
-    await engine.unpin(video_id)
+    await Videos(engine).unpin(video_id)
     assert await current(engine, video_id) == third
     assert first not in await removed(engine, clock, 6 * DAY)
     assert first in await removed(engine, clock, 1 * DAY)
@@ -431,10 +444,10 @@ async def test_a_pinned_version_stays_and_so_does_the_newest(engine: Engine, clo
 async def test_what_a_version_was_built_on_stays_with_it(engine: Engine, clock: FakeClock) -> None:
     video_id, (first,) = await a_library(engine, 1)
     some = {"qualities": ["720p"]}
-    (second,) = await completed(engine, await engine.retranscode(video_id, spec=some))
-    (third,) = await completed(engine, await engine.retranscode(video_id, spec=some))
+    (second,) = await completed(engine, await Videos(engine).retranscode(video_id, spec=some))
+    (third,) = await completed(engine, await Videos(engine).retranscode(video_id, spec=some))
     assert await removed(engine, clock, 30 * DAY) == []
-    await completed(engine, await engine.retranscode(video_id))
+    await completed(engine, await Videos(engine).retranscode(video_id))
     swept: list[int] = []
     for _ in range(3):
         swept += [job_id for job_id in await removed(engine, clock, 30 * DAY) if job_id not in swept]
@@ -447,22 +460,22 @@ async def test_sources_are_needed_while_a_job_may_still_read_them(engine: Engine
     running, failed_one, gone = [(await a_video(engine)).job_id for _ in range(3)]
     for task in await take(engine, worker):
         await engine.report(worker, [progress(task, checkpoint={"source": f"of {task.key.job_id}"})])
-    assert await engine.needed_sources() == {f"of {job}" for job in (running, failed_one, gone)}
+    assert await needed_sources(engine.store) == {f"of {job}" for job in (running, failed_one, gone)}
     await engine.force(failed_one, JobStatus.FAILED, reason="so that it rests")
     await engine.cancel(gone)
-    assert await engine.needed_sources() == {f"of {job}" for job in (running, failed_one)}
+    assert await needed_sources(engine.store) == {f"of {job}" for job in (running, failed_one)}
     await engine.cancel(failed_one)
     await engine.cancel(running)
     last = await a_video(engine)
     await engine.complete([done(await take_one(engine, worker), {"source": "fetched"})])
-    assert await engine.needed_sources() == {"fetched"}
+    assert await needed_sources(engine.store) == {"fetched"}
     await completed(engine, last)
-    assert await engine.needed_sources() == set()
+    assert await needed_sources(engine.store) == set()
 
 
 async def test_cancelled_versions_are_removed(engine: Engine, clock: FakeClock) -> None:
     video_id, _ = await a_library(engine, 1)
-    cancelled = await engine.retranscode(video_id)
+    cancelled = await Videos(engine).retranscode(video_id)
     await engine.cancel(cancelled.job_id)
     assert await removed(engine, clock, 6 * DAY) == []
     assert await removed(engine, clock, 1 * DAY) == [cancelled.job_id]
@@ -470,10 +483,10 @@ async def test_cancelled_versions_are_removed(engine: Engine, clock: FakeClock) 
 
 async def test_a_deleted_video_loses_all_its_versions(engine: Engine, clock: FakeClock) -> None:
     video_id, jobs = await a_library(engine, 2)
-    await engine.pin(video_id, jobs[0])
+    await Videos(engine).pin(video_id, jobs[0])
     kept, _ = await a_library(engine, 1)
     clock.advance(30 * DAY)
-    await engine.delete_video(video_id)
+    await Videos(engine).delete(video_id)
     assert await removed(engine, clock, 6 * DAY) == []
     assert await removed(engine, clock, 1 * DAY) == jobs
     assert await current(engine, kept) is not None
@@ -484,10 +497,10 @@ async def test_a_version_is_not_pinned_as_it_is_removed(engine: Engine, clock: F
         video_id, (first, _) = await a_library(engine, 2)
         clock.advance(8 * DAY)
         outcomes: Sequence[object] = await asyncio.gather(
-            engine.pin(video_id, first), engine.remove_versions(keep=7 * DAY), return_exceptions=True
+            Videos(engine).pin(video_id, first), remove_versions(engine.store, keep=7 * DAY), return_exceptions=True
         )
-        pinned = (await engine.video(video_id)).video.pinned == first
-        is_removed = (await engine.video(video_id)).versions[1].removed_at is not None
+        pinned = (await Videos(engine).get(video_id)).video.pinned == first
+        is_removed = (await Videos(engine).get(video_id)).versions[1].removed_at is not None
         assert pinned is not is_removed, outcomes
 
 
@@ -503,26 +516,28 @@ async def test_a_pipeline_looks_at_specs_when_they_are_complete(engine: Engine) 
     checked.stage(name="publish")(lambda _: None)
     await engine.declare(checked)
     first = await a_video(engine, spec={"profile": "small"})
-    again = await engine.retranscode(video_of(first), spec={"captions": "drop"})
+    again = await Videos(engine).retranscode(video_of(first), spec={"captions": "drop"})
     assert seen == [(await engine.job(answer.job_id)).job.spec for answer in (first, again)]
     for submission in (
         Submission(pipeline="transcode", spec={"profile": "none"}),
-        Submission(pipeline="transcode", spec={"profile": "none"}, video=NewVideo(source="/films/b.mp4")),
-        Submission(pipeline="transcode", spec={"profile": "none"}, video=video_of(first), idempotency_key="k"),
+        Submission(pipeline="transcode", spec={"profile": "none"}, resource=NewVideo(source="/films/b.mp4")),
+        Submission(
+            pipeline="transcode", spec={"profile": "none"}, resource=ExistingVideo(video_of(first)), idempotency_key="k"
+        ),
     ):
         with pytest.raises(InvalidRequest, match="there is no such profile") as refused:
             await engine.submit_many([Submission(pipeline="simple"), submission])
         assert refused.value.field == "spec"
     assert {job.id for job in (await engine.jobs()).items} == {first.job_id, again.job_id}
-    assert [video.id for video in (await engine.videos()).items] == [first.video_id]
+    assert [video.id for video in (await Videos(engine).list()).items] == [first.resource_id]
 
 
 async def test_a_spec_completed_by_its_video_is_checked_by_the_stored_schema(engine: Engine) -> None:
     schema = {"properties": {"captions": {"enum": ["keep", "drop"]}}, "required": ["source", "video_id"]}
     await engine.declare(Graph.of("transcode", [StageSpec(name="publish")], built_in=True, spec=schema))
-    elsewhere = Engine(engine.store)
-    video_id = video_of(await elsewhere.submit_video("/films/a.mp4"))
+    elsewhere = Engine(engine.store, extension=engine.extension)
+    video_id = video_of(await Videos(elsewhere).submit("/films/a.mp4"))
     with pytest.raises(InvalidRequest, match=r'spec\.captions: "no" is not one of'):
-        await elsewhere.retranscode(video_id, spec={"captions": "no"})
-    assert (await elsewhere.retranscode(video_id, spec={"captions": "drop"})).verdict is Verdict.OK
-    assert len((await engine.video(video_id)).versions) == 2
+        await Videos(elsewhere).retranscode(video_id, spec={"captions": "no"})
+    assert (await Videos(elsewhere).retranscode(video_id, spec={"captions": "drop"})).verdict is Verdict.OK
+    assert len((await Videos(engine).get(video_id)).versions) == 2

@@ -13,8 +13,12 @@ from reelstate.app import open_engine
 from reelstate.config import Settings
 from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.machine import WorkerStatus
-from reelstate.core.model import ClaimedTask, NewVideo, Progress
+from reelstate.core.model import (
+    ClaimedTask,
+    Progress,
+)
 from reelstate.engine import Engine
+from reelstate.library.videos import Videos
 from reelstate.pipelines.declaration import Pipeline
 from tests.api.served import served
 from tests.dispatch.redis_engines import redis_engine, until
@@ -66,16 +70,16 @@ async def test_a_film_is_told_of_while_it_is_made_and_when_it_is_ready(
 ) -> None:
     async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         worker = await a_worker(engine)
-        made = await engine.submit("simple", video=NewVideo(source="film.mp4"))
+        made = await Videos(engine).submit("source.mp4", pipeline="simple")
         task = await claimed(engine, worker)
         await engine.report(worker, [Progress(key=task.key, token=task.token, percent=40.0)])
         channel, payload = await inbox.told("transcode_progress")
-        assert channel == f"transcode_progress:{made.video_id}"
-        expected = {"job_id": made.job_id, "video_id": made.video_id, "status": "processing", "percent": 40.0}
+        assert channel == f"transcode_progress:{made.resource_id}"
+        expected = {"job_id": made.job_id, "video_id": made.resource_id, "status": "processing", "percent": 40.0}
         assert payload == expected
         await engine.complete([done(task)])
         channel, payload = await inbox.told("transcode_complete")
-        assert channel == f"transcode_complete:{made.video_id}"
+        assert channel == f"transcode_complete:{made.resource_id}"
         assert payload == {**expected, "status": "completed", "percent": 100.0}
 
 
@@ -85,7 +89,7 @@ async def test_of_jobs_that_make_no_film_nothing_is_told(
     async with redis_engine(database_url, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
         worker = await a_worker(engine)
         await engine.submit("simple")
-        film = await engine.submit("simple", video=NewVideo(source="film.mp4"))
+        film = await Videos(engine).submit("source.mp4", pipeline="simple")
         for _ in range(2):
             await engine.complete([done(await claimed(engine, worker))])
         _, payload = await inbox.told("transcode_")
@@ -167,10 +171,10 @@ async def test_a_worker_tells_of_itself_and_of_the_film_it_makes(
     )
     async with open_engine(postgres_database, pipelines=[film], settings=settings, workers=1) as engine:
         assert (await inbox.told("worker_status"))[1]["status"] == "idle"
-        made = await engine.submit("film", video=NewVideo(source="film.mp4"))
+        made = await Videos(engine).submit("source.mp4", pipeline="film")
         assert (await inbox.told("worker_status"))[1]["status"] == "busy"
-        _, payload = await inbox.told(f"transcode_progress:{made.video_id}")
+        _, payload = await inbox.told(f"transcode_progress:{made.resource_id}")
         assert payload["percent"] == 25.0
         gate.set()
-        assert (await inbox.told(f"transcode_complete:{made.video_id}"))[1]["status"] == "completed"
+        assert (await inbox.told(f"transcode_complete:{made.resource_id}"))[1]["status"] == "completed"
         assert (await inbox.told("worker_status"))[1]["status"] == "idle"

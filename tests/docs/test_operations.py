@@ -9,8 +9,8 @@ import pytest
 import reelstate as rs
 from reelstate.app import open_engine
 from reelstate.connections.timeouts import FIRST_DELAY, MAX_DELAY
+from reelstate.library.uploads import UploadLimits, Uploads
 from reelstate.services.keys import Keys, Scope
-from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.stores.migrate import statements
 from reelstate.stores.postgres.store import PACKAGE, PostgresStore
 from tests.docs.pages import ROOT, blocks

@@ -44,7 +44,7 @@ class WrappedStore:
 
 def wrap_engine(engine: Engine, around: Around) -> Engine:
     """The same engine, its statements passed through `around`."""
-    made = Engine(WrappedStore(engine.store, around), limits=engine.limits)
+    made = Engine(WrappedStore(engine.store, around), limits=engine.limits, extension=engine.extension)
     made.catalogue = engine.catalogue
     return made
 

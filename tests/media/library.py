@@ -21,6 +21,7 @@ from reelstate.core.policy import Backoff
 from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.library.publisher import Publisher
+from reelstate.library.videos import Videos
 from reelstate.media.formats.hls import resolve_uri
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.run import Run
@@ -73,7 +74,7 @@ class Library:
     """How much later it is to the librarian than by the clock."""
 
     async def submit(self, source: Path | str, **spec: Json) -> Submitted:
-        return await self.engine.submit_video(str(source), spec={"profile": profile(), **spec})
+        return await Videos(self.engine).submit(str(source), spec={"profile": profile(), **spec})
 
     async def made(self, source: Path | str, **spec: Json) -> Job:
         """A new video when its first version is complete, and shown."""
@@ -83,7 +84,7 @@ class Library:
 
     async def remade(self, video_id: int, **spec: Json) -> JobDetail:
         """A further version of a video when it is at rest."""
-        return await self.rests((await self.engine.retranscode(video_id, spec=spec)).job_id)
+        return await self.rests((await Videos(self.engine).retranscode(video_id, spec=spec)).job_id)
 
     async def rests(self, job_id: int) -> JobDetail:
         return await self.engine.wait(job_id, timeout=TIMEOUT)

@@ -27,6 +27,7 @@ from reelstate.library.ingest import (
     wanted,
 )
 from reelstate.library.inotify import Inotify
+from reelstate.library.videos import Videos
 from tests.engines import engine_at
 
 TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="main")])
@@ -167,7 +168,7 @@ async def watching(engine: Engine, folder: Path, **terms: Any) -> AsyncIterator[
 
 
 async def titles(engine: Engine) -> list[str]:
-    return sorted(video.title for video in (await engine.videos()).items)
+    return sorted(video.title for video in (await Videos(engine).list()).items)
 
 
 async def test_every_film_of_a_folder_becomes_a_video(engine: Engine, folder: Path) -> None:
@@ -211,7 +212,7 @@ async def test_two_ingests_at_once_take_each_file_once(engine: Engine, folder: P
     both = await asyncio.gather(taken(engine, folder), taken(engine, folder))
     verdicts = [one.verdict for each in both for one in each]
     assert (verdicts.count(Verdict.OK), verdicts.count(Verdict.REPEATED)) == (20, 20)
-    assert len((await engine.videos()).items) == 20
+    assert len((await Videos(engine).list()).items) == 20
 
 
 async def test_what_can_not_be_taken_is_told_and_holds_up_nothing(engine: Engine, folder: Path) -> None:

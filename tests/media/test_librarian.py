@@ -20,6 +20,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.library import publisher as librarian
 from reelstate.library.ladder import read_qualities
 from reelstate.library.publisher import Publisher
+from reelstate.library.videos import Videos
 from reelstate.media.packaging import package
 from reelstate.media.packaging.package import MANIFEST
 from reelstate.media.planning.quality import QualityStatus
@@ -38,7 +39,7 @@ async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Pa
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
         answer = await made.submit(make_video(tmp_path / "film.mp4", CHUNKS))
-        video, job = answer.video_id or 0, answer.job_id
+        video, job = answer.resource_id or 0, answer.job_id
         before: dict[str, str] = {}
         for chunk in (1, 2):
             assert await made.librarian.grow() == 0, "there is nothing new"
@@ -84,7 +85,7 @@ async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_dele
     gate = Gate()
     async with library(tmp_path, gate=gate) as made:
         answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
-        video, job = answer.video_id or 0, answer.job_id
+        video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
         assert await made.librarian.grow() == 1
@@ -92,7 +93,7 @@ async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_dele
         assert await asyncio.to_thread(frames_so_far, tmp_path / "media", video, job) == RATE
         (fetch,) = (await made.engine.tasks(job, stage="fetch")).items
         assert fetch.checkpoint == {"source": fetch.result["source"]}, "it is said before it is stored"
-        await made.engine.delete_video(video)
+        await Videos(made.engine).delete(video)
         await made.librarian.grow()
         assert await made.files(f"videos/{video}") == set()
 
@@ -101,7 +102,7 @@ async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: 
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
         answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
-        video = answer.video_id or 0
+        video = answer.resource_id or 0
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
         await made.librarian.grow()
@@ -138,7 +139,7 @@ async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_
         assert await made.librarian.grow() == 0
         await made.completed(answer.job_id)
         await made.librarian.publish()
-        assert "#EXT-X-ENDLIST" in await made.text(f"videos/{answer.video_id}/live/{answer.job_id}/video/90p.m3u8")
+        assert "#EXT-X-ENDLIST" in await made.text(f"videos/{answer.resource_id}/live/{answer.job_id}/video/90p.m3u8")
     assert len(threads) == 2
     assert threading.main_thread() not in threads
 
@@ -161,7 +162,7 @@ async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path)
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
         answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
-        video, job = answer.video_id or 0, answer.job_id
+        video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
         await made.librarian.grow()
@@ -183,7 +184,7 @@ async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Pat
     gate = Gate()
     async with library(tmp_path, gate=gate) as made:
         answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
-        video, job = answer.video_id or 0, answer.job_id
+        video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
         slow = Slow(tmp_path / "media", front(video))
@@ -201,7 +202,7 @@ async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_p
     source = make_video(tmp_path / "film.mp4", 2)
     async with library(tmp_path) as made:
         first = await made.made(source)
-        video = first.video_id or 0
+        video = first.resource_id or 0
         old = await made.files(f"versions/{first.id}")
         async with reader(made, video) as rounds:
             second = await made.remade(video, profile=profile(name="better"))
@@ -216,21 +217,21 @@ async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_p
             assert await made.librarian.publish() == 0
             assert f"versions/{second.job.id}/" in await made.text(front(video))
 
-            assert await made.engine.rollback(video) == first.id
+            assert await Videos(made.engine).rollback(video) == first.id
             assert await made.librarian.publish() == 1
             assert f"versions/{first.id}/" in await made.text(front(video))
             await made.librarian.sweep()
             assert await made.files(f"versions/{first.id}") == old, "it plays"
             await rounds.more()
 
-            await made.engine.unpin(video)
+            await Videos(made.engine).unpin(video)
             await made.librarian.publish()
             assert f"versions/{second.job.id}/" in await made.text(front(video))
             await rounds.more()
         await made.librarian.sweep()
         assert await made.files(f"versions/{first.id}") == set()
         assert await read_whole(made.storage, front(video))
-        await made.engine.delete_video(video)
+        await Videos(made.engine).delete(video)
         await made.librarian.publish()
         assert await made.files(f"videos/{video}") == set()
         await made.librarian.sweep()
@@ -241,7 +242,7 @@ async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp
     source = spoken(tmp_path / "film.mkv", "testsrc2")
     async with library(tmp_path) as made:
         first = await made.made(source)
-        video = first.video_id or 0
+        video = first.resource_id or 0
         assert "SUBTITLES" in await made.text(front(video))
         second = await made.remade(video, qualities=["90p"], captions="drop")
         assert second.job.status is JobStatus.COMPLETED, second.job.error

@@ -20,6 +20,8 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.library.publisher import Publisher
+from reelstate.library.publishing import remove_versions
+from reelstate.library.videos import Videos
 from tests.conformance.scenes import take_one
 from tests.engines import a_worker, done, engine_at
 from tests.media.library import Slow
@@ -54,10 +56,10 @@ def librarian(engine: Engine, storage: Folder) -> Publisher:
 
 async def version(engine: Engine, storage: Folder, video: int | None = None) -> tuple[int, int]:
     """A further completed version of a video, or the first one of a new video: gives video and job."""
-    made = await (engine.submit_video("/film.mp4") if video is None else engine.retranscode(video))
+    made = await (Videos(engine).submit("/film.mp4") if video is None else Videos(engine).retranscode(video))
     await put_playlists(storage, made.job_id)
     await run(engine, 2)
-    return made.video_id or 0, made.job_id
+    return made.resource_id or 0, made.job_id
 
 
 async def run(engine: Engine, tasks: int, result: Json = None) -> None:
@@ -97,7 +99,7 @@ async def test_however_many_films_are_made_at_once_each_of_them_grows(
     engine: Engine, librarian: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
-    jobs = [(await engine.submit_video("/film.mp4")).job_id for _ in range(5)]
+    jobs = [(await Videos(engine).submit("/film.mp4")).job_id for _ in range(5)]
     await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 5)).tasks])
     assert sorted(job.id for job in await librarian._running()) == jobs
 
@@ -123,10 +125,10 @@ async def test_one_version_that_can_not_be_deleted_holds_up_no_other(engine: Eng
     with pytest.raises(StorageDamaged, match=f"versions/{first} can't be deleted"):
         await librarian.sweep()
     assert await storage.folders(keys.version(second)) == ()
-    assert await engine.remove_versions(keep=0.0) == [first], "the other is noted as gone"
+    assert await remove_versions(engine.store, keep=0.0) == [first], "the other is noted as gone"
     stubborn.stuck = ""
     assert await librarian.sweep() > 0
-    assert await engine.remove_versions(keep=0.0) == []
+    assert await remove_versions(engine.store, keep=0.0) == []
 
 
 async def test_however_many_versions_are_superseded_one_sweep_removes_them(
@@ -198,11 +200,11 @@ async def test_only_sources_that_no_job_may_read_again_are_swept(
     for source in SOURCES:
         await storage.put_bytes(keys.source(source), b"film")
     age(storage, fetched, fetching, completed)
-    await engine.submit_video("/film.mp4")
+    await Videos(engine).submit("/film.mp4")
     await run(engine, 2, {"source": completed})
-    await engine.submit_video("/film.mp4")
+    await Videos(engine).submit("/film.mp4")
     await run(engine, 1, {"source": fetched})
-    await engine.submit_video("/film.mp4", priority=9)
+    await Videos(engine).submit("/film.mp4", priority=9)
     task = await take_one(engine, worker := await a_worker(engine))
     await engine.report(worker, [Progress(key=task.key, token=task.token, checkpoint={"source": fetching})])
     await librarian.sweep()
@@ -232,7 +234,7 @@ def age(storage: Folder, *sources: str) -> None:
 
 async def test_what_stopped_runs_leave_is_swept_after_every_retry(engine: Engine, storage: Folder) -> None:
     librarian = Publisher(engine, storage, keep=0)
-    job = (await engine.submit_video("/film.mp4")).job_id
+    job = (await Videos(engine).submit("/film.mp4")).job_id
     for token in (1, 2, 3):
         assert (await take_one(engine, await a_worker(engine))).token == token
         await storage.put_bytes(keys.made(job, "fetch", 0, token, "file"), b"film")

@@ -11,7 +11,7 @@ import pytest
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.spool import Spool
 from reelstate.library.receiver import UploadReceiver
-from reelstate.services.uploads import UploadLimits, Uploads
+from reelstate.library.uploads import UploadLimits, Uploads
 from tests.engines import engine_at
 
 

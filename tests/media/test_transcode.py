@@ -24,6 +24,7 @@ import pytest
 from reelstate.app import built_in
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.library.ladder import read_qualities
+from reelstate.library.videos import Videos
 from reelstate.media import pipeline
 from reelstate.media.formats import hls, webvtt
 from reelstate.media.formats.fragmented_mp4 import parse
@@ -440,7 +441,7 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
     before = files_in(tmp_path)
     async with start_deployment(tmp_path) as here:
         spec = {"profile": ONE_RUNG}
-        submitted = await here.engine.submit_video(str(tmp_path / "film.mkv"), title="../../../evil", spec=spec)
+        submitted = await Videos(here.engine).submit(str(tmp_path / "film.mkv"), title="../../../evil", spec=spec)
         detail = await here.engine.wait(submitted.job_id, timeout=300)
         assert detail.job.status is JobStatus.COMPLETED, detail.job.error
         stream = Stream(here.storage, detail)

@@ -13,8 +13,10 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
+from reelstate.library.model import ExistingVideo
+from reelstate.library.uploads import UploadLimits, Uploads
+from reelstate.library.videos import Videos
 from reelstate.services.operate.operation import Operation, Selection
-from reelstate.services.uploads import UploadLimits, Uploads
 from reelstate.services.workers import RegisterOptions
 from reelstate.stores.store import Row
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
@@ -65,21 +67,21 @@ async def test_a_job_that_is_tried_again_meanwhile_is_not_among_the_failed(engin
 
 
 async def test_a_video_whose_job_completes_meanwhile_is_deleted(engine: Engine) -> None:
-    answer = await engine.submit_video("/films/a.mp4")
+    answer = await Videos(engine).submit("/films/a.mp4")
     (task,) = (await engine.claim(await a_worker(engine))).tasks
     meeting = Meeting("videos_unfinished", lambda: engine.complete([done(task)]))
-    assert await wrap_engine(engine, meeting).delete_video(answer.video_id or 0) is Verdict.OK
+    assert await Videos(wrap_engine(engine, meeting)).delete(answer.resource_id or 0) is Verdict.OK
     assert meeting.met
-    video = (await engine.video(answer.video_id or 0)).video
+    video = (await Videos(engine).get(answer.resource_id or 0)).video
     assert video.deleted_at is not None
     assert (await engine.job(answer.job_id)).job.status is JobStatus.COMPLETED
 
 
 async def test_versions_of_several_videos_are_added_in_any_order_without_a_circle(engine: Engine, url: str) -> None:
-    videos = [(await engine.submit_video(f"/films/{name}.mp4")).video_id or 0 for name in "ab"]
+    videos = [(await Videos(engine).submit(f"/films/{name}.mp4")).resource_id or 0 for name in "ab"]
 
     def versions(of: list[int]) -> list[Submission]:
-        return [Submission(pipeline="transcode", spec={}, video=video) for video in of]
+        return [Submission(pipeline="transcode", spec={}, resource=ExistingVideo(video)) for video in of]
 
     second: list[asyncio.Task[object]] = []
     other = Meeting("", asyncio.Event().wait)
@@ -93,7 +95,7 @@ async def test_versions_of_several_videos_are_added_in_any_order_without_a_circl
     await asyncio.gather(*second)
     assert (meeting.runs["submit_ids"], other.runs["submit_ids"]) == (1, 1), "one of them was begun anew"
     for video in videos:
-        assert len((await engine.video(video)).versions) == 3
+        assert len((await Videos(engine).get(video)).versions) == 3
 
 
 async def test_nobody_begins_more_uploads_at_once_than_they_may(engine: Engine, url: str) -> None:

@@ -26,15 +26,15 @@ from reelstate.core.model import (
     Step,
     StepEntry,
     Task,
-    Video,
-    VideoStatus,
     Worker,
 )
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
+from reelstate.library.model import Video, VideoStatus
+from reelstate.library.uploads import Upload, UploadLimits, Uploads
+from reelstate.library.videos import Videos
 from reelstate.services.keys import Key, KeyKind, Keys, Scope
 from reelstate.services.pipelines import DIGESTS
-from reelstate.services.uploads import Upload, UploadLimits, Uploads
 from tests.engines import FakeClock, a_worker
 from tests.vandal import Vandal
 
@@ -74,17 +74,17 @@ def _stored(vandal: Vandal, value: Any) -> Any:
 
 
 def assert_shows(shown: Any, kind: type[Any], expected: Mapping[str, Any]) -> None:
-    names = [field.name for field in dataclasses.fields(kind)]
+    names = list(getattr(kind, "_fields", None) or kind.__dataclass_fields__)
     assert sorted(expected) == sorted(names), f"give every field of {kind.__name__} a value here"
     assert {name: getattr(shown, name) for name in names} == dict(expected)
 
 
 async def two_versions(engine: Engine) -> tuple[int, int, int]:
     """A video, the job of its first version and the one of its second."""
-    first = await engine.submit_video("first.mp4", pipeline="simple")
-    assert first.video_id is not None
-    second = await engine.retranscode(first.video_id, pipeline="simple")
-    return first.video_id, first.job_id, second.job_id
+    first = await Videos(engine).submit("first.mp4", pipeline="simple")
+    assert first.resource_id is not None
+    second = await Videos(engine).retranscode(first.resource_id, pipeline="simple")
+    return first.resource_id, first.job_id, second.job_id
 
 
 async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> None:
@@ -109,10 +109,9 @@ async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> No
         "started_at": at(3),
         "changed_at": at(4),
         "finished_at": at(5),
-        "video_id": video_id,
     }
     overwrite(vandal, "jobs", f"id = {job_id}", **values)
-    fixed = {"id": job_id, "pipeline": "simple", "digest": digest}
+    fixed = {"id": job_id, "pipeline": "simple", "digest": digest, "resource_id": video_id}
     enums = {"status": JobStatus.FAILED, "phase": JobStatus.PLANNING}
     listings: list[dict[str, Any]] = [
         {},
@@ -121,7 +120,7 @@ async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> No
         {"pipeline": "simple", "user_id": "ada"},
     ]
     views = [job for wanted in listings for job in (await engine.jobs(**wanted)).items if job.id == job_id]
-    views += [version.job for version in (await engine.video(video_id)).versions if version.job.id == job_id]
+    views += [version.job for version in (await Videos(engine).get(video_id)).versions if version.job.id == job_id]
     assert len(views) == len(listings) + 1
     for shown in (*views, (await engine.job(job_id)).job):
         assert_shows(shown, Job, {**values, **fixed, **enums})
@@ -272,7 +271,7 @@ async def test_a_log_line_and_a_step(engine: Engine, vandal: Vandal) -> None:
 
 async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, vandal: Vandal) -> None:
     video_id, first, second = await two_versions(engine)
-    third = (await engine.retranscode(video_id, pipeline="simple")).job_id
+    third = (await Videos(engine).retranscode(video_id, pipeline="simple")).job_id
     for job_id, day in ((first, 1), (second, 2)):
         overwrite(vandal, "jobs", f"id = {job_id}", status="completed", finished_at=at(day))
     overwrite(vandal, "jobs", f"id = {third}", status="failed", finished_at=at(3), error={"is": "error"})
@@ -293,13 +292,13 @@ async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, v
     overwrite(vandal, "videos", f"id = {video_id}", **values)
     derived = {"status": VideoStatus.READY, "current": second, "latest": third}
     expected = {"id": video_id, **values, **derived, "error": {"is": "error"}, "duration": 12.5}
-    detail = await engine.video(video_id)
-    for shown in (detail.video, *(await engine.videos(deleted=True)).items):
+    detail = await Videos(engine).get(video_id)
+    for shown in (detail.video, *(await Videos(engine).list(deleted=True)).items):
         assert_shows(shown, Video, expected)
     vandal.run("INSERT INTO removed_versions (job_id, video_id, removed_at, swept_at) VALUES (?, ?, ?, ?)", *(
         _stored(vandal, value) for value in (first, video_id, at(7), at(8))
     ))  # fmt: skip
-    versions = (await engine.video(video_id)).versions
+    versions = (await Videos(engine).get(video_id)).versions
     assert [(version.job.id, version.current, version.removed_at) for version in versions] == [
         (third, False, None), (second, True, None), (first, False, at(7)),
     ]  # fmt: skip

@@ -25,7 +25,7 @@ from reelstate.core.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from reelstate.services.videos import needed_sources, remove_versions, unpublished
+from reelstate.library.publishing import load_unpublished, needed_sources, remove_versions
 from reelstate.stores import migrate
 from reelstate.stores.sqlite import store as sqlite_store
 from reelstate.stores.sqlite.store import SQLiteStore
@@ -364,7 +364,7 @@ async def test_a_look_at_a_whole_library_is_not_in_the_way_of_others(store: SQLi
     try:
         async with asyncio.timeout(300):
             assert await needed_sources(store) == frozenset()
-            assert (await unpublished(store, None))[1] == []
+            assert (await load_unpublished(store, None))[1] == []
     finally:
         seen_enough.set()
     assert await other

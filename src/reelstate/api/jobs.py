@@ -264,4 +264,4 @@ def _submission(context: Context, principal: Principal, body: NewJob, key: str |
 
 
 def _submitted(answer: Submitted) -> Document:
-    return {"id": answer.job_id, "verdict": answer.verdict, "video_id": answer.video_id}
+    return {"id": answer.job_id, "verdict": answer.verdict, "resource_id": answer.resource_id}

@@ -20,7 +20,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reelstate.api.auth import Reader
 from reelstate.api.body import JsonRoute
-from reelstate.api.context import OnEngine
 from reelstate.api.errors import problems
 from reelstate.api.library import InLibrary, Library
 from reelstate.api.ranges import PARTIAL, PAST_THE_END, UNCHANGED, ServedFile, answer
@@ -29,8 +28,8 @@ from reelstate.api.videos import PREFIX, VideoId
 from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, NotFound, StorageMissing
 from reelstate.documents import Document
+from reelstate.library.playback import LIFETIME, MAX_LIFETIME, Playback
 from reelstate.media.packaging.package import DASH, MASTER
-from reelstate.services.playback import LIFETIME, LONGEST_LIFETIME, Playback
 
 router = APIRouter(tags=["playback"], route_class=JsonRoute)
 PLAY: Final = "/play"
@@ -68,7 +67,7 @@ TicketText = Annotated[str, Path(max_length=100, description="From `POST /api/v1
 class PlaybackRequest(Input):
     model_config = ConfigDict(json_schema_extra={"example": {"lifetime": 3600}})
 
-    lifetime: Annotated[float, Field(ge=1, le=LONGEST_LIFETIME)] = Field(
+    lifetime: Annotated[float, Field(ge=1, le=MAX_LIFETIME)] = Field(
         default=LIFETIME, description="Seconds for which the address is good."
     )
     version: Annotated[int, Field(ge=0, le=LARGEST_ID)] | None = Field(
@@ -95,7 +94,6 @@ class PlaybackDocument(BaseModel):
 @router.post(f"{PREFIX}/{{video_id}}/playback", status_code=201, response_model=PlaybackDocument)
 async def open_playback(
     request: Request,
-    engine: OnEngine,
     library: InLibrary,
     principal: Reader,
     video_id: VideoId,
@@ -105,7 +103,7 @@ async def open_playback(
     wanted = body or PlaybackRequest()
     root = f"{keys.VIDEOS}/{video_id}/" if wanted.version is None else f"{keys.version(wanted.version)}/"
     if wanted.version is not None:
-        detail = await engine.video(video_id, owner=principal.owner)
+        detail = await library.videos.get(video_id, owner=principal.owner)
         if wanted.version not in {each.job.id for each in detail.versions if each.removed_at is None}:
             raise NotFound("version", wanted.version, hint="the video's page lists its versions")
     ticket = await library.playback.open(
@@ -127,7 +125,7 @@ async def file(request: Request, library: InLibrary, principal: Reader, video_id
 @router.get(f"{PLAY}/{{ticket}}/{{key:path}}", response_class=Response, responses={**FILE, **problems(404)})
 async def play(request: Request, library: InLibrary, ticket: TicketText, key: Key) -> Response:
     """The same for whoever has a ticket."""
-    response = await _file(request, library, await library.playback.admitted(ticket), key)
+    response = await _file(request, library, await library.playback.ticket_video(ticket), key)
     response.headers.update(ANYWHERE)
     return response
 

@@ -43,7 +43,7 @@ JOB: Final[dict[str, Any]] = {
     "started_at": "2026-01-01T12:00:01Z",
     "changed_at": "2026-01-01T12:00:05Z",
     "finished_at": None,
-    "video_id": None,
+    "resource_id": None,
 }
 
 Json = Any
@@ -124,11 +124,11 @@ class JobDetailDocument(JobDocument):
 
 
 class SubmittedDocument(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "verdict": "ok", "video_id": None}})
+    model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "verdict": "ok", "resource_id": None}})
 
     id: int
     verdict: Verdict = Field(description="`ok`, or `repeated` for a request that had made its job before.")
-    video_id: int | None
+    resource_id: int | None
 
 
 class EventDocument(BaseModel):

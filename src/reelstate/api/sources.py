@@ -12,6 +12,7 @@ from reelstate.api.auth import Principal
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.model import Json
+from reelstate.media import TRANSCODE
 from reelstate.media.sources.address import (
     BucketAddress,
     LocalAddress,
@@ -22,7 +23,6 @@ from reelstate.media.sources.address import (
 )
 from reelstate.media.sources.errors import UnusableSource
 from reelstate.media.sources.public_addresses import is_public
-from reelstate.services.videos import TRANSCODE
 
 OURS: Final = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
 """Names, and ends of names, that are never public."""

@@ -25,7 +25,7 @@ from reelstate.api.request_stream import body_of
 from reelstate.api.schemas import LARGEST_ID
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.documents import Document
-from reelstate.services.uploads import Upload
+from reelstate.library.uploads import Upload
 
 PREFIX: Final = "/api/v1/uploads"
 TUS: Final = "1.0.0"
@@ -88,7 +88,7 @@ class UploadDocument(BaseModel):
 @router.options("", status_code=204)
 async def discover(library: InLibrary) -> Response:
     """What is spoken here."""
-    told = {"Tus-Version": TUS, "Tus-Extension": EXTENSIONS, "Tus-Max-Size": str(library.reception.limit)}
+    told = {"Tus-Version": TUS, "Tus-Extension": EXTENSIONS, "Tus-Max-Size": str(library.receiver.limit)}
     return Response(status_code=204, headers={**RESUMABLE, **told})
 
 
@@ -107,7 +107,7 @@ async def create(
 ) -> Document:
     """Begin an upload. A body of type `application/offset+octet-stream` is its first piece."""
     told, first = sha256_in("repr-digest", repr_digest), sha256_in("content-digest", content_digest)
-    upload = await library.reception.create(
+    upload = await library.receiver.create(
         user_id=principal.user_id, length=upload_length, name=_name(upload_metadata), digest=told
     )
     response.headers["Location"] = f"{PREFIX}/{upload.id}"
@@ -120,13 +120,13 @@ async def create(
 @router.head("/{upload_id}", include_in_schema=False)
 async def look(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
     """How far an upload is."""
-    return Response(headers=_headers(await library.reception.find(upload_id, owner=principal.owner)))
+    return Response(headers=_headers(await library.receiver.find(upload_id, owner=principal.owner)))
 
 
 @router.get("/{upload_id}", response_model=UploadDocument)
 async def show(library: InLibrary, principal: Writer, upload_id: UploadId, response: Response) -> Document:
     """How far an upload is; HEAD tells it in headers."""
-    upload = await library.reception.find(upload_id, owner=principal.owner)
+    upload = await library.receiver.find(upload_id, owner=principal.owner)
     response.headers.update(_headers(upload))
     return _document(upload)
 
@@ -152,7 +152,7 @@ async def append(
     if request.headers.get("content-type") != PIECE:
         raise HTTPException(415, f"a piece of an upload is {PIECE}", headers=RESUMABLE)
     digest = sha256_in("content-digest", content_digest)
-    upload = await library.reception.find(upload_id, owner=principal.owner)
+    upload = await library.receiver.find(upload_id, owner=principal.owner)
     upload = await _received(library, upload, body_of(request, principal.key_id), upload_offset, digest)
     return Response(status_code=204, headers=_headers(upload))
 
@@ -160,7 +160,7 @@ async def append(
 @router.delete("/{upload_id}", status_code=204)
 async def give_up(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
     """Give an upload up. A video that was made of it stays."""
-    if not await library.reception.remove(upload_id, owner=principal.owner):
+    if not await library.receiver.remove(upload_id, owner=principal.owner):
         raise NotFound("upload", upload_id)
     return Response(status_code=204, headers=RESUMABLE)
 
@@ -168,8 +168,8 @@ async def give_up(library: InLibrary, principal: Writer, upload_id: UploadId) ->
 async def _received(
     library: InLibrary, upload: Upload, pieces: AsyncIterator[bytes], offset: int, digest: str | None
 ) -> Upload:
-    upload = await library.reception.receive(upload, pieces, offset=offset, digest=digest)
-    return await library.reception.finish(upload) if upload.complete else upload
+    upload = await library.receiver.receive(upload, pieces, offset=offset, digest=digest)
+    return await library.receiver.finish(upload) if upload.complete else upload
 
 
 def _headers(upload: Upload) -> dict[str, str]:

@@ -9,7 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reelstate.api.schemas import LARGEST_ID, Input, Json, Shown, like
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Verdict, Video
+from reelstate.core.model import (
+    Verdict,
+)
+from reelstate.library.model import Video
 from reelstate.media.planning.quality import Quality
 
 VIDEO: Final[dict[str, Any]] = {

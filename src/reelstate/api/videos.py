@@ -31,10 +31,14 @@ from reelstate.api.video_documents import (
 )
 from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, ScopeMissing
-from reelstate.core.model import Submitted, Verdict, Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.core.model import (
+    Submitted,
+    Verdict,
+)
 from reelstate.documents import Document, quality_document, version_document, video_document
 from reelstate.engine import Engine
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
+from reelstate.library.model import Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import STORED
@@ -50,7 +54,6 @@ MADE: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.post("", status_code=201, response_model=MadeDocument, responses={**MADE, **problems(404, 409, 507)})
 async def create(
-    engine: OnEngine,
     library: InLibrary,
     principal: Writer,
     body: NewVideoRequest,
@@ -63,13 +66,13 @@ async def create(
     user_id = _owner_of(principal, body.user_id)
     source, name = body.source or "", ""
     if body.upload is not None:
-        found = await library.reception.find(body.upload, owner=principal.owner)
-        found = await library.reception.finish(found)
+        found = await library.receiver.find(body.upload, owner=principal.owner)
+        found = await library.receiver.finish(found)
         source, name = f"{STORED}{found.sha256}", found.name
     else:
         require_source(principal, library.settings, source)
     spec = _spec(source, profile=body.profile, captions=body.captions)
-    answer = await engine.submit_video(
+    answer = await library.videos.submit(
         source,
         title=body.title or name,
         spec=spec,
@@ -95,7 +98,6 @@ async def create(
 )
 async def create_from_body(
     request: Request,
-    engine: OnEngine,
     library: InLibrary,
     principal: Writer,
     response: Response,
@@ -109,13 +111,13 @@ async def create_from_body(
     told = sha256_in("content-digest", content_digest)
     spec = _spec(f"{STORED}{'0' * 64}", profile=profile, captions=None)
     length = request.headers.get("content-length", "")
-    upload = await library.reception.create(
+    upload = await library.receiver.create(
         user_id=principal.user_id, length=int(length) if length.isdecimal() else None, digest=told
     )
     try:
-        taken = await library.reception.receive(upload, body_of(request, principal.key_id), digest=told)
-        whole = await library.reception.finish(taken)
-        answer = await engine.submit_video(
+        taken = await library.receiver.receive(upload, body_of(request, principal.key_id), digest=told)
+        whole = await library.receiver.finish(taken)
+        answer = await library.videos.submit(
             f"{STORED}{whole.sha256}",
             title=title,
             spec=spec,
@@ -124,13 +126,13 @@ async def create_from_body(
             idempotency_key=idempotency_key,
         )
     finally:
-        await library.reception.remove(upload.id)
+        await library.receiver.remove(upload.id)
     return _made(answer, response)
 
 
 @router.get("", response_model=PageDocument[VideoDocument])
 async def videos(
-    engine: OnEngine,
+    library: InLibrary,
     principal: Reader,
     request: Request,
     response: Response,
@@ -142,14 +144,16 @@ async def videos(
 ) -> Document:
     """Videos, the newest first."""
     user = user_of(principal, user_id)
-    page = await engine.videos(statuses=status, user_id=user, deleted=deleted, limit=limit, after=after)
+    page = await library.videos.list(statuses=status, user_id=user, deleted=deleted, limit=limit, after=after)
     return paged(page, [video_document(video) for video in page.items], request, response)
 
 
 @router.get("/{video_id}", response_model=VideoDetailDocument)
-async def video(engine: OnEngine, principal: Reader, video_id: VideoId, response: Response) -> Document:
+async def video(
+    engine: OnEngine, library: InLibrary, principal: Reader, video_id: VideoId, response: Response
+) -> Document:
     """A video: how far its qualities are, its versions, and where it plays. Its version is the ETag."""
-    detail = await engine.video(video_id, owner=principal.owner)
+    detail = await library.videos.get(video_id, owner=principal.owner)
     response.headers["ETag"] = f'"{detail.video.version}"'
     return {
         **video_document(detail.video),
@@ -161,7 +165,7 @@ async def video(engine: OnEngine, principal: Reader, video_id: VideoId, response
 
 @router.post("/{video_id}/retranscode", status_code=201, response_model=MadeDocument, responses=MADE)
 async def retranscode(
-    engine: OnEngine,
+    library: InLibrary,
     principal: Writer,
     video_id: VideoId,
     response: Response,
@@ -170,11 +174,11 @@ async def retranscode(
 ) -> Document:
     """Make a further version. The old one plays until the new one is complete, and stays for a rollback."""
     body = body or RetranscodeRequest()
-    detail = await engine.video(video_id, owner=principal.owner)
+    detail = await library.videos.get(video_id, owner=principal.owner)
     wanted = {"qualities": body.qualities, "captions": body.captions, "profile": body.profile}
     spec = {name: value for name, value in wanted.items() if value is not None}
     _spec(detail.video.source, **{"profile": profile_before(detail), **spec})
-    answer = await engine.retranscode(
+    answer = await library.videos.retranscode(
         video_id,
         spec=spec,
         priority=body.priority,
@@ -186,26 +190,30 @@ async def retranscode(
 
 @router.post("/{video_id}/pin", response_model=ChangedDocument, responses=problems(409, 412))
 async def pin(
-    engine: OnEngine, principal: Writer, video_id: VideoId, body: PinRequest, if_match: IfMatch = None
+    library: InLibrary, principal: Writer, video_id: VideoId, body: PinRequest, if_match: IfMatch = None
 ) -> Document:
     """Have a video play one completed version, whatever comes after it."""
-    verdict = await engine.pin(video_id, body.job, **_options(principal, body, if_match))
+    verdict = await library.videos.pin(video_id, body.job, **_options(principal, body, if_match))
     return {"id": video_id, "job": body.job, "verdict": verdict}
 
 
 @router.post("/{video_id}/unpin", response_model=ChangedDocument, responses=problems(409, 412))
 async def unpin(
-    engine: OnEngine, principal: Writer, video_id: VideoId, body: ReasonRequest | None = None, if_match: IfMatch = None
+    library: InLibrary,
+    principal: Writer,
+    video_id: VideoId,
+    body: ReasonRequest | None = None,
+    if_match: IfMatch = None,
 ) -> Document:
     """Have a video play its newest completed version again."""
-    verdict = await engine.unpin(video_id, **_options(principal, body, if_match))
-    current = (await engine.video(video_id, owner=principal.owner)).video.current
+    verdict = await library.videos.unpin(video_id, **_options(principal, body, if_match))
+    current = (await library.videos.get(video_id, owner=principal.owner)).video.current
     return {"id": video_id, "job": current, "verdict": verdict}
 
 
 @router.post("/{video_id}/rollback", response_model=ChangedDocument, responses=problems(409, 412))
 async def rollback(
-    engine: OnEngine,
+    library: InLibrary,
     principal: Writer,
     video_id: VideoId,
     body: RollbackRequest | None = None,
@@ -214,20 +222,20 @@ async def rollback(
     """Have a video play an earlier version, and keep to it until it is unpinned."""
     options = _options(principal, body, if_match)
     if body is not None and body.to is not None:
-        return {"id": video_id, "job": body.to, "verdict": await engine.pin(video_id, body.to, **options)}
-    return {"id": video_id, "job": await engine.rollback(video_id, **options), "verdict": Verdict.OK}
+        return {"id": video_id, "job": body.to, "verdict": await library.videos.pin(video_id, body.to, **options)}
+    return {"id": video_id, "job": await library.videos.rollback(video_id, **options), "verdict": Verdict.OK}
 
 
 @router.delete("/{video_id}", status_code=204, responses=problems(412))
 async def delete(
-    engine: OnEngine,
+    library: InLibrary,
     principal: Writer,
     video_id: VideoId,
     reason: Annotated[str | None, Query(max_length=1000, description="Why; it is kept with the video.")] = None,
     if_match: IfMatch = None,
 ) -> Response:
     """Take a video out of the library and end its jobs. Its files are kept as long as superseded versions are."""
-    await engine.delete_video(video_id, **_options(principal, ReasonRequest(reason=reason), if_match))
+    await library.videos.delete(video_id, **_options(principal, ReasonRequest(reason=reason), if_match))
     return Response(status_code=204)
 
 
@@ -259,8 +267,8 @@ def _spec(source: str, **given: Any) -> dict[str, Any]:
 def _made(answer: Submitted, response: Response) -> Document:
     if answer.verdict is Verdict.REPEATED:
         response.status_code = 200
-    response.headers["Location"] = f"{PREFIX}/{answer.video_id}"
-    return {"id": answer.video_id, "job": answer.job_id, "verdict": answer.verdict}
+    response.headers["Location"] = f"{PREFIX}/{answer.resource_id}"
+    return {"id": answer.resource_id, "job": answer.job_id, "verdict": answer.verdict}
 
 
 def _plays(video: Video) -> str | None:

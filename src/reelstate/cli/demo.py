@@ -39,6 +39,7 @@ from reelstate.core.machine import ACTIVE_JOBS, Actor, JobStatus, TaskStatus
 from reelstate.core.model import Event, JobDetail, Json, Task
 from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
+from reelstate.library.videos import Videos
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.packaging.package import MANIFEST, MASTER
 from reelstate.media.planning.quality import ENCODE
@@ -119,14 +120,14 @@ async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
     ):
         film = await _make_film(scene, seconds, size)
         await _joined(engine, doomed)
-        submitted = await engine.submit_video(str(film), title="demo", spec={"profile": PROFILE})
-        scene.say(f"submitted job {submitted.job_id}, which makes video {submitted.video_id}")
+        submitted = await Videos(engine).submit(str(film), title="demo", spec={"profile": PROFILE})
+        scene.say(f"submitted job {submitted.job_id}, which makes video {submitted.resource_id}")
         detail = await _followed(scene, engine, submitted.job_id, doomed)
         await _check(scene, detail)
         await _look_back(scene, engine, detail)
         await Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions).publish()
     shutil.rmtree(settings.scratch)  # a worker that was killed could not tidy up
-    _tell(scene, submitted.job_id, submitted.video_id or 0)
+    _tell(scene, submitted.job_id, submitted.resource_id or 0)
 
 
 def _settings(folder: Path) -> Settings:

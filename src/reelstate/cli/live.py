@@ -148,7 +148,7 @@ def _lines(taken: Snapshot) -> list[str]:
     lines = [_line(detail)]
     if taken.resting and detail.job.status is not JobStatus.COMPLETED:
         lines.append(traceback_in(detail.job.error))
-    if taken.resting and detail.outputs and detail.job.video_id is None:
+    if taken.resting and detail.outputs and detail.job.resource_id is None:
         lines.append(f"outputs: {value(detail.outputs)}")
     lines += [*flags(detail.job), *isolations(detail)]
     hint = advice(detail, taken.workers)

@@ -17,10 +17,10 @@ from reelstate.core.aggregate import remaining
 from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
 from reelstate.core.outcome import without_passwords
+from reelstate.media import TRANSCODE
 from reelstate.media.planning.quality import Quality, QualityStatus
 from reelstate.media.sources.address import source_name
 from reelstate.services.catalogue import SHOWN_DIGEST
-from reelstate.services.videos import TRANSCODE
 
 MAX_RUNNING = 10
 LONGEST_VALUE = 2000
@@ -65,7 +65,7 @@ def _head(detail: JobDetail) -> RenderableType:
     subject = [f" · {words}"] if (words := about(job)) else []
     title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status), *subject)
     facts = [f"priority {job.priority}", *([f"for {job.user_id}"] if job.user_id else [])]
-    facts += [f"video {job.video_id}"] if job.video_id is not None else []
+    facts += [f"video {job.resource_id}"] if job.resource_id is not None else []
     facts += [f"submitted {moment(job.created_at)} ({age(job.created_at)})", *_timing(detail)]
     line = Table.grid(padding=(0, 1))
     line.add_row(bar(detail.progress, job.status, 40), share(detail.progress))
@@ -192,7 +192,7 @@ def _outcome(detail: JobDetail) -> list[RenderableType]:
         parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
     if job.degraded:
         parts += [Text(), Text("degraded:", style="yellow"), *(Text(f"  {line}") for line in degraded_lines(job))]
-    if detail.outputs and job.video_id is None:
+    if detail.outputs and job.resource_id is None:
         parts += [Text(), Text.assemble(("outputs: ", "green"), value(detail.outputs))]
     return parts
 

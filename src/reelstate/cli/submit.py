@@ -21,13 +21,20 @@ from reelstate.cli.plain import echo
 from reelstate.cli.session import opened, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Json, NewVideo, Submission, Submitted, Verdict
+from reelstate.core.model import (
+    Json,
+    Submission,
+    Submitted,
+    Verdict,
+)
 from reelstate.documents import Document, detail_document
 from reelstate.engine import Engine
+from reelstate.library.model import NewVideo
+from reelstate.library.videos import Videos
+from reelstate.media import TRANSCODE
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import parse_address, source_name
-from reelstate.services.videos import TRANSCODE
 
 PUBLIC_TIMEOUT = 15.0
 LOOK_EVERY = 0.1
@@ -113,7 +120,7 @@ def of_film(submission: Submission, film: str, title: str | None, wanted: dict[s
     video = NewVideo(source=place, title=title or source_name(film))
     spec = {**submission.spec, **wanted}
     TranscodeRequest.of({"source": place, **spec})
-    return replace(submission, spec=spec, video=video)
+    return replace(submission, spec=spec, resource=video)
 
 
 def source_address(film: str) -> str:
@@ -133,8 +140,8 @@ async def _submit(submission: Submission, app: str | None, database: str | None,
     async with opened(database, app=app, patient=True) as engine:
         (answer,) = await engine.submit_many([submission])
         document = {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}
-        if answer.video_id is not None:
-            document["video"] = answer.video_id
+        if answer.resource_id is not None:
+            document["video"] = answer.resource_id
         told, place = document if as_json else None, settings_for(database, app).storage_url
         return await finish(engine, answer, _words(answer, submission), told, wait=wait, storage_url=place)
 
@@ -157,8 +164,8 @@ async def finish(
     completed = detail.job.status is JobStatus.COMPLETED
     if document is not None:
         print_json({**detail_document(detail), "verdict": answer.verdict})
-    elif completed and detail.job.video_id is not None:
-        await _tell_place(engine, detail.job.video_id, storage_url)
+    elif completed and detail.job.resource_id is not None:
+        await _tell_place(engine, detail.job.resource_id, storage_url)
     return 0 if completed else 1
 
 
@@ -166,7 +173,7 @@ async def _tell_place(engine: Engine, video_id: int, storage_url: str) -> None:
     """Where a video plays, as soon as it does: its public place follows the store, by the hand of a keeper."""
     place = plays_at(storage_url, video_id)
     end = time.monotonic() + PUBLIC_TIMEOUT
-    while (video := (await engine.video(video_id)).video).published != video.current:
+    while (video := (await Videos(engine).get(video_id)).video).published != video.current:
         if time.monotonic() > end:
             console().print(Text(f"will play, once a keeper runs (`reel up`): {place}"), soft_wrap=True)
             return
@@ -183,5 +190,5 @@ def plays_at(storage_url: str, video_id: int) -> str:
 def _words(answer: Submitted, submission: Submission) -> str:
     if answer.verdict is Verdict.REPEATED:
         return f"job {answer.job_id} was submitted before under this key"
-    video = "" if answer.video_id is None else f", which makes video {answer.video_id}"
+    video = "" if answer.resource_id is None else f", which makes video {answer.resource_id}"
     return f"submitted job {answer.job_id} to {submission.pipeline}{video}"

@@ -23,8 +23,8 @@ from reelstate.cli.worker import HURRY, STOP
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.outcome import without_passwords
 from reelstate.engine import Engine
+from reelstate.media import TRANSCODE
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.videos import TRANSCODE
 from reelstate.worker.process import describe_exit
 from reelstate.worker.settings import host_name
 

@@ -12,7 +12,10 @@ from rich.text import Text
 from reelstate.cli.ladder import qualities_table
 from reelstate.cli.page import error_line, took, what
 from reelstate.cli.terminal import age, cut, moment, now, rough, span, status, table
-from reelstate.core.model import Job, Video, VideoDetail, VideoStatus, VideoVersion
+from reelstate.core.model import (
+    Job,
+)
+from reelstate.library.model import Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.planning.profile import DEFAULT
 from reelstate.media.planning.quality import Quality
 from reelstate.media.sources.address import redact_source

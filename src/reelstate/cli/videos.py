@@ -29,17 +29,23 @@ from reelstate.cli.submit import finish, plays_at
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.model import Json, Page, Submitted, Verdict, Video, VideoDetail, VideoStatus
+from reelstate.core.model import (
+    Json,
+    Page,
+    Submitted,
+    Verdict,
+)
 from reelstate.documents import Document, quality_document, version_document, video_document
 from reelstate.engine import Engine
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
+from reelstate.library.model import Video, VideoDetail, VideoStatus
+from reelstate.library.playback import LIFETIME, Playback
+from reelstate.library.videos import VideoFilter, Videos
 from reelstate.media.packaging.package import MASTER
 from reelstate.media.planning.quality import Quality
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.services.keys import Keys
 from reelstate.services.paging import LARGEST_PAGE
-from reelstate.services.playback import LIFETIME, Playback
-from reelstate.services.videos import VideoFilter
 
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
@@ -149,9 +155,9 @@ def rollback(
 
     async def change(engine: Engine) -> tuple[str, Document]:
         if to is None:
-            job_id, verdict = await engine.rollback(video_id, actor=operator(), reason=reason), Verdict.OK
+            job_id, verdict = await Videos(engine).rollback(video_id, actor=operator(), reason=reason), Verdict.OK
         else:
-            job_id, verdict = to, await engine.pin(video_id, to, actor=operator(), reason=reason)
+            job_id, verdict = to, await Videos(engine).pin(video_id, to, actor=operator(), reason=reason)
         told = "plays" if verdict is Verdict.OK else "was pinned already to"
         return f"{told} version {job_id}", {"job": job_id, "verdict": verdict}
 
@@ -166,8 +172,8 @@ def unpin(video_id: VideoId, reason: Reason = None, database: Database = None, a
     """
 
     async def change(engine: Engine) -> tuple[str, Document]:
-        verdict = await engine.unpin(video_id, actor=operator(), reason=reason)
-        job_id = (await engine.video(video_id)).video.current
+        verdict = await Videos(engine).unpin(video_id, actor=operator(), reason=reason)
+        job_id = (await Videos(engine).get(video_id)).video.current
         told = f"plays version {job_id}" if verdict is Verdict.OK else "is not pinned"
         return told, {"job": job_id, "verdict": verdict}
 
@@ -182,7 +188,7 @@ def delete(video_id: VideoId, reason: Reason = None, database: Database = None, 
     """
 
     async def change(engine: Engine) -> tuple[str, Document]:
-        verdict = await engine.delete_video(video_id, actor=operator(), reason=reason)
+        verdict = await Videos(engine).delete(video_id, actor=operator(), reason=reason)
         return "deleted" if verdict is Verdict.OK else "was deleted before", {"verdict": verdict}
 
     _change(database, video_id, change, as_json=as_json)
@@ -225,7 +231,7 @@ async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple
 
 async def _require_playable(engine: Engine, video_id: int, storage: Storage) -> None:
     """Refuse a video of which there is nothing to play: no version is complete, and none has begun to grow."""
-    video = (await engine.video(video_id)).video
+    video = (await Videos(engine).get(video_id)).video
     if video.deleted_at is not None:
         raise InvalidRequest("video", f"{video_id} was deleted", hint="`reel videos` lists those that there are")
     if video.current is None and not await storage.exists(keys.video(video_id, MASTER)):
@@ -253,14 +259,14 @@ async def _changed(database: str | None, change: Change) -> tuple[str, Document]
 
 async def _read(database: str | None, limit: int, after: str | None, wanted: VideoFilter) -> Page[Video]:
     async with opened(database) as engine:
-        return await engine.videos(
+        return await Videos(engine).list(
             statuses=wanted.statuses, user_id=wanted.user_id, deleted=wanted.deleted, limit=limit, after=after
         )
 
 
 async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, list[Quality]]:
     async with opened(database) as engine:
-        detail = await engine.video(video_id)
+        detail = await Videos(engine).get(video_id)
         version = telling_version(detail)
         return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
 
@@ -269,9 +275,9 @@ async def _retranscode(
     database: str | None, video_id: int, spec: Json, urgency: int, key: str | None, *, wait: bool, as_json: bool
 ) -> int:
     async with opened(database, patient=True) as engine:
-        video = await engine.video(video_id)
+        video = await Videos(engine).get(video_id)
         TranscodeRequest.check({"source": video.video.source, "profile": profile_before(video), **spec})
-        answer = await engine.retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
+        answer = await Videos(engine).retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
         told, place = document if as_json else None, settings_for(database).storage_url
         return await finish(engine, answer, _words(answer), told, wait=wait, storage_url=place)
@@ -279,8 +285,8 @@ async def _retranscode(
 
 def _words(answer: Submitted) -> str:
     if answer.verdict is Verdict.REPEATED:
-        return f"video {answer.video_id}: version {answer.job_id} was submitted before under this key"
-    return f"video {answer.video_id}: submitted version {answer.job_id}; `reel watch {answer.job_id}` shows it"
+        return f"video {answer.resource_id}: version {answer.job_id} was submitted before under this key"
+    return f"video {answer.resource_id}: submitted version {answer.job_id}; `reel watch {answer.job_id}` shows it"
 
 
 def _show(page: Page[Video]) -> None:

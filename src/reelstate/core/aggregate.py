@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reelstate.core.machine import FINISHED_JOBS, PHASES, STOPPED_JOBS, JobStatus, TaskStatus
-from reelstate.core.model import VideoStatus
+from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS, JobStatus, TaskStatus
 
 URGENCY = (
     TaskStatus.ERROR,
@@ -59,23 +58,6 @@ def stage_status(
             return TaskStatus.READY
         case _:
             return TaskStatus.NEW
-
-
-VIDEO_STATUSES = {
-    VideoStatus.PENDING: (JobStatus.PENDING,),
-    VideoStatus.PROCESSING: PHASES,
-    VideoStatus.READY: (),
-    VideoStatus.FAILED: (*STOPPED_JOBS, JobStatus.CANCELLED, JobStatus.COMPLETED),
-}
-"""What the latest job of a video means for it while no version plays: one that is completed then was forced to be."""
-
-
-def video_status(current: int | None, latest: JobStatus | None) -> VideoStatus:
-    """A video's status: it is ready as soon as a version plays, else it is as its latest job."""
-    if current is not None:
-        return VideoStatus.READY
-    found = [status for status, jobs in VIDEO_STATUSES.items() if latest in jobs]
-    return found[0] if found else VideoStatus.PENDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

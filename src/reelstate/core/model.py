@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, TypeVar
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import FINISHED_JOBS, JobStatus, TaskStatus, WorkerStatus
@@ -52,13 +52,17 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewVideo:
-    """A video that is made together with its first version."""
+class Resource(Protocol):
+    """What a job is created for, where an extension of the engine keeps a record of it."""
 
-    source: str
-    """Where it comes from; it never changes."""
-    title: str = ""
+    def check(self, spec: Json) -> None:
+        """Raise `InvalidRequest` for a resource or a spec that can't be used."""
+        ...
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The values that tell two resources apart in the digest of an idempotent request."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +80,12 @@ class Submission:
     run_after: datetime | None = None
     """The instant from which they may run, where a delay does not say it better; it wins over `delay`."""
     idempotency_key: str | None = None
-    video: NewVideo | int | None = None
-    """A video to be made, or one that is there: the job is a version of it."""
+    resource: Resource | None = None
+    """What the job is created for; the extension of the engine creates or locks its record in the same transaction."""
 
 
-class VersionOptions(TypedDict, total=False):
-    """Options of `submit_video` and `retranscode`, as `Submission` has them."""
+class SubmitOptions(TypedDict, total=False):
+    """Options of `submit`: fields of `Submission`."""
 
     digest: str | None
     priority: int | PriorityName
@@ -91,19 +95,13 @@ class VersionOptions(TypedDict, total=False):
     idempotency_key: str | None
 
 
-class SubmitOptions(VersionOptions, total=False):
-    """Options of `submit`, as `Submission` has them."""
-
-    video: NewVideo | int | None
-
-
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The answer to one submission: the job, whether it was there already, and the video that it is a version of."""
+    """The answer to one submission: the job, whether it existed already, and the resource it was created for."""
 
     job_id: int
     verdict: Verdict
-    video_id: int | None = None
+    resource_id: int | None = None
 
     @property
     def id(self) -> int:
@@ -311,8 +309,8 @@ class Job:
     started_at: datetime | None
     changed_at: datetime
     finished_at: datetime | None
-    video_id: int | None
-    """The video that it is a version of."""
+    resource_id: int | None
+    """The record of the engine's extension that it was created for: the video that it is a version of."""
 
     @property
     def ended(self) -> bool:
@@ -417,61 +415,6 @@ class PipelineVersion:
     """Names of the workers that have its code and are not offline."""
     spec: Json = None
     """The JSON Schema of its jobs' specs; None where it takes any."""
-
-
-class VideoStatus(StrEnum):
-    """What people are told of a video; it is read from its versions."""
-
-    PENDING = "pending"
-    PROCESSING = "processing"
-    READY = "ready"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Video:
-    id: int
-    title: str
-    source: str
-    user_id: str
-    status: VideoStatus
-    pinned: int | None
-    """The version that an operator chose; None for the newest completed one."""
-    current: int | None
-    """The version that plays."""
-    published: int | None
-    """The version that its public place shows: a moment behind the current one at most, while a keeper is there."""
-    latest: int | None
-    """The version that was submitted last."""
-    version: int
-    actor: str
-    reason: str | None
-    created_at: datetime
-    changed_at: datetime
-    deleted_at: datetime | None
-    error: Json
-    """Why the latest version failed; None unless it did."""
-    duration: float | None
-    """Seconds of the version that plays."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VideoVersion:
-    """A job as a version of its video."""
-
-    job: Job
-    outputs: Mapping[str, Json]
-    current: bool
-    removed_at: datetime | None
-    """Since when it can't be played any more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VideoDetail:
-    """A video with its versions, the newest first."""
-
-    video: Video
-    versions: tuple[VideoVersion, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from reelstate.core.errors import IdempotencyConflict, InvalidRequest, UnknownPi
 from reelstate.core.model import Json, Verdict
 from reelstate.engine import Engine
 from reelstate.library.inotify import Inotify, Notice
+from reelstate.library.videos import Videos
 
 logger = logging.getLogger("reelstate.ingest")
 
@@ -282,15 +283,15 @@ async def _take(engine: Engine, terms: Ingest, path: Path, identity: Identity) -
     if not os.access(path, os.R_OK):
         return IngestedFile(path, None, reason="it can't be read")
     try:
-        answer = await engine.submit_video(str(path), **_options(terms, path, identity))
+        answer = await Videos(engine).submit(str(path), **_options(terms, path, identity))
     except IdempotencyConflict as error:  # it was submitted before with other options, which is once
         job = (await engine.job(error.job_id)).job
-        return IngestedFile(path, Verdict.REPEATED, job.video_id, job.id)
+        return IngestedFile(path, Verdict.REPEATED, job.resource_id, job.id)
     except UnknownPipeline:
         raise
     except InvalidRequest as error:
         return IngestedFile(path, None, reason=error.message)
-    return IngestedFile(path, answer.verdict, answer.video_id, answer.job_id)
+    return IngestedFile(path, answer.verdict, answer.resource_id, answer.job_id)
 
 
 def _options(terms: Ingest, path: Path, identity: Identity) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus
-from reelstate.core.model import JobDetail, Json, Page, Task, VideoDetail, VideoVersion
+from reelstate.core.model import JobDetail, Json, Page, Task
 from reelstate.engine import Engine
+from reelstate.library.model import VideoDetail, VideoVersion
 from reelstate.media.planning.quality import ENCODE, Ladder, Quality, ladder_of, qualities
 from reelstate.services.paging import every
 

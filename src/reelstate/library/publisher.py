@@ -23,12 +23,21 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Job, JobDetail, Task
 from reelstate.engine import Engine
 from reelstate.keeper import Duty
+from reelstate.library.publishing import (
+    UnpublishedVersion,
+    load_unpublished,
+    mark_published,
+    mark_swept,
+    needed_sources,
+    remove_versions,
+)
+from reelstate.library.videos import Videos
+from reelstate.media import TRANSCODE
 from reelstate.media.formats.relocate import moved
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.package import DASH, MASTER, StreamContents, growing
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import ENCODE
-from reelstate.services.videos import TRANSCODE, UnpublishedVersion
 
 logger = logging.getLogger("reelstate.library")
 
@@ -56,6 +65,8 @@ def _now() -> datetime:
 class Publisher:
     def __init__(self, engine: Engine, storage: Storage, *, keep: float, clock: Callable[[], datetime] = _now) -> None:
         self._engine = engine
+        self._store = engine.store
+        self._videos = Videos(engine)
         self._storage = storage
         self._keep = keep
         self._clock = clock
@@ -79,7 +90,7 @@ class Publisher:
         """Bring public places up to date; gives how many."""
         shown = 0
         while True:
-            now, found = await self._engine.unpublished(self._since, limit=PAGE)
+            now, found = await load_unpublished(self._store, self._since, limit=PAGE)
             self._waiting |= {video.video_id: video for video in found}
             if len(found) < PAGE:
                 self._since = now
@@ -91,7 +102,7 @@ class Publisher:
         """Have the public place of a video show the version that plays, whoever else writes there meanwhile."""
         for _ in range(TRIES):
             await self._lead(video)
-            if await self._engine.published(video):
+            if await mark_published(self._store, video):
                 self._waiting.pop(video.video_id, None)
                 logger.info(
                     "video %d plays %s", video.video_id, f"version {video.current}" if video.current else "no more"
@@ -103,7 +114,7 @@ class Publisher:
 
     async def _playing(self, video_id: int) -> UnpublishedVersion:
         """The version that plays, as if its public place showed it."""
-        video = (await self._engine.video(video_id)).video
+        video = (await self._videos.get(video_id)).video
         current = video.current if video.deleted_at is None else None
         return UnpublishedVersion(video_id, current, current)
 
@@ -131,15 +142,15 @@ class Publisher:
         after: str | None = None
         while True:
             page = await self._engine.jobs(pipeline=TRANSCODE, statuses=statuses, limit=PAGE, after=after)
-            found += [job for job in page.items if job.video_id is not None]
+            found += [job for job in page.items if job.resource_id is not None]
             if (after := page.after) is None:
                 return found
 
     async def _rest(self, job_id: int) -> bool:
         """A job has come to rest: what has grown of it stays for a while, unless its video was deleted."""
         job = (await self._engine.job(job_id)).job
-        if (await self._engine.video(job.video_id or 0)).video.deleted_at is not None:
-            await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
+        if (await self._videos.get(job.resource_id or 0)).video.deleted_at is not None:
+            await self._storage.delete(f"{keys.VIDEOS}/{job.resource_id}")
         del self._grown[job_id]
         self._rests.pop(job_id, None)
         return True
@@ -152,7 +163,7 @@ class Publisher:
             return False
         film = await self._film(detail)
         if film.chunks:
-            await self._write(job.video_id or 0, job.id, film)
+            await self._write(job.resource_id or 0, job.id, film)
         self._grown[job.id] = done
         self._rests[job.id] = time.monotonic() + LEISURE * max(0.0, time.monotonic() - began - GROW_EVERY)
         return bool(film.chunks)
@@ -183,12 +194,12 @@ class Publisher:
     async def _write(self, video_id: int, job_id: int, film: StreamContents) -> None:
         """Write what has grown; a video that has nothing else to show shows this."""
         master = await self._write_live(video_id, job_id, film)
-        if (await self._engine.video(video_id)).video.current is not None:
+        if (await self._videos.get(video_id)).video.current is not None:
             return
         front = keys.video(video_id, MASTER)
         text = moved(master, keys.video(video_id, f"{LIVE}/{job_id}/{MASTER}"), front)
         await self._storage.replace_bytes(front, text.encode())
-        video = (await self._engine.video(video_id)).video
+        video = (await self._videos.get(video_id)).video
         if video.current is not None or video.deleted_at is not None:
             await self._lead(await self._playing(video_id))  # ours came too late
 
@@ -231,18 +242,18 @@ class Publisher:
     async def _sweep_versions(self) -> int:
         gone = 0
         while True:
-            removed = await self._engine.remove_versions(keep=self._keep, limit=PAGE)
+            removed = await remove_versions(self._store, keep=self._keep, limit=PAGE)
             gone += await _for_each(removed, self._sweep_version)
             if len(removed) < PAGE:
                 return gone
 
     async def _sweep_version(self, job_id: int) -> int:
         gone = await sweep_versions(self._storage, [job_id])
-        await self._engine.swept_versions([job_id])
+        await mark_swept(self._store, [job_id])
         return gone
 
     async def _sweep_sources(self) -> int:
-        return len(await sweep_sources(self._storage, self._engine.needed_sources, now=self._clock()))
+        return len(await sweep_sources(self._storage, partial(needed_sources, self._store), now=self._clock()))
 
     async def _sweep_job(self, job: Job) -> int:
         """Of a job that is at rest: nobody writes there any more, and soon nobody watches it grow."""
@@ -256,13 +267,13 @@ class Publisher:
         return gone
 
     async def _sweep_live(self, job: Job) -> int:
-        if job.video_id is None:
+        if job.resource_id is None:
             return 0
-        shared = await self._storage.folders(keys.video(job.video_id, LIVE)) != (str(job.id),)
-        if shared or (await self._playing(job.video_id)).current is not None:
-            return await self._storage.delete(keys.video(job.video_id, f"{LIVE}/{job.id}"))
-        gone = await self._storage.delete(f"{keys.VIDEOS}/{job.video_id}")
-        video = await self._playing(job.video_id)
+        shared = await self._storage.folders(keys.video(job.resource_id, LIVE)) != (str(job.id),)
+        if shared or (await self._playing(job.resource_id)).current is not None:
+            return await self._storage.delete(keys.video(job.resource_id, f"{LIVE}/{job.id}"))
+        gone = await self._storage.delete(f"{keys.VIDEOS}/{job.resource_id}")
+        video = await self._playing(job.resource_id)
         if video.current is not None:
             await self._lead(video)  # the job was tried again, and is through by now
         return gone

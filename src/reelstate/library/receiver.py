@@ -38,7 +38,7 @@ from reelstate.core.errors import (
     UploadBroken,
     UploadConflict,
 )
-from reelstate.services.uploads import Upload, UploadLimits, Uploads
+from reelstate.library.uploads import Upload, UploadLimits, Uploads
 from reelstate.stores.store import Store
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class _Taking:
             self.running.update(data)
 
 
-def reception_of(store: Store, settings: ReceiverSettings) -> UploadReceiver:
+def upload_receiver(store: Store, settings: ReceiverSettings) -> UploadReceiver:
     storage = open_storage(settings.storage_url)
     scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
     limits = UploadLimits(open=settings.upload_open, unused=settings.upload_unused, bytes=settings.upload_quota)

@@ -22,6 +22,7 @@ from reelstate.core.errors import ReelstateError, StorageConflict, StorageError,
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Fail, Retry
 from reelstate.engine import Engine
+from reelstate.media import TRANSCODE
 from reelstate.media.packaging.init_segments import read_header
 from reelstate.media.packaging.package import DASH, MANIFEST, MASTER
 from reelstate.media.packaging.verify import verify
@@ -33,7 +34,6 @@ from reelstate.media.results import RESULTS, Fetched, Validated, Verified, read_
 from reelstate.media.sources.address import STORED
 from reelstate.media.tools import MediaTools
 from reelstate.services.permits import Grant
-from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Results, Run
 
 FRONT: Final = (MASTER, DASH, MANIFEST)

@@ -31,6 +31,7 @@ from reelstate.artifacts.stored import Stored, digest_of
 from reelstate.core.document import shorten
 from reelstate.core.errors import InvalidRequest, StorageError, StorageMissing
 from reelstate.core.outcome import Fail, Retry, Skip
+from reelstate.media import TRANSCODE
 from reelstate.media.ffmpeg import commands
 from reelstate.media.ffmpeg.command_run import OnProgress
 from reelstate.media.ffmpeg.damage import Damage, described, find_damage, require_tolerable, total
@@ -69,7 +70,6 @@ from reelstate.media.sources.probe import WHOLE_FILE_LIMITS, count_frames, probe
 from reelstate.media.sources.source import fetch, open_source
 from reelstate.media.tools import MediaTools, telling
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.videos import TRANSCODE
 from reelstate.worker.run import Run
 
 Json = Any

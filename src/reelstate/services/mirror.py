@@ -1,23 +1,19 @@
-"""mirror: what a dispatch must know of the store to hint at ready tasks and tell of films; and claims by its hints."""
+"""mirror: what a dispatch must know of the store to hint at ready tasks; and claims by its hints."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
-from reelstate.core.errors import NotFound
-from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS
 from reelstate.core.model import Claim, Submission, TaskKey
 from reelstate.core.policy import priority_number
 from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.hints import ChannelMessage, ClaimFilter, Lane, MirrorSource, ReadyTask
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.observe import observe_job
+from reelstate.services.extension import NO_EXTENSION, Extension
 from reelstate.stores.store import Store, Transaction
 
-PROGRESS, COMPLETE, WORKERS = "transcode_progress", "transcode_complete", "worker_status"
-"""The channels; the first two are followed by the number of a video."""
-AT_REST = frozenset({*STOPPED_JOBS, *FINISHED_JOBS})
-REMEMBERED = 10_000
+WORKERS = "worker_status"
+"""The channel for changes of workers."""
 MAX_EMPTY_ROUNDS = 3
 """Rounds of hints of which none was good, after which a claim gives up for now."""
 
@@ -65,48 +61,16 @@ def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) ->
     return unknown, known
 
 
-class VideoMessages:
-    """Which jobs make a film, and what there is to tell of them. Most jobs of a busy house make none."""
-
-    def __init__(self, store: Store, catalogue: Catalogue) -> None:
-        self._store = store
-        self._catalogue = catalogue
-        self._videos: dict[int, int | None] = {}
-
-    async def messages(self, job_ids: Collection[int]) -> list[ChannelMessage]:
-        await self._learn([job_id for job_id in job_ids if job_id not in self._videos])
-        films = [(job_id, video) for job_id in job_ids if (video := self._videos.get(job_id)) is not None]
-        return [await self._message(job_id, video) for job_id, video in films]
-
-    async def _learn(self, unknown: list[int]) -> None:
-        if not unknown:
-            return
-        if len(self._videos) > REMEMBERED:
-            self._videos.clear()
-        found = await self._store.read(lambda transaction: transaction.run("mirror_videos", job_ids=sorted(unknown)))
-        self._videos |= dict.fromkeys(unknown) | {job_id: video for job_id, video in found}  # noqa: C416 - rows
-
-    async def _message(self, job_id: int, video_id: int) -> ChannelMessage:
-        try:
-            detail = await observe_job(self._store, self._catalogue, job_id)
-        except NotFound:  # removed since
-            return ChannelMessage(
-                f"{COMPLETE}:{video_id}", {"job_id": job_id, "video_id": video_id, "status": "removed"}
-            )
-        status = detail.job.status
-        channel = COMPLETE if status in AT_REST else PROGRESS
-        percent = round(detail.progress, 1)
-        payload = {"job_id": job_id, "video_id": video_id, "status": str(status), "percent": percent}
-        return ChannelMessage(f"{channel}:{video_id}", payload)
-
-
-def source_of(store: Store, catalogue: Catalogue) -> MirrorSource:
-    """What a dispatch may ask of this store."""
+def source_of(store: Store, catalogue: Catalogue, extension: Extension = NO_EXTENSION) -> MirrorSource:
+    """Return what a dispatch reads: ready tasks from the store, messages about jobs from the extension."""
 
     async def ready(job_ids: Collection[int] | None, limit: int) -> list[ReadyTask]:
         return await mirror_ready(store, job_ids, limit)
 
-    return MirrorSource(ready, VideoMessages(store, catalogue).messages)
+    async def messages(job_ids: Collection[int]) -> list[ChannelMessage]:
+        return await extension.messages(store, catalogue, job_ids)
+
+    return MirrorSource(ready, messages)
 
 
 async def claim_hinted(dispatch: Dispatch, asking: ClaimFilter | None, limit: int, claim: ClaimSome) -> Claim:

@@ -14,20 +14,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest
-from reelstate.core.model import NewVideo, Submission, Submitted, Verdict
+from reelstate.core.model import Resource, Submission, Submitted, Verdict
 from reelstate.core.policy import priority_number
 from reelstate.services.catalogue import Catalogue, Declared
+from reelstate.services.extension import NO_EXTENSION, Extension, LinkedJob, NewJob
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
-from reelstate.services.video_rows import Placed, Placing, place
-from reelstate.stores.store import Batch, Row, Store, Transaction
+from reelstate.stores.store import Batch, Row, Statement, Store, Transaction
 
 USER_LIMIT = 255
-TITLE_LIMIT = 1000
-SOURCE_LIMIT = 8192
 LONGEST_DELAY = 10 * 365 * 86_400.0
+
+
+class ResourceRow(NamedTuple):
+    """The resource of a job; None for a job without one."""
+
+    id: int
+    resource_id: int | None
+
+
+SUBMIT_RESOURCES = Statement("submit_resources", ResourceRow)
 
 
 class _Alike(NamedTuple):
@@ -37,7 +45,7 @@ class _Alike(NamedTuple):
     user_id: str
     priority: int
     delay: float
-    video_id: int | None = None
+    resource_id: int | None = None
 
     def openings(self, job_ids: list[int]) -> list[OpeningStage]:
         """The stages that wait for nothing."""
@@ -53,7 +61,7 @@ class _Alike(NamedTuple):
             "phase": self.declared.graph.first_phase,
             "priority": self.priority,
             "delay": self.delay,
-            "video_id": self.video_id,
+            "resource_id": self.resource_id,
         }
 
 
@@ -66,7 +74,8 @@ class _Request:
     delay: float
     run_after: datetime | None
     key: str | None
-    video: NewVideo | int | None = None
+    resource: Resource | None = None
+    resource_id: int | None = None
     named: bool = False
     """Whether the caller has named the version of the pipeline."""
 
@@ -77,13 +86,12 @@ class _Request:
 
     @property
     def alike(self) -> _Alike:
-        video_id = self.video if isinstance(self.video, int) else None
-        return _Alike(self.declared, self.user_id, self.priority, self.delay, video_id)
+        return _Alike(self.declared, self.user_id, self.priority, self.delay, self.resource_id)
 
     @property
     def plain(self) -> _Alike | None:
-        """What one statement can make: no key, no instant, no video, one stage of one part first."""
-        if self.key is not None or self.run_after is not None or self.video is not None:
+        """What one statement can make: no key, no instant, no resource, one stage of one part first."""
+        if self.key is not None or self.run_after is not None or self.resource is not None:
             return None
         match self.alike.openings([]):
             case [OpeningStage(plain=True)]:
@@ -98,12 +106,12 @@ class _Request:
         parts: tuple[object, ...] = (self.declared.graph.name, spec, self.priority, when)
         if self.named:
             parts += (self.declared.graph.digest,)
-        if self.video is not None:
-            parts += (self.video.source, self.video.title) if isinstance(self.video, NewVideo) else (self.video,)
+        if self.resource is not None:
+            parts += self.resource.identity
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
-    def placed(self, placed: Placed) -> _Request:
-        return replace(self, video=placed.video_id, spec=placed.spec)
+    def linked(self, linked: LinkedJob) -> _Request:
+        return replace(self, resource_id=linked.resource_id, spec=linked.spec)
 
     def starting(self, now: datetime) -> _Request:
         """The same with its start as seconds from now, by the store's clock."""
@@ -116,7 +124,11 @@ class _Request:
 
 
 async def submit(
-    store: Store, catalogue: Catalogue, submissions: Sequence[Submission], limits: DocumentLimits = LIMITS
+    store: Store,
+    catalogue: Catalogue,
+    submissions: Sequence[Submission],
+    limits: DocumentLimits = LIMITS,
+    extension: Extension = NO_EXTENSION,
 ) -> list[Submitted]:
     """Make a job of each submission, all or none; the answers stand in the order of the submissions.
 
@@ -127,19 +139,21 @@ async def submit(
     await catalogue.find(store, wanted)
     while True:
         requests = [_checked(catalogue, submission, limits) for submission in submissions]
-        answers = await _made(store, catalogue, requests)
+        answers = await _made(store, catalogue, extension, requests)
         if answers is not None:
             return answers
         await catalogue.look(store, wanted)
 
 
-async def _made(store: Store, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted] | None:
+async def _made(
+    store: Store, catalogue: Catalogue, extension: Extension, requests: list[_Request]
+) -> list[Submitted] | None:
     """The jobs of these requests; None when one of their pipelines is no longer current, and nothing was made."""
     if not requests:
         return []
     if len(requests) == 1 and (alike := requests[0].plain):
         return await _submit_one(store, alike, requests[0])
-    return await store.write(lambda transaction: _submit(transaction, catalogue, requests))
+    return await store.write(lambda transaction: _submit(transaction, catalogue, extension, requests))
 
 
 async def _submit_one(store: Store, alike: _Alike, request: _Request) -> list[Submitted] | None:
@@ -156,7 +170,9 @@ async def _submit_one(store: Store, alike: _Alike, request: _Request) -> list[Su
     return await store.write_alone(one)
 
 
-async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list[_Request]) -> list[Submitted] | None:
+async def _submit(
+    transaction: Transaction, catalogue: Catalogue, extension: Extension, requests: list[_Request]
+) -> list[Submitted] | None:
     expected = {request.current: request.declared.id for request in requests if request.current is not None}
     if expected and dict(await transaction.run("declare_current", names=sorted(expected))) != expected:
         return None
@@ -168,43 +184,50 @@ async def _submit(transaction: Transaction, catalogue: Catalogue, requests: list
         if answer.verdict is Verdict.OK
     ]
     if fresh:
-        fresh = await _placed(transaction, await _timed(transaction, fresh))
+        fresh = await _link(transaction, extension, await _timed(transaction, fresh))
         _check_late(catalogue, fresh)
         for alike, rows in _grouped(fresh).items():
             await _make(transaction, catalogue, alike, rows)
-    return await _with_videos(transaction, requests, answers)
+    return await _with_resources(transaction, requests, answers)
 
 
-async def _placed(transaction: Transaction, fresh: list[tuple[int, _Request]]) -> list[tuple[int, _Request]]:
-    """The requests for a version of a video, with that video made and their specs complete."""
-    wanted = [
-        Placing(request.video, request.user_id, request.spec) for _, request in fresh if request.video is not None
+async def _link(
+    transaction: Transaction, extension: Extension, fresh: list[tuple[int, _Request]]
+) -> list[tuple[int, _Request]]:
+    """Have the extension create or lock the resources of new jobs; return the requests with ids and complete specs."""
+    jobs = [
+        NewJob(request.resource, request.user_id, request.spec) for _, request in fresh if request.resource is not None
     ]
-    if not wanted:
+    if not jobs:
         return fresh
-    placed = iter(await place(transaction, wanted))
-    return [(job_id, request if request.video is None else request.placed(next(placed))) for job_id, request in fresh]
+    linked = iter(await extension.link(transaction, jobs))
+    return [
+        (job_id, request if request.resource is None else request.linked(next(linked))) for job_id, request in fresh
+    ]
 
 
 def _check_late(catalogue: Catalogue, fresh: list[tuple[int, _Request]]) -> None:
-    """Check the specs that videos complete, and those under a key: a repeated request gets its answer unchecked."""
+    """Check specs that an extension completed, and those under a key: a repeated request is not checked."""
     for _, request in fresh:
-        if request.video is not None or request.key is not None:
+        if request.resource is not None or request.key is not None:
             catalogue.require(request.declared, json.loads(request.spec))
 
 
-async def _with_videos(transaction: Transaction, requests: list[_Request], answers: list[Submitted]) -> list[Submitted]:
-    if all(request.video is None for request in requests):
+async def _with_resources(
+    transaction: Transaction, requests: list[_Request], answers: list[Submitted]
+) -> list[Submitted]:
+    if all(request.resource is None for request in requests):
         return answers
-    videos: dict[int, int] = dict(await transaction.run("videos_of", job_ids=[answer.job_id for answer in answers]))
-    return [replace(answer, video_id=videos.get(answer.job_id)) for answer in answers]
+    links = await transaction.run(SUBMIT_RESOURCES, job_ids=[answer.job_id for answer in answers])
+    resources = {link.id: link.resource_id for link in links}
+    return [replace(answer, resource_id=resources.get(answer.job_id)) for answer in answers]
 
 
 async def _make(transaction: Transaction, catalogue: Catalogue, alike: _Alike, rows: list[Row]) -> None:
     """Make jobs and open what they begin with: in one statement where that is one stage of one part."""
     job_ids = [row[0] for row in rows]
     match alike.openings(job_ids):
-        case [OpeningStage(plain=True) as single] if alike.video_id is None:
+        case [OpeningStage(plain=True) as single] if alike.resource_id is None:
             parameters = {**alike.parameters(), **single.terms(), "sole": single.sole}
             await transaction.run("submit_single", Batch(("id", "spec"), rows), **parameters)
         case openings:
@@ -273,7 +296,9 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: DocumentLimit
         raise InvalidRequest("run_after", "has no time zone", hint="use an aware datetime, such as datetime.now(UTC)")
     declared = catalogue.named(submission.pipeline, submission.digest)
     spec = encode("spec", submission.spec, limits.spec)
-    if submission.video is None and key is None:
+    if submission.resource is not None:
+        submission.resource.check(submission.spec)
+    elif key is None:
         catalogue.require(declared, submission.spec)
     return _Request(
         declared,
@@ -283,21 +308,6 @@ def _checked(catalogue: Catalogue, submission: Submission, limits: DocumentLimit
         float(submission.delay),
         submission.run_after,
         None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
-        _checked_video(submission),
-        submission.digest is not None,
-    )
-
-
-def _checked_video(submission: Submission) -> NewVideo | int | None:
-    video = submission.video
-    if video is None:
-        return None
-    if not isinstance(submission.spec, dict):
-        raise InvalidRequest("spec", "the spec of a video's version is an object", hint='for example {"profile": …}')
-    if not isinstance(video, NewVideo):
-        return whole("video", video)
-    if not video.source:
-        raise InvalidRequest("source", "a video comes from somewhere", hint="a path or an address")
-    return NewVideo(
-        source=plain_text("source", video.source, SOURCE_LIMIT), title=plain_text("title", video.title, TITLE_LIMIT)
+        submission.resource,
+        named=submission.digest is not None,
     )

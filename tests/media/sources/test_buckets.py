@@ -15,6 +15,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import JobDetail
 from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
+from reelstate.library.videos import Videos
 from tests.chaos.fleet import open_fleet
 from tests.media.deployment import decode_frames
 from tests.media.library import TIMEOUT, Gate, encoded, front, library
@@ -35,7 +36,7 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
         for name in ("one", "two"):
             fleet.worker(name, scratch=tmp_path / name, **settings)
         await fleet.ready("one", "two")
-        answer = await fleet.engine.submit_video(f"{bucket_url}/sources/video.mp4", spec={"profile": profile()})
+        answer = await Videos(fleet.engine).submit(f"{bucket_url}/sources/video.mp4", spec={"profile": profile()})
         await fleet.rests(answer.job_id, seconds=TIMEOUT)
         assert len({task.last_worker for task in await fleet.tasks(answer.job_id, stage="encode")}) == 2
         await Publisher(fleet.engine, storage, keep=0).publish()
@@ -43,7 +44,7 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
     for name in ("one", "two"):
         assert (tmp_path / name / "reelstate-sources" / source).exists()
     await download_all(storage, tmp_path / "viewer")
-    playlist = tmp_path / "viewer" / front(answer.video_id or 0)
+    playlist = tmp_path / "viewer" / front(answer.resource_id or 0)
     assert len(await asyncio.to_thread(decode_frames, BUILD, playlist, "0:v:0")) == SECONDS * RATE
 
 
@@ -132,7 +133,7 @@ async def serve_video(folder: Path, script: str) -> AsyncIterator[WebServer]:
 async def test_a_source_is_read_from_a_web_server(tmp_path: Path, script: str) -> None:
     async with serve_video(tmp_path, script) as web, library(tmp_path, input_hosts=f"127.0.0.1:{web.port}") as made:
         job = await made.made(web.url("/video.mp4"))
-        playlist = tmp_path / "media" / front(job.video_id or 0)
+        playlist = tmp_path / "media" / front(job.resource_id or 0)
         assert len(await asyncio.to_thread(decode_frames, BUILD, playlist, "0:v:0")) == RATE
 
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 from reelstate.core.errors import InvalidRequest, InvalidTransition
 from reelstate.core.machine import Actor, JobStatus
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.extension import NO_EXTENSION, Extension
 from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.cancel import cancel_tasks
 from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
 from reelstate.services.operate.retry import reopen
 from reelstate.services.orchestrate import advance, rest
-from reelstate.stores.store import Batch, Store, Transaction
+from reelstate.stores.store import Store, Transaction
 
 TARGETS = (JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED)
 
 
-async def force(store: Store, catalogue: Catalogue, operation: Operation, target: JobStatus) -> list[Operated]:
+async def force(
+    store: Store,
+    catalogue: Catalogue,
+    operation: Operation,
+    target: JobStatus,
+    extension: Extension = NO_EXTENSION,
+) -> list[Operated]:
     """Set jobs to pending, failed or completed."""
     require_reason(operation, "force")
     if target not in TARGETS:
@@ -33,16 +40,8 @@ async def force(store: Store, catalogue: Catalogue, operation: Operation, target
             await reopen(transaction, jobs, operation)
         await move(transaction, jobs, target, operation)
         if target is JobStatus.COMPLETED:
-            await _remove_versions(transaction, job_ids)
+            await extension.on_forced_complete(transaction, job_ids)
         if target is JobStatus.PENDING:
             await advance(transaction, catalogue, {job_id: {} for job_id in job_ids})
 
     return await operate(store, catalogue, operation, target, apply)
-
-
-async def _remove_versions(transaction: Transaction, job_ids: list[int]) -> None:
-    """What was forced to be complete has no stream, so it must not play in the place of a version that has one."""
-    rows = await transaction.run("videos_of", job_ids=job_ids)
-    versions = [(video_id, job_id) for job_id, video_id in rows if video_id is not None]
-    if versions:
-        await transaction.run("videos_remove", Batch(("video_id", "job_id"), versions))

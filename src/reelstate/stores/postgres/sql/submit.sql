@@ -3,6 +3,6 @@ INSERT INTO reelstate.jobs (id, pipeline_id, user_id, phase, priority, actor, ru
     video_id)
 SELECT id, %(pipeline_id)s, %(user_id)s, %(phase)s, %(priority)s, 'user',
        CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END, clock.now, clock.now, spec::jsonb,
-       %(video_id)s::bigint
+       %(resource_id)s::bigint
 FROM unnest(%(id)s::bigint[], %(spec)s::text[]) AS given (id, spec),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock

@@ -1,6 +1,7 @@
 -- Videos with what their status is read from: the newest completed version that is still there, and the latest job.
 -- Where none is wanted that is ready, those with a version that is not complete are looked at, and no others.
-SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id), v.published, latest.id, latest.status,
+SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, completed.id) AS current, v.published,
+       latest.id AS latest, latest.status AS latest_status,
        v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at,
        CASE WHEN latest.status IN ('failed', 'quarantined') THEN latest.error END AS error,
        (SELECT CASE WHEN jsonb_typeof(t.result -> 'duration') = 'number' THEN (t.result ->> 'duration')::float8 END

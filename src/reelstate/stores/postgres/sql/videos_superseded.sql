@@ -1,7 +1,7 @@
 -- Versions that nobody will play again: completed before another that has been there for so long, cancelled, or of a
 -- video that was deleted. Not the pinned one, nor one from which a version that is still wanted took what it did not
 -- make itself. The time is counted from the last pin or unpin too, so that a version is not gone as it is unpinned.
-SELECT j.video_id, j.id
+SELECT j.video_id, j.id AS job_id
 FROM reelstate.jobs j
 JOIN reelstate.videos v ON v.id = j.video_id
 CROSS JOIN (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) - make_interval(secs => %(keep)s) AS past) AS clock

@@ -12,5 +12,5 @@ WITH changed AS MATERIALIZED (
         ORDER BY j.id DESC LIMIT 1)) END AS current
     FROM changed JOIN reelstate.videos v USING (id)
 )
-SELECT id, published, current FROM seen WHERE published IS DISTINCT FROM current
+SELECT id AS video_id, published, current FROM seen WHERE published IS DISTINCT FROM current
 ORDER BY id LIMIT %(limit)s

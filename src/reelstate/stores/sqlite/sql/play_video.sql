@@ -1,2 +1,2 @@
 -- Whether there is such a video, for this user.
-SELECT 1 FROM videos WHERE id = :video_id AND deleted_at IS NULL AND (:owner IS NULL OR user_id = :owner)
+SELECT id FROM videos WHERE id = :video_id AND deleted_at IS NULL AND (:owner IS NULL OR user_id = :owner)

@@ -5,5 +5,5 @@ WITH given (id, spec) AS (
 INSERT INTO jobs (id, pipeline_id, user_id, phase, priority, actor, run_after, created_at, changed_at, spec,
     video_id)
 SELECT id, :pipeline_id, :user_id, :phase, :priority, 'user', CASE WHEN :delay > 0 THEN :now + :delay END, :now, :now,
-       spec, :video_id
+       spec, :resource_id
 FROM given

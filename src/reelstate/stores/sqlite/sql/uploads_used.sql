@@ -1,5 +1,6 @@
 -- What a user's uploads without a video amount to; one that is under way has all of its length reserved.
-SELECT count(*) FILTER (WHERE u.sha256 IS NULL), count(*), coalesce(sum(coalesce(u.length, u.received)), 0)
+SELECT count(*) FILTER (WHERE u.sha256 IS NULL) AS under_way, count(*) AS unused,
+       coalesce(sum(coalesce(u.length, u.received)), 0) AS bytes
 FROM uploads AS u
 WHERE u.user_id = :user_id AND u.expires_at > :now AND NOT EXISTS (
     SELECT 1 FROM videos AS v

@@ -27,7 +27,8 @@ WITH wanted AS (
     FROM wanted AS v
     WHERE :deleted OR v.deleted_at IS NULL
 )
-SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.completed), f.published, f.latest, l.status,
+SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.completed) AS current, f.published, f.latest,
+       l.status AS latest_status,
        f.version, f.actor, f.reason, f.created_at, f.changed_at, f.deleted_at,
        CASE WHEN l.status IN ('failed', 'quarantined') THEN l.error END AS error,
        (SELECT CASE WHEN json_type(t.result, '$.duration') IN ('integer', 'real')

@@ -1,7 +1,7 @@
 -- Versions that nobody will play again: completed before another that has been there for so long, cancelled, or of a
 -- video that was deleted. Not the pinned one, nor one from which a version that is still wanted took what it did not
 -- make itself. The time is counted from the last pin or unpin too, so that a version is not gone as it is unpinned.
-SELECT j.video_id, j.id
+SELECT j.video_id, j.id AS job_id
 FROM jobs AS j INDEXED BY jobs_by_video CROSS JOIN videos AS v ON v.id = j.video_id
 WHERE j.video_id IS NOT NULL
   AND (:video_ids IS NULL OR j.video_id IN (SELECT value FROM json_each(:video_ids)))

@@ -12,5 +12,5 @@ WITH changed AS MATERIALIZED (
         ORDER BY j.id DESC LIMIT 1)) END AS current
     FROM changed JOIN videos AS v USING (id)
 )
-SELECT id, published, current FROM seen WHERE published IS NOT current
+SELECT id AS video_id, published, current FROM seen WHERE published IS NOT current
 ORDER BY id LIMIT :limit

@@ -1,1 +1,0 @@
-SELECT id, video_id FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])
