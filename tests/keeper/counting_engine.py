@@ -1,4 +1,4 @@
-"""An engine that tells which of its verbs were done, so that a test of a loop waits for a signal and not for a time."""
+"""An engine that counts its calls, so that a test of the keeper waits for a signal instead of a duration."""
 
 import asyncio
 from collections import Counter
@@ -10,7 +10,7 @@ TIMEOUT = 300.0
 
 
 class CountingEngine(Engine):
-    """The engine, its verbs counted when they are through. A verb with a fault raises it instead."""
+    """Counts each verb that returns, and as `failed VERB` each that raises. A verb in `faults` raises that error."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.store, limits=engine.limits)
@@ -19,21 +19,21 @@ class CountingEngine(Engine):
         self.faults: dict[str, Exception] = {}
         self._changed = asyncio.Event()
 
-    async def times(self, verb: str, more: int) -> None:
-        """Until the verb has been done so many times more."""
+    async def wait_for(self, verb: str, more: int) -> None:
+        """Wait until the verb was called `more` times more."""
         wanted = self.done[verb] + more
         async with asyncio.timeout(TIMEOUT):
             while self.done[verb] < wanted:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def _counted(self, verb: str, doing: Any) -> Any:
+    async def _call(self, verb: str, call: Any) -> Any:
         if verb in self.faults:
-            doing.close()
+            call.close()
             self._count(f"failed {verb}")
             raise self.faults[verb]
         try:
-            result = await doing
+            result = await call
         except Exception:
             self._count(f"failed {verb}")
             raise
@@ -45,26 +45,26 @@ class CountingEngine(Engine):
         self._changed.set()
 
     async def lead(self, keeper: str, **terms: Any) -> Any:
-        terms["since"] = None  # a test has the time go by in leaps, which are no steps of the clock
-        return await self._counted("lead", super().lead(keeper, **terms))
+        terms["since"] = None  # tests advance the clock in leaps, which are no clock steps
+        return await self._call("lead", super().lead(keeper, **terms))
 
     async def orchestrate(self, **options: Any) -> Any:
-        return await self._counted("orchestrate", super().orchestrate(**options))
+        return await self._call("orchestrate", super().orchestrate(**options))
 
     async def relax(self, **options: Any) -> Any:
-        return await self._counted("relax", super().relax(**options))
+        return await self._call("relax", super().relax(**options))
 
     async def reclaim(self, **options: Any) -> Any:
-        return await self._counted("reclaim", super().reclaim(**options))
+        return await self._call("reclaim", super().reclaim(**options))
 
     async def reclaim_workers(self, **options: Any) -> Any:
-        return await self._counted("reclaim_workers", super().reclaim_workers(**options))
+        return await self._call("reclaim_workers", super().reclaim_workers(**options))
 
     async def prune_states(self, **options: Any) -> Any:
-        return await self._counted("prune_states", super().prune_states(**options))
+        return await self._call("prune_states", super().prune_states(**options))
 
     async def prune_workers(self, **options: Any) -> Any:
-        return await self._counted("prune_workers", super().prune_workers(**options))
+        return await self._call("prune_workers", super().prune_workers(**options))
 
     async def check(self) -> Any:
-        return await self._counted("check", super().check())
+        return await self._call("check", super().check())

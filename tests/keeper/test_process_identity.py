@@ -1,4 +1,4 @@
-"""Whether a process of this machine is gone: told for certain, or not at all."""
+"""`is_alive` reports the death of a local process only when it is certain."""
 
 import json
 import os
@@ -16,13 +16,15 @@ from reelstate.runtime.process_identity import is_alive, own_machine, own_proces
 
 pytestmark = pytest.mark.skipif(own_machine() is None, reason="there is no /proc here")
 
-TELL = "import json, reelstate.runtime.process_identity as p; print(json.dumps(p.own_process()), flush=True); input()"
+PRINT_IDENTITY = (
+    "import json, reelstate.runtime.process_identity as p; print(json.dumps(p.own_process()), flush=True); input()"
+)
 
 
 @pytest.fixture
-def neighbour() -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """Another process, and what it says of itself."""
-    command = [sys.executable, "-c", TELL]
+def local_process() -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """Start another process; yield it with its identity."""
+    command = [sys.executable, "-c", PRINT_IDENTITY]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield process, json.loads(process.stdout.readline())
@@ -33,8 +35,8 @@ def test_this_process_is_alive() -> None:
     assert is_alive(own_process()) is True
 
 
-def test_another_process_is_alive_until_it_ends(neighbour: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
-    process, identity = neighbour
+def test_another_process_is_alive_until_it_ends(local_process: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
+    process, identity = local_process
     assert identity["pid"] == process.pid
     assert is_alive(identity) is True
     process.kill()
@@ -42,44 +44,44 @@ def test_another_process_is_alive_until_it_ends(neighbour: tuple[subprocess.Pope
     assert is_alive(identity) is False
 
 
-def test_a_zombie_is_gone(neighbour: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
-    process, identity = neighbour
+def test_a_zombie_is_dead(local_process: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
+    process, identity = local_process
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert Path(f"/proc/{process.pid}").exists()
     assert is_alive(identity) is False
 
 
-def test_a_stopped_process_is_alive(neighbour: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
-    process, identity = neighbour
+def test_a_stopped_process_is_alive(local_process: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
+    process, identity = local_process
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     assert is_alive(identity) is True
 
 
-def test_a_number_that_another_process_has_now_is_gone() -> None:
+def test_a_process_whose_pid_was_reused_is_dead() -> None:
     own: Any = own_process()
     assert is_alive({**own, "started": own["started"] - 1}) is False
 
 
-def test_a_process_of_another_machine_can_not_be_judged() -> None:
+def test_the_state_of_a_process_of_another_machine_is_unknown() -> None:
     own: Any = own_process()
     assert is_alive({**own, "machine": own["machine"] + "x", "pid": 4_000_000}) is None
 
 
-def test_a_process_that_proc_hides_can_not_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_of_a_process_that_proc_hides_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     own: Any = own_process()
     monkeypatch.setattr(process_identity, "_state_and_start", lambda pid: None)
     assert is_alive(own) is None
 
 
 @pytest.mark.parametrize("identity", [None, {}, [], "x", {"machine": 1}, {"pid": 1, "started": 1}])
-def test_what_is_no_identity_can_not_be_judged(identity: Any) -> None:
+def test_the_state_of_an_invalid_identity_is_unknown(identity: Any) -> None:
     assert is_alive(identity) is None
 
 
 @pytest.mark.parametrize("pid", [0, -1, 10**30, "1", None])
-def test_what_is_no_number_of_a_process_can_not_be_judged(pid: Any) -> None:
+def test_the_state_of_an_invalid_pid_is_unknown(pid: Any) -> None:
     own: Any = own_process()
     assert is_alive({**own, "pid": pid}) is None
 

@@ -1,4 +1,4 @@
-"""Where Redis is there, its lock decides who asks the store for the lead; where it is not, the store does alone."""
+"""With Redis, a lock decides which keeper asks the store for the lead; without it, every keeper asks."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ def keeper_on(engine: Engine, folder: Path) -> Keeper:
     return keeper_for(engine, Settings(sweep_every=0.1, storage_url=str(folder)))
 
 
-async def test_the_lock_spares_the_store_the_question_of_all_but_one(
+async def test_only_the_keeper_with_the_lock_asks_the_store(
     postgres_database: str, redis_terms: RedisSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with redis_engine(postgres_database, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
@@ -27,9 +27,9 @@ async def test_the_lock_spares_the_store_the_question_of_all_but_one(
         await first._sweep()
         await second._sweep()
         assert [first.leads, second.leads] == [True, False]
-        asked = Statements(engine, monkeypatch)
+        statements = Statements(engine, monkeypatch)
         await second._sweep()
-        assert asked.counted["write"] == 0, "it did not ask"
+        assert statements.counted["write"] == 0, "a keeper without the lock asked the store"
         await first._leave()
         await second._sweep()
         assert second.leads
@@ -50,23 +50,23 @@ async def test_without_redis_the_store_decides(
             await second._sweep()
             return [first.leads, second.leads] == [True, False]
 
-        await until(one_leads, "one leads, as the store says")
+        await until(one_leads, "the store makes one keeper the leader")
         await first._leave()
         await second._sweep()
         assert second.leads
         await second._leave()
 
 
-async def test_a_keeper_that_is_cut_off_from_the_store_does_not_keep_the_lock_from_others(
+async def test_a_keeper_that_cant_reach_the_store_gives_up_the_lock(
     postgres_database: str, redis_terms: RedisSettings, tmp_path: Path
 ) -> None:
     prefix = {"redis_prefix": redis_terms.prefix}
     async with (
         through_proxy(postgres_database) as (through, proxy),
-        redis_engine(through, redis_terms.url, **prefix) as far,
-        redis_engine(postgres_database, redis_terms.url, **prefix) as near,
+        redis_engine(through, redis_terms.url, **prefix) as cut_off,
+        redis_engine(postgres_database, redis_terms.url, **prefix) as connected,
     ):
-        first, second = keeper_on(far, tmp_path), keeper_on(near, tmp_path)
+        first, second = keeper_on(cut_off, tmp_path), keeper_on(connected, tmp_path)
         await first._sweep()
         await second._sweep()
         assert [first.leads, second.leads] == [True, False]
@@ -77,7 +77,7 @@ async def test_a_keeper_that_is_cut_off_from_the_store_does_not_keep_the_lock_fr
             return second.leads
 
         try:
-            await until(second_leads, "the one that reaches the store leads")
+            await until(second_leads, "the keeper that reaches the store leads")
         finally:
             for keeper in keepers:
                 keeper.cancel()

@@ -1,4 +1,4 @@
-"""Cancel background tasks and wait for their end, also where a library swallows the cancellation."""
+"""Cancel background tasks and wait until they have ended, even if a library swallows the cancellation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CANCEL_AGAIN_AFTER = 0.5
 
 
 async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel the tasks and return when all of them have ended; what they raised is dropped.
+    """Cancel the tasks and return when all have ended. Exceptions that they raise are ignored.
 
     A client library that fails while it cleans up replaces the cancellation by its own error. A loop that handles such
-    errors then goes on, so the cancellation is repeated until the task has ended.
+    errors then continues, so the cancellation is repeated until the task has ended.
     """
     pending = {task for task in tasks if not task.done()}
     while pending:
