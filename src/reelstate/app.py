@@ -172,14 +172,14 @@ def _migrates(url: str, settings: Settings) -> bool:
 def built_in(settings: Settings) -> list[Pipeline]:
     """The pipelines that every worker has; those of a remote worker have their files from its server."""
     from reelstate.media.pipeline import transcode_pipeline  # noqa: PLC0415 - a program without films needs none of it
-    from reelstate.media.tools import studio_of  # noqa: PLC0415 - same
+    from reelstate.media.tools import MediaTools  # noqa: PLC0415 - same
 
     if not settings.server_url:
-        return [transcode_pipeline(studio_of(settings))]
+        return [transcode_pipeline(MediaTools.from_settings(settings))]
     from reelstate.remote.files import HttpFiles, HttpSource  # noqa: PLC0415 - httpx is slow to load
 
     files = HttpFiles(settings.server_url)
-    return [transcode_pipeline(studio_of(settings, storage=files, served=HttpSource(files)))]
+    return [transcode_pipeline(MediaTools.from_settings(settings, storage=files, served=HttpSource(files)))]
 
 
 def _server(settings: Settings) -> ServerClient:

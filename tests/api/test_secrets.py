@@ -11,7 +11,7 @@ from reelstate.config import Settings
 from reelstate.engine import Engine
 from reelstate.library.videos import Videos
 from reelstate.media.pipeline import transcode_pipeline
-from reelstate.media.tools import studio_of
+from reelstate.media.tools import MediaTools
 from tests.api.served import NOBODY, PLAIN, Served, served
 from tests.cli.conftest import Reel, reel
 
@@ -33,7 +33,7 @@ JOBS = "/api/v1/jobs"
 
 
 async def test_no_answer_shows_the_secrets_of_a_spec(api: Served) -> None:
-    await api.engine.declare(transcode_pipeline(studio_of(Settings())))
+    await api.engine.declare(transcode_pipeline(MediaTools.from_settings(Settings())))
     job_id = await api.submit(spec=SPEC)
     made = await api.ask("admin", "POST", "/api/v1/videos", json={"source": SOURCE, "user_id": "ada"})
     video_id, version = made.json()["id"], made.json()["job"]
@@ -63,7 +63,7 @@ async def test_no_stream_shows_the_secrets_of_a_spec(api: Served) -> None:
 
 def test_no_command_shows_the_secrets_of_a_spec(reel: Reel) -> None:
     async def submitted(engine: Engine) -> tuple[int, int]:
-        await engine.declare(transcode_pipeline(studio_of(Settings())))
+        await engine.declare(transcode_pipeline(MediaTools.from_settings(Settings())))
         answer = await Videos(engine).submit(SOURCE)
         return answer.job_id, answer.resource_id or 0
 

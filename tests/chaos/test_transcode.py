@@ -17,7 +17,7 @@ from reelstate.artifacts.stored import digest_of
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Task
 from reelstate.library.publisher import Publisher
-from reelstate.media.packaging.adoption import RECORD
+from reelstate.media.stages.adoption import RECORD
 from tests.chaos.fleet import Fleet, Member, open_fleet
 from tests.media.deployment import Stream
 from tests.media.source_videos import RATE, make_video, profile, wrap_ffmpeg

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.media.planning.quality import ENCODE
+from reelstate.media.results import RESULTS
 from tests.docs.pages import ROOT, Terminals, blocks, run
 from tests.media.clips import ffmpeg
 from tests.media.streams import builds
@@ -76,8 +77,6 @@ def test_the_program_of_the_guide_submits(folder: Path) -> None:
 
 def test_the_guide_names_every_stage_and_every_field_of_an_order() -> None:
     text = (ROOT / GUIDE).read_text()
-    pipeline = (ROOT / "src/reelstate/media/pipeline.py").read_text()
-    stages = re.findall(r"\(stages\.(\w+)\)|^ +stages\.(\w+)$", pipeline, re.MULTILINE)
-    assert [name for name in map("".join, stages) if name not in text] == []
+    assert [name for name in RESULTS if name not in text] == []
     fields = re.findall(r"spec(?:\.get\(|\[)\"(\w+)\"", (ROOT / "src/reelstate/media/planning/request.py").read_text())
     assert [name for name in fields if f"| `{name}` |" not in text] == []

@@ -12,7 +12,6 @@ from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail, LogEntry, StepEntry, Task
 from reelstate.engine import Engine
-from reelstate.media.packaging.manifest import Manifest
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg
@@ -93,7 +92,7 @@ class Stream:
         self.detail = detail
         self.outputs: Json = detail.outputs["publish"]
         self._storage = storage
-        self.manifest: Manifest = json.loads(self.path(self.outputs["manifest"]).read_text())
+        self.manifest: Json = json.loads(self.path(self.outputs["manifest"]).read_text())
 
     def path(self, key: str) -> Path:
         return self._storage / key

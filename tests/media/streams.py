@@ -10,12 +10,15 @@ from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from reelstate.media.formats import dash, hls
 from reelstate.media.formats.fragmented_mp4 import Fragmented, parse
 from reelstate.media.formats.segment import Segment
-from reelstate.media.packaging.manifest import AudioEntry, CaptionsEntry, ChunkEntry, Manifest, RungEntry
+from reelstate.media.packaging.manifest import Manifest
+from reelstate.media.packaging.verify import VerifyReport, verify
 
+Json = Any
 RATE = Fraction(30000, 1001)
 SEGMENT_FRAMES = 15
 CHUNK_FRAMES = 30
@@ -89,7 +92,8 @@ class Package:
     """A package in memory that tests may spoil."""
 
     files: dict[str, bytes]
-    manifest: Manifest
+    manifest: Json
+    """As JSON, so that tests can put anything into it."""
     reads: list[tuple[str, int, int]] = field(default_factory=list)
 
     async def get(self, key: str, start: int, length: int) -> bytes:
@@ -97,6 +101,9 @@ class Package:
         if key not in self.files:
             raise FileNotFoundError(key)
         return self.files[key][start : start + length]
+
+    async def verify(self) -> VerifyReport:
+        return await verify(self.get, Manifest.from_json(self.manifest))
 
     def put(self, key: str, data: bytes) -> None:
         """Write a file and record it, as a faulty packager would: the hash is right, the content wrong."""
@@ -128,7 +135,7 @@ class Track:
     def init(self) -> str:
         return f"{PACKAGE}/{self.name}-init.mp4"
 
-    def entries(self) -> list[ChunkEntry]:
+    def entries(self) -> list[Json]:
         return [{"key": key, "segments": recorded(boxes.segments)} for key, boxes in self.chunks.items()]
 
     def parts(self, playlist: str) -> list[hls.Part]:
@@ -152,7 +159,7 @@ def package(build: str, folder: Path, *, with_sound: bool = True) -> Package:
     return made
 
 
-def _empty() -> Manifest:
+def _empty() -> Json:
     return {
         "rate": str(RATE), "frames": FRAMES, "duration": str(DURATION), "files": {},
         "master": f"{PACKAGE}/master.m3u8", "dash": f"{PACKAGE}/manifest.mpd", "rungs": [], "audio": [], "captions": [],
@@ -165,7 +172,7 @@ def _rung(made: Package, build: str, folder: Path, name: str) -> Track:
         key = f"versions/7/encode/{number}/1/{name}.mp4"
         made.put(key, chunk(build, folder, number, size=SIZES[name]))
         track.chunks[key] = parse(made.files[key]).with_counts([SEGMENT_FRAMES] * (CHUNK_FRAMES // SEGMENT_FRAMES))
-    entry: RungEntry = {
+    entry: Json = {
         "name": name, "init": track.init, "playlist": f"{PACKAGE}/video/{name}.m3u8",
         "key_frames": f"{PACKAGE}/iframe/{name}.m3u8", "chunks": track.entries(),
     }  # fmt: skip
@@ -177,7 +184,7 @@ def _sound(made: Package, build: str, folder: Path) -> Track:
     key = "versions/7/audio/0/1/sound.mp4"
     made.put(key, sound(build, folder))
     track = Track("0", {key: parse(made.files[key]).ending_by(DURATION)})
-    entry: AudioEntry = {
+    entry: Json = {
         "name": "0", "init": track.init, "playlist": f"{PACKAGE}/audio/0.m3u8", "duration": None,
         "chunks": track.entries(),
     }  # fmt: skip
@@ -186,7 +193,7 @@ def _sound(made: Package, build: str, folder: Path) -> Track:
 
 
 def _captions(made: Package) -> None:
-    entry: CaptionsEntry = {"name": "0", "playlist": f"{PACKAGE}/captions/0.m3u8", "file": f"{PACKAGE}/0.vtt"}
+    entry: Json = {"name": "0", "playlist": f"{PACKAGE}/captions/0.m3u8", "file": f"{PACKAGE}/0.vtt"}
     made.put(entry["file"], b"WEBVTT\n\n00:00:00.000 --> 00:00:01.000\nHello\n")
     uri = hls.relative_uri(entry["playlist"], entry["file"])
     made.put(entry["playlist"], hls.captions_playlist(uri, DURATION).encode())
@@ -214,7 +221,7 @@ def _playlists(made: Package, rungs: Sequence[Track], tracks: Sequence[Track]) -
     made.put(key, dash.manifest(DURATION, video, [_representation(key, track) for track in tracks]).encode())
 
 
-def _variant(master: str, entry: RungEntry, track: Track) -> hls.Variant:
+def _variant(master: str, entry: Json, track: Track) -> hls.Variant:
     parts = track.parts(master)
     return hls.Variant(
         uri=hls.relative_uri(master, entry["playlist"]), codec=track.first.track.codec,
@@ -224,7 +231,7 @@ def _variant(master: str, entry: RungEntry, track: Track) -> hls.Variant:
     )  # fmt: skip
 
 
-def _rendition(master: str, entry: AudioEntry, track: Track) -> hls.Rendition:
+def _rendition(master: str, entry: Json, track: Track) -> hls.Rendition:
     return hls.Rendition(
         uri=hls.relative_uri(master, entry["playlist"]), name="English", language="en", default=True,
         codec=track.first.track.codec, channels=2, rates=hls.rates(track.parts(master)),

@@ -12,7 +12,7 @@ from reelstate.artifacts.storage import open_storage
 from reelstate.core.machine import JobStatus
 from reelstate.core.outcome import Retry
 from reelstate.library.publisher import Publisher
-from reelstate.media.packaging.adoption import RECORD
+from reelstate.media.stages.adoption import RECORD
 from reelstate.services.operate.retry import From
 from reelstate.worker.run import Run
 from tests.media.clips import ffmpeg
@@ -94,7 +94,7 @@ async def test_what_was_stored_before_its_report_was_lost_is_adopted(tmp_path: P
             assert all((first / file).read_bytes() == (second / file).read_bytes() for file in files)
         assert {key.split("/")[4] for key in stream.manifest["files"] if key.split("/")[2] in MADE} == {"2"}
         size = sum((here.storage / f"versions/{job}/encode/0/2" / file).stat().st_size for file in MADE["encode"])
-        said = f"adopted what token 1 of encode/0 stored: 4 files, {size:,} bytes"
+        said = f"adopted 4 files of token 1 of encode/0, {size:,} bytes"
         assert said in [line.message for line in await here.logs(job)]
         librarian = Publisher(here.engine, open_storage(str(here.storage)), keep=0.0)
         await librarian.sweep()

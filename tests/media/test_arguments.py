@@ -12,7 +12,7 @@ from reelstate.media.ffmpeg.arguments import ArgumentRefused, require_allowed, r
 from reelstate.media.planning.plan import make_plan
 from reelstate.media.planning.profile import load
 from reelstate.media.sandbox.limits import ProcessLimits
-from reelstate.media.tools import studio_of
+from reelstate.media.tools import MediaTools
 from tests.media.test_commands import FACTS, every_command
 
 HDR = replace(FACTS, video=replace(FACTS.video, transfer="smpte2084", interlaced=True)) if FACTS.video else FACTS
@@ -98,10 +98,12 @@ def test_a_command_reads_its_sources_and_writes_into_its_folder() -> None:
 
 
 async def test_a_command_that_is_not_allowed_is_not_started(tmp_path: Path) -> None:
-    studio = studio_of(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media"), sandbox="off"))
+    tools = MediaTools.from_settings(
+        Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media"), sandbox="off")
+    )
     task: Any = SimpleNamespace(step=lambda *_, **__: None)
     canary = tmp_path / "canary"
     argv = ["/usr/bin/touch", str(canary)]
     with pytest.raises(ArgumentRefused):
-        await studio.run(task, argv, tmp_path, limits=ProcessLimits(timeout=10))
+        await tools.run(task, argv, tmp_path, limits=ProcessLimits(timeout=10))
     assert not canary.exists()

@@ -8,18 +8,18 @@ import pytest
 
 from reelstate.app import built_in, confine_tools, keep_tools_confined, remote_worker
 from reelstate.config import Settings
-from reelstate.media.pipeline import Stages
 from reelstate.media.sandbox.sandbox import AUTO, OFF, REQUIRE
+from reelstate.media.stages.stage import StageGroup
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services.keys import Keys, Scope
 from tests.engines import engine_at
 
 
 def mode_of(pipeline: Pipeline) -> str:
-    """How much of a sandbox the tools of a pipeline want."""
-    stages = getattr(pipeline.handlers["encode"].call, "__self__", None)
-    assert isinstance(stages, Stages)
-    return stages._studio.sandbox.mode
+    """Return the sandbox mode of the tools of a pipeline."""
+    group = getattr(pipeline.handlers["encode"].call, "__self__", None)
+    assert isinstance(group, StageGroup)
+    return group._tools.sandbox.mode
 
 
 def settings_in(folder: Path, **changes: str) -> Settings:

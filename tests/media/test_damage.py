@@ -8,7 +8,7 @@ import pytest
 
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.media.ffmpeg.command_run import ErrorCounter
-from reelstate.media.ffmpeg.damage import Damage, described, find_damage, total
+from reelstate.media.ffmpeg.damage import Damage, describe, find_damage, total
 from reelstate.media.sources.probe import WHOLE_FILE_LIMITS
 from reelstate.media.sources.probe_child.damage import DecodeScan, ScannedPacket, damaged_spans
 from tests.media.clips import ffmpeg
@@ -204,7 +204,7 @@ def test_spans_that_meet_at_the_join_of_two_chunks_are_one() -> None:
     two = Damage(corrupt=2, seconds=Fraction(2), spans=((Fraction(2), Fraction(4)),))
     both = total([one, two])
     assert both == Damage(errors=1, corrupt=2, seconds=Fraction(3), spans=(span(1, 4),))
-    assert described(both, Fraction(10), "video") == "video: 3.00 s of 10.00 s (30.0%) damaged at 0:01.00–0:04.00"
+    assert describe(both, Fraction(10), "video") == "video: 3.00 s of 10.00 s (30.0%) damaged at 0:01.00–0:04.00"
 
 
 def test_errors_are_counted_over_the_whole_output_however_it_is_split() -> None:

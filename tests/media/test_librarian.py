@@ -22,7 +22,7 @@ from reelstate.library.ladder import read_qualities
 from reelstate.library.publisher import Publisher
 from reelstate.library.videos import Videos
 from reelstate.media.packaging import package
-from reelstate.media.packaging.package import MANIFEST
+from reelstate.media.packaging.manifest import MANIFEST
 from reelstate.media.planning.quality import QualityStatus
 from tests.media.clips import ffmpeg
 from tests.media.deployment import decode_frames

@@ -12,7 +12,7 @@ from reelstate.artifacts.folder import Folder
 from reelstate.media.formats import hls
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.package import StreamContents, growing
-from reelstate.media.planning.plan import Plan
+from reelstate.media.results import Encoded, Fetched, MadeAudio
 from tests.media import mpd
 from tests.media.clips import ffmpeg
 from tests.media.deployment import Stream, start_deployment
@@ -56,9 +56,9 @@ async def packaged(folder: Path, segments: int = SEGMENTS) -> Made:
         stream = await here.stream(source(folder, segments), profile=wanted)
         job = stream.detail.job.id
         contents = StreamContents(
-            plan=Plan.from_json(stream.detail.plan["fetch"]["plan"]),
-            chunks=[task.result for task in await here.tasks(job, "encode")],
-            audio=[task.result for task in await here.tasks(job, "audio")],
+            plan=Fetched.from_json(stream.detail.plan["fetch"]).plan,
+            chunks=[Encoded.from_json(task.result) for task in await here.tasks(job, "encode")],
+            audio=[MadeAudio.from_json(task.result) for task in await here.tasks(job, "audio")],
         )
         return Made(stream, replace(contents, headers=await read_headers(Folder(here.storage), contents)))
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from reelstate.config import Settings
-from reelstate.media import tools as studio
-from reelstate.media.tools import studio_of, telling
+from reelstate.media.tools import MediaTools, report_waiting
 from tests.media.tools import names_in
 
 
@@ -24,10 +23,9 @@ class Listener:
         self.heard.put_nowait(message or "")
 
 
-async def test_what_takes_long_is_told_again_and_again_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studio, "TELL_EVERY", 0.01)
+async def test_what_takes_long_is_told_again_and_again_until_it_is_over() -> None:
     listener: Any = Listener()
-    async with asyncio.timeout(300), telling(listener, "storing"):
+    async with asyncio.timeout(300), report_waiting(listener, "storing", every=0.01):
         told = [await listener.heard.get() for _ in range(3)]
         assert all(words.startswith("storing") for words in told)
         assert len(set(told)) == 3, "the same words again would be no progress"
@@ -49,7 +47,7 @@ async def test_a_folder_is_deleted_beside_the_loop_which_others_wait_for(
         rmtree(*arguments, **options)
 
     monkeypatch.setattr(shutil, "rmtree", seen)
-    here = studio_of(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
+    here = MediaTools.from_settings(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
     (tmp_path / "reel-7-encode-3-0-killed").mkdir()
     async with here.folder(TASK) as folder:
         assert names_in(tmp_path) == [folder.name]
@@ -59,7 +57,7 @@ async def test_a_folder_is_deleted_beside_the_loop_which_others_wait_for(
 
 
 async def test_a_folder_goes_with_a_task_that_is_stopped_whenever_that_is(tmp_path: Path) -> None:
-    here = studio_of(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
+    here = MediaTools.from_settings(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
 
     async def work() -> None:
         async with here.folder(TASK):

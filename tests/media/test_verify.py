@@ -10,6 +10,7 @@ import pytest
 
 from reelstate.core.errors import NotFound
 from reelstate.media.packaging import verify as verify_module
+from reelstate.media.packaging.manifest import Manifest
 from reelstate.media.packaging.verify import verify
 from tests.media.streams import PACKAGE, Package, builds, package
 
@@ -38,12 +39,12 @@ def good(untouched: Package) -> Package:
 
 
 async def faults(spoilt: Package) -> tuple[str, ...]:
-    return (await verify(spoilt.get, spoilt.manifest)).faults
+    return (await spoilt.verify()).faults
 
 
 async def test_a_good_package_has_no_faults_and_is_read_once(every_package: Package) -> None:
     every_package.reads.clear()
-    report = await verify(every_package.get, every_package.manifest)
+    report = await every_package.verify()
     assert report.faults == ()
     assert report.good
     assert report.files == len(every_package.files)
@@ -66,7 +67,7 @@ async def test_an_outage_of_the_storage_is_no_verdict(good: Package) -> None:
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        await verify(get, good.manifest)
+        await verify(get, Manifest.from_json(good.manifest))
 
 
 async def test_after_an_outage_nothing_is_read_any_more(good: Package) -> None:
@@ -75,7 +76,7 @@ async def test_after_an_outage_nothing_is_read_any_more(good: Package) -> None:
 
     async def get(key: str, start: int, length: int) -> bytes:
         asked.append(key)
-        if len(asked) == verify_module.AT_ONCE:
+        if len(asked) == verify_module.CONCURRENT_READS:
             raise ConnectionError
         try:
             await asyncio.Event().wait()
@@ -84,9 +85,9 @@ async def test_after_an_outage_nothing_is_read_any_more(good: Package) -> None:
         return b""
 
     with pytest.raises(ConnectionError):
-        await verify(get, good.manifest)
+        await verify(get, Manifest.from_json(good.manifest))
     await asyncio.sleep(0)
-    failed = asked[verify_module.AT_ONCE - 1]
+    failed = asked[verify_module.CONCURRENT_READS - 1]
     assert sorted(stopped) == sorted(key for key in asked if key != failed)
 
 
@@ -96,7 +97,7 @@ async def test_a_file_that_the_storage_does_not_know_is_a_fault(good: Package) -
             raise NotFound("file", key)
         return await good.get(key, start, length)
 
-    assert f"{CHUNK}: is not in the storage" in (await verify(get, good.manifest)).faults
+    assert f"{CHUNK}: is not in the storage" in (await verify(get, Manifest.from_json(good.manifest))).faults
 
 
 def line_gone(pattern: str) -> Callable[[str], str]:
@@ -186,11 +187,11 @@ def other_rate(spoilt: Package) -> None:
 
 
 def longer_source(spoilt: Package) -> None:
-    spoilt.manifest["duration"] = "2.1"
+    spoilt.manifest["duration"] = "21/10"
 
 
 def longer_sound(spoilt: Package) -> None:
-    spoilt.manifest["audio"][0]["duration"] = "2.1"
+    spoilt.manifest["audio"][0]["duration"] = "21/10"
 
 
 def init_without_edits(spoilt: Package) -> None:
@@ -276,7 +277,7 @@ SPOILS: dict[str, tuple[Callable[[Package], None], str]] = {
     "a wrong byte range": (edit(PLAYLIST, swap(r"BYTERANGE:(\d+)@", r"BYTERANGE:1\1@")), f"{PLAYLIST}: segment 0 is"),
     "a wrong duration": (
         edit(PLAYLIST, swap(r"EXTINF:0.50\d+", "EXTINF:0.502000")),
-        f"{PLAYLIST}: segment 0 is said to last 0.502000 s, not 0.500500 s",
+        f"{PLAYLIST}: segment 0 is listed as 0.502000 s long, not 0.500500 s",
     ),
     "a way out of the storage": (edit(PLAYLIST, swap(r"\.\./", "../" * 9)), "leads out of the storage"),
     "an unknown tag": (edit(PLAYLIST, swap("#EXT-X-MAP", "#EXT-X-KEY")), f"{PLAYLIST}: line 7"),
@@ -291,7 +292,7 @@ SPOILS: dict[str, tuple[Callable[[Package], None], str]] = {
     "captions of another file": (edit(CAPTIONS, swap(r"0\.vtt", "1.vtt")), f"{CAPTIONS}: does not list .*0.vtt alone"),
     "a broken captions playlist": (edit(CAPTIONS, swap("#EXTINF", "#EXT")), f"{CAPTIONS}: line"),
     "no variant": (edit(MASTER, swap(r"#EXT-X-STREAM-INF.*\n.*\n", "")), f"{MASTER}: its variants are"),
-    "no sound in the master": (edit(MASTER, line_gone("#EXT-X-MEDIA:TYPE=AUDIO")), f"{MASTER}: its sound tracks are"),
+    "no sound in the master": (edit(MASTER, line_gone("#EXT-X-MEDIA:TYPE=AUDIO")), f"{MASTER}: its audio tracks are"),
     "no captions in the master": (edit(MASTER, line_gone("#EXT-X-MEDIA:TYPE=SUB")), f"{MASTER}: its captions are"),
     "no key frames in the master": (
         edit(MASTER, line_gone("#EXT-X-I-FRAME-STREAM-INF")),
@@ -324,17 +325,17 @@ SPOILS: dict[str, tuple[Callable[[Package], None], str]] = {
     "DASH with a wrong range": (edit(DASH, swap(r'mediaRange="\d+', 'mediaRange="1')), f"{DASH}: segment 0 is"),
     "DASH with a wrong time": (
         edit(DASH, swap(r' duration="15015"', ' duration="15115"')),
-        f"{DASH}: segment 0 is said to last",
+        f"{DASH}: segment 0 is listed as",
     ),
     "DASH with a wrong init": (edit(DASH, swap("180p-init", "90p-init")), f"{DASH}: 180p begins with 90p-init"),
-    "DASH with a wrong codec": (edit(DASH, swap(r"avc1\.\w+", "avc1.640028")), f"{DASH}: 180p is said to be"),
+    "DASH with a wrong codec": (edit(DASH, swap(r"avc1\.\w+", "avc1.640028")), f"{DASH}: 180p is listed as"),
     "DASH with too little bandwidth": (
         edit(DASH, swap(r'bandwidth="\d+', 'bandwidth="9')),
         "the bandwidth of 180p is 9",
     ),
     "DASH with another duration": (
         edit(DASH, swap('mediaPresentationDuration="PT2', 'mediaPresentationDuration="PT3')),
-        f"{DASH}: is said to last 3.002000 s",
+        f"{DASH}: is listed as 3.002000 s long",
     ),
     "DASH without a length of segments": (edit(DASH, swap(r' duration="15015"', "")), f"{DASH}: it can't be read"),
 }
@@ -364,5 +365,5 @@ async def test_four_files_are_read_at_a_time(good: Package) -> None:
         at_once -= 1
         return await good.get(key, start, length)
 
-    assert (await verify(get, good.manifest)).good
+    assert (await verify(get, Manifest.from_json(good.manifest))).good
     assert most == 4

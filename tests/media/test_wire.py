@@ -5,18 +5,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reelstate.config import Settings
+from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.planning.grid import MAX_FRAMES, Chunk, Grid
 from reelstate.media.planning.plan import Plan, make_plan
 from reelstate.media.planning.profile import load
 from reelstate.media.records import MAX_NUMBER, MAX_TEXT, MalformedRecord
 from reelstate.media.results import RESULTS, read_result
 from reelstate.media.sources.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
+from reelstate.media.tools import MediaTools
 
 Json = Any
 VIDEO = VideoFacts(
@@ -60,7 +64,27 @@ DOCUMENTS: dict[str, Json] = {
     },
     "thumbnails": {"poster": FILE, "sprites": SPRITES},
     "captions": {**FILE, **WORDS, "forced": False, "cues": 3},
+    "package": {
+        "manifest": FILE,
+        "master": "versions/1/package/0/1/master.m3u8",
+        "dash": "versions/1/package/0/1/manifest.mpd",
+        "rungs": ["720p"],
+        "frames": 50,
+        "duration": 2.0,
+        "scores": {"720p": {"ssim": 0.9}},
+        "degraded": ["360p: it crashed"],
+    },
     "verify": {"files": 3, "bytes": 9},
+    "publish": {
+        "master": "versions/1/master.m3u8",
+        "dash": "versions/1/manifest.mpd",
+        "manifest": "versions/1/manifest.json",
+        "poster": None,
+        "rungs": ["720p"],
+        "duration": 2.0,
+        "scores": {},
+        "degraded": [],
+    },
 }
 """A result of every stage as a worker would send it."""
 HOSTILE: tuple[Json, ...] = (
@@ -144,7 +168,14 @@ def words_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("stage", RESULTS)
 def test_a_result_as_a_stage_makes_it_is_read(stage: str) -> None:
-    require_bounded(read_result(stage, json.loads(json.dumps(DOCUMENTS[stage]))))
+    record = read_result(stage, json.loads(json.dumps(DOCUMENTS[stage])))
+    require_bounded(record)
+    assert read_result(stage, json.loads(json.dumps(record.to_json()))) == record
+
+
+def test_every_stage_of_the_pipeline_has_a_record(tmp_path: Path) -> None:
+    tools = MediaTools.from_settings(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
+    assert list(RESULTS) == list(transcode_pipeline(tools).handlers)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
@@ -163,7 +194,7 @@ def test_no_value_at_any_place_of_any_record_is_taken_without_a_bound(data: st.D
         return
     require_bounded(record)
     for name, word in words_of(record):
-        if name not in ("title", "language", "layout", "encoder", "warnings", "skipped", "needs", "wants"):
+        if name not in ("title", "language", "layout", "encoder", "warnings", "skipped", "needs", "wants", "degraded"):
             assert not set(word) & set(" =:;'\"\\[]\n"), (name, word)
 
 

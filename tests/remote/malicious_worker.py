@@ -25,7 +25,7 @@ from reelstate.app import built_in, open_engine
 from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.engine import Engine
-from reelstate.media.packaging.package import MANIFEST
+from reelstate.media.packaging.manifest import MANIFEST
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
 from reelstate.services.keys import Keys, Scope
 from tests.api.server_process import ServerProcess

@@ -25,12 +25,12 @@ Json = Any
 TIMEOUT = 300.0
 LIES = {
     "plan": "does not match",
-    "fetch": "was not brought by this run",
+    "fetch": "was not sent by this run",
     "audio": "is not a file of this run",
-    "encode": "was not sent as it is told",
-    "package": "comes to something else",
+    "encode": " does not have ",
+    "package": "has another result on the server",
     "verify": "has other bytes than were recorded",
-    "publish": "comes to something else",
+    "publish": "has another result on the server",
 }
 """What each stage is refused for."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.machine import TaskStatus
-from reelstate.media.packaging.adoption import RECORD
+from reelstate.media.stages.adoption import RECORD
 from tests.media.source_videos import RATE, make_video
 from tests.remote.lossy_proxy import LossyProxy
 from tests.remote.remote_fleet import ENCODE, TIMEOUT, TRANSCODE, RemoteFleet

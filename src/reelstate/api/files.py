@@ -172,7 +172,7 @@ async def write(
 ) -> StoredFile:
     """Keep a file that a task made: under the token of its run, all of it or nothing."""
     sha256 = _sha256(content_digest)
-    front = remotes.inspector.is_front(grant, checked(key))
+    front = remotes.inspector.is_public(grant, checked(key))
     if not front and not remotes.inspector.may_write(grant, key):
         raise PermitRefused(f"{key} is not this run's to write", hint=f"it writes under {grant.prefix}/")
     await remotes.require_held(grant)
@@ -190,7 +190,7 @@ async def _keep(remotes: Remotes, grant: Grant, key: str, path: Path, got: Recei
         if key != f"{SOURCES}/{got.sha256}":
             raise InvalidRequest("key", "a source is kept under its own sha256", hint=f"{SOURCES}/{got.sha256}")
         kept = await remotes.storage.put_file(key, path)
-        await remotes.inspector.brought(grant, got.sha256)
+        await remotes.inspector.source_sent(grant, got.sha256)
         return kept
     return await remotes.storage.put_file(key, path)
 

@@ -29,7 +29,7 @@ from reelstate.artifacts import keys
 from reelstate.core.errors import InvalidRequest, NotFound, StorageMissing
 from reelstate.documents import Document
 from reelstate.library.playback import LIFETIME, MAX_LIFETIME, Playback
-from reelstate.media.packaging.package import DASH, MASTER
+from reelstate.media.packaging.manifest import DASH, MASTER
 
 router = APIRouter(tags=["playback"], route_class=JsonRoute)
 PLAY: Final = "/play"

@@ -21,7 +21,7 @@ from reelstate.core.model import Completion, Failure, Json, Verdict
 from reelstate.dispatch.dispatch import WORKER_WAKEUPS, Listener
 from reelstate.engine import Engine
 from reelstate.media.inspection import Inspector
-from reelstate.media.tools import studio_of
+from reelstate.media.tools import MediaTools
 from reelstate.services.permits import Grant, Permits, Standing
 
 logger = logging.getLogger("reelstate.remote")
@@ -49,14 +49,14 @@ class Known:
 
 class Remotes:
     def __init__(self, engine: Engine, settings: Settings) -> None:
-        studio = studio_of(settings)
+        tools = MediaTools.from_settings(settings)
         self.engine = engine
         self.settings = settings
-        self.storage: Storage = studio.storage
-        self.rules = studio.rules
-        self.scratch = studio.scratch
+        self.storage: Storage = tools.storage
+        self.rules = tools.rules
+        self.scratch = tools.scratch
         self.permits = Permits(engine.store)
-        self.inspector = Inspector(engine, studio)
+        self.inspector = Inspector(engine, tools)
         self._known: dict[int, Known] = {}
         self._held: dict[tuple[object, int], float] = {}
         self._sources: dict[int, Json] = {}

@@ -39,7 +39,7 @@ from reelstate.documents import Document, quality_document, version_document, vi
 from reelstate.engine import Engine
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
 from reelstate.library.model import Video, VideoDetail, VideoStatus, VideoVersion
-from reelstate.media.packaging.package import MASTER
+from reelstate.media.packaging.manifest import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import STORED
 from reelstate.media.sources.errors import UnusableSource

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import re
@@ -41,7 +40,7 @@ from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
 from reelstate.library.videos import Videos
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
-from reelstate.media.packaging.package import MANIFEST, MASTER
+from reelstate.media.packaging.manifest import MANIFEST, MASTER, read_manifest
 from reelstate.media.planning.quality import ENCODE
 from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.watch import in_order
@@ -258,16 +257,16 @@ async def _held(engine: Engine, job_id: int, name: str) -> Task | None:
 async def _check(scene: Scene, detail: JobDetail) -> None:
     """Decode every quality from its first frame to its last, as a player would read it."""
     media = scene.folder / "media"
-    manifest = json.loads((media / keys.version(detail.job.id) / MANIFEST).read_text())
-    began, wanted = time.monotonic(), int(manifest["frames"])
-    for rung in manifest["rungs"]:
+    manifest = read_manifest((media / keys.version(detail.job.id) / MANIFEST).read_bytes())
+    began, wanted = time.monotonic(), manifest.frames
+    for rung in manifest.rungs:
         told = await _ffmpeg(
-            scene.build, "-xerror", "-i", str(media / rung["playlist"]), "-fps_mode", "passthrough", "-f", "null", "-"
+            scene.build, "-xerror", "-i", str(media / rung.playlist), "-fps_mode", "passthrough", "-f", "null", "-"
         )
         frames = int(re.findall(r"^frame=\s*(\d+)", told, re.MULTILINE)[-1])
         if frames != wanted:
-            raise DemoFailed(f"{rung['name']} has {frames} frames, and the film {wanted}")
-    names = ", ".join(rung["name"] for rung in manifest["rungs"])
+            raise DemoFailed(f"{rung.name} has {frames} frames, and the film {wanted}")
+    names = ", ".join(rung.name for rung in manifest.rungs)
     took = span(time.monotonic() - began)
     scene.say(("checked ", "green"), f"{names}: each decodes to all {wanted} frames of the film ({took})")
 

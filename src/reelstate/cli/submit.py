@@ -32,7 +32,7 @@ from reelstate.engine import Engine
 from reelstate.library.model import NewVideo
 from reelstate.library.videos import Videos
 from reelstate.media import TRANSCODE
-from reelstate.media.packaging.package import MASTER
+from reelstate.media.packaging.manifest import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import parse_address, source_name
 

@@ -41,7 +41,7 @@ from reelstate.library.ladder import profile_before, read_qualities, telling_ver
 from reelstate.library.model import Video, VideoDetail, VideoStatus
 from reelstate.library.playback import LIFETIME, Playback
 from reelstate.library.videos import VideoFilter, Videos
-from reelstate.media.packaging.package import MASTER
+from reelstate.media.packaging.manifest import MASTER
 from reelstate.media.planning.quality import Quality
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.services.keys import Keys

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,9 +35,10 @@ from reelstate.library.videos import Videos
 from reelstate.media import TRANSCODE
 from reelstate.media.formats.relocate import moved
 from reelstate.media.packaging.init_segments import read_headers
-from reelstate.media.packaging.package import DASH, MASTER, StreamContents, growing
-from reelstate.media.planning.plan import Plan
+from reelstate.media.packaging.manifest import DASH, MASTER
+from reelstate.media.packaging.package import StreamContents, growing
 from reelstate.media.planning.quality import ENCODE
+from reelstate.media.results import Encoded, Fetched, MadeAudio
 
 logger = logging.getLogger("reelstate.library")
 
@@ -174,10 +175,9 @@ class Publisher:
 
     async def _film(self, detail: JobDetail) -> StreamContents:
         """What is there of a film: its sound, and its first chunks up to the first that is missing."""
-        chunks = [task.result for task in await self._done(detail.job.id, ENCODE)]
-        first = [chunk for number, chunk in enumerate(chunks) if chunk["chunk"] == number]
-        audio = [task.result for task in await self._done(detail.job.id, "audio")]
-        return StreamContents(plan=Plan.from_json(detail.plan["fetch"]["plan"]), chunks=first, audio=audio)
+        chunks = await self._done(detail.job.id, ENCODE)
+        audio = await self._done(detail.job.id, "audio")
+        return await asyncio.to_thread(_contents, detail, chunks, audio)
 
     async def _done(self, job_id: int, stage: str) -> list[Task]:
         return await self._tasks(job_id, stage=stage, statuses=[TaskStatus.DONE])
@@ -285,7 +285,18 @@ class Publisher:
 def _has_sound(detail: JobDetail) -> bool:
     """Whether every sound track is there; a film without any has nothing to wait for."""
     sound = next((stage for stage in detail.stages if stage.name == "audio"), None)
-    return sound is not None and "fetch" in detail.plan and sound.done == len(detail.plan["fetch"]["audio"])
+    fetched = detail.plan.get("fetch")
+    return sound is not None and fetched is not None and sound.done == len(Fetched.from_json(fetched).audio)
+
+
+def _contents(detail: JobDetail, chunks: Sequence[Task], audio: Sequence[Task]) -> StreamContents:
+    """Return the contents of an unfinished stream: all audio, and the chunks before the first that is missing."""
+    encoded = [Encoded.from_json(task.result) for task in chunks]
+    return StreamContents(
+        plan=Fetched.from_json(detail.plan.get("fetch")).plan,
+        chunks=[chunk for number, chunk in enumerate(encoded) if chunk.chunk == number],
+        audio=[MadeAudio.from_json(task.result) for task in audio],
+    )
 
 
 async def _for_each(items: Iterable[T], do: Callable[[T], Awaitable[int]]) -> int:

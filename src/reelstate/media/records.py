@@ -1,8 +1,8 @@
-"""Frozen records as JSON and back: what crosses a stage is a document, and rationals are strings, "30000/1001".
+"""Frozen dataclasses as JSON and back. Fractions are strings, "30000/1001".
 
-A document may come from another machine, so nothing in it is believed. `record_of` checks every field against its
-annotation: the type exactly, numbers within `Between`, texts by `OneOf` or `Matching`, lists and mappings by their
-length. What an annotation leaves open has the bounds below. Numbers are bounded before anything is computed with them.
+A document may come from another machine. `record_of` checks every field against its annotation: the type exactly,
+numbers within `Between`, texts by `OneOf` or `Matching`, lists and mappings by their length. Where an annotation sets
+no limit, those below apply. Numbers are bounded before anything is computed with them.
 """
 
 from __future__ import annotations
@@ -10,49 +10,55 @@ from __future__ import annotations
 import math
 import re
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from reelstate.core.errors import InvalidRequest
 
 Record = TypeVar("Record")
+Reader = Callable[[Any], Any]
+"""Returns a checked value, or raises `_Invalid`."""
 MAX_TEXT: Final = 4096
 MAX_ITEMS: Final = 1000
 MAX_NUMBER: Final = 2**63 - 1
+MAX_NAME: Final = 60
+"""Characters of a field's name that an error shows."""
 _RATIO: Final = re.compile(r"-?[0-9]{1,20}(?:/[0-9]{1,20})?", re.ASCII)
+_NOT_STORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_PLAIN: Final = (str, int, float, types.NoneType)
 
 
 class MalformedRecord(InvalidRequest):
-    """A document is not the record that it should be."""
+    """A document does not match its record; `field` is the path to the wrong value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The smallest and the largest number, or the least and the most items or characters."""
+    """Limits of a number, of the length of a text, or of the size of a list or mapping."""
 
     least: int | Fraction
     most: int | Fraction
 
 
 class OneOf:
-    """The words that a text may be."""
+    """The values that a text may have."""
 
-    def __init__(self, *words: str) -> None:
-        self.words: Final = frozenset(words)
+    def __init__(self, *values: str) -> None:
+        self.values: Final = frozenset(values)
 
 
 class Matching:
-    """What a text, or each key of a mapping, looks like: a pattern for all of it, in ASCII."""
+    """An ASCII pattern that a whole text, or each key of a mapping, matches."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern: Final = re.compile(pattern, re.ASCII)
 
 
 Index = Annotated[int, Between(0, 10_000)]
-"""The number of a stream, a track or a chunk's place in a list."""
+"""The number of a stream or a track."""
 Count = Annotated[int, Between(0, MAX_NUMBER)]
 Word = Annotated[str, Matching(r"[A-Za-z0-9_.,+-]{0,100}")]
 """A name that ffmpeg gives to a container, a codec or a colour."""
@@ -60,9 +66,27 @@ RungName = Annotated[str, Matching(r"[a-z0-9][a-z0-9-]{0,31}")]
 Sha256 = Annotated[str, Matching(r"[0-9a-f]{64}")]
 
 
+class JsonRecord:
+    """Base class of dataclasses that are stored as JSON."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of this record."""
+        document: dict[str, Any] = document_of(self)
+        return document
+
+    @classmethod
+    def from_json(cls, document: Any) -> Self:
+        """Return the record in a document; raise `MalformedRecord` if a field is missing or wrong."""
+        return record_of(cls, document)
+
+
 def document_of(value: Any) -> Any:
-    """A record, or a part of one, as JSON."""
-    if is_dataclass(value):
+    """Return a record, or a value of one, as JSON."""
+    if isinstance(value, _PLAIN):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
         return {field.name: document_of(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Fraction):
         return str(value)
@@ -73,137 +97,205 @@ def document_of(value: Any) -> Any:
     return value
 
 
-def record_of(kind: type[Record], document: Any, *, place: str = "", exact: bool = False) -> Record:
-    """The record that `document_of` wrote; `MalformedRecord` names the field that can't be.
+def record_of(kind: type[Record], document: Any, *, path: str = "", exact: bool = False) -> Record:
+    """Return the record in a document; raise `MalformedRecord`, which names the wrong field, below `path`.
 
-    A field that is missing takes its default. A field that the record does not have is left out, or refused where the
-    document must be `exact`.
+    A missing field takes its default. An unknown field is ignored, or refused if the document must be `exact`.
     """
     known: Any = kind
-    hints = _hints(known)
-    if not isinstance(document, Mapping):
-        raise _malformed(place, "is not an object")
-    if exact and (unknown := document.keys() - hints.keys()):
-        raise _malformed(_inside(place, min(map(str, unknown))), "there is no such field")
-    for name in sorted(_required(known) - document.keys()):
-        raise _malformed(_inside(place, name), "is missing")
-    given = {name: hint for name, hint in hints.items() if name in document}
-    return kind(**{name: _value(hint, document[name], _inside(place, name), exact) for name, hint in given.items()})
+    try:
+        record: Record = _record_reader(known, exact)(document)
+    except _Invalid as error:
+        if path:
+            error.add(path)
+        hint = "it was written by another release, or changed after it was written"
+        raise MalformedRecord(error.path or "record", error.message, hint=hint) from None
+    return record
+
+
+class _Invalid(Exception):
+    """A value is wrong; readers add the path from the inside out, so that good documents cost no path."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = ""
+
+    def add(self, name: str) -> None:
+        dot = "." if self.path and not self.path.startswith("[") else ""
+        self.path = f"{name[:MAX_NAME]}{dot}{self.path}"
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+def _record_reader(kind: Any, exact: bool) -> Reader:
+    readers = {name: _reader(hint, exact) for name, hint in get_type_hints(kind, include_extras=True).items()}
+    required = {each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING}
+
+    def read(document: Any) -> Any:
+        if not isinstance(document, Mapping):
+            raise _Invalid("is not an object")
+        if exact and (unknown := document.keys() - readers.keys()):
+            raise _at(min(map(str, unknown)), "there is no such field")
+        if missing := required - document.keys():
+            raise _at(min(missing), "is missing")
+        values = {}
+        for name, read_field in readers.items():
+            if name in document:
+                try:
+                    values[name] = read_field(document[name])
+                except _Invalid as error:
+                    error.add(name)
+                    raise
+        return kind(**values)
+
+    return read
 
 
-@cache
-def _required(kind: Any) -> frozenset[str]:
-    return frozenset(
-        field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
-    )
+def _at(name: str, message: str) -> _Invalid:
+    error = _Invalid(message)
+    error.add(name)
+    return error
 
 
-def _value(hint: Any, value: Any, place: str, exact: bool, *limits: Any) -> Any:
-    """A value of the type that a hint names, within the limits that stand around it."""
+def _reader(hint: Any, exact: bool, *limits: Any) -> Reader:
+    """Return the reader of values of a type, within the limits that are annotated around it."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _value(inner[0], value, place, exact, *inner[1:], *limits)
+        return _reader(inner[0], exact, *inner[1:], *limits)
     if origin in (Union, types.UnionType):
-        if value is None and type(None) in inner:
-            return None
-        return _value(next(each for each in inner if each is not type(None)), value, place, exact, *limits)
+        read = _reader(next(each for each in inner if each is not types.NoneType), exact, *limits)
+        return lambda value: None if value is None else read(value)
+    if origin is tuple and inner[-1] is Ellipsis:
+        return _list_reader(_reader(inner[0], exact), _between(limits, Between(0, MAX_ITEMS)))
     if origin is tuple:
-        return _items(inner, value, place, exact, limits)
+        return _tuple_reader([_reader(each, exact) for each in inner])
     if origin is not None and issubclass(origin, Mapping):
-        return _entries(inner, value, place, exact, limits)
+        keys, values = (_reader(each, exact) for each in inner)
+        return _mapping_reader(keys, values, _between(limits, Between(0, MAX_ITEMS)))
+    known: Any = hint
     if is_dataclass(hint):
-        known: Any = hint
-        return record_of(known, value, place=place, exact=exact)
-    return _plain(hint, value, place, limits)
+        return _record_reader(known, exact)
+    return _plain_reader(hint, limits)
 
 
-def _items(kinds: tuple[Any, ...], value: Any, place: str, exact: bool, limits: Collection[Any]) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
-        raise _malformed(place, "is not a list")
-    if kinds[-1] is Ellipsis:
-        _require_size(value, place, limits)
-        kinds = kinds[:1] * len(value)
-    if len(kinds) != len(value):
-        raise _malformed(place, f"has {len(value)} items, not {len(kinds)}")
-    pairs = enumerate(zip(kinds, value, strict=True))
-    return tuple(_value(each, item, f"{place}[{number}]", exact) for number, (each, item) in pairs)
+def _list_reader(read_item: Reader, size: Between) -> Reader:
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise _Invalid("is not a list")
+        _require_size(value, size)
+        items: list[Any] = []
+        try:
+            for item in value:
+                items.append(read_item(item))  # noqa: PERF401 - an error names the index
+        except _Invalid as error:
+            error.add(f"[{len(items)}]")
+            raise
+        return tuple(items)
+
+    return read
 
 
-def _entries(kinds: tuple[Any, ...], value: Any, place: str, exact: bool, limits: Collection[Any]) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise _malformed(place, "is not an object")
-    _require_size(value, place, limits)
-    return {
-        _value(kinds[0], name, _inside(place, "key"), exact): _value(kinds[1], item, _inside(place, str(name)), exact)
-        for name, item in value.items()
-    }
+def _tuple_reader(readers: Sequence[Reader]) -> Reader:
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise _Invalid("is not a list")
+        if len(readers) != len(value):
+            raise _Invalid(f"has {len(value)} items, not {len(readers)}")
+        items: list[Any] = []
+        try:
+            for read_item, item in zip(readers, value, strict=True):
+                items.append(read_item(item))
+        except _Invalid as error:
+            error.add(f"[{len(items)}]")
+            raise
+        return tuple(items)
+
+    return read
 
 
-def _plain(kind: Any, value: Any, place: str, limits: Collection[Any]) -> Any:
-    if kind is Fraction:
-        return _within(_ratio(value, place), place, limits)
-    if kind is float and type(value) in (int, float) and math.isfinite(value):
-        return _within(value, place, limits)
-    if type(value) is not kind:
-        raise _malformed(place, f"is not of type {getattr(kind, '__name__', kind)}")
-    if kind is int:
-        return _within(value, place, limits)
+def _mapping_reader(read_key: Reader, read_item: Reader, size: Between) -> Reader:
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise _Invalid("is not an object")
+        _require_size(value, size)
+        items = {}
+        for name, item in value.items():
+            try:
+                items[read_key(name)] = read_item(item)
+            except _Invalid as error:
+                error.add(str(name))
+                raise
+        return items
+
+    return read
+
+
+def _require_size(value: Collection[Any], size: Between) -> None:
+    if not size.least <= len(value) <= size.most:
+        raise _Invalid(f"has {len(value):,} items (expected {size.least} to {size.most})")
+
+
+def _plain_reader(kind: Any, limits: Collection[Any]) -> Reader:
+    number = _between(limits, Between(-MAX_NUMBER, MAX_NUMBER))
+    if kind is object:
+        return lambda value: value
     if kind is str:
-        return _text(value, place, limits)
+        return _text_reader(limits)
+    if kind is Fraction:
+        return lambda value: _within(_ratio(value), number)
+    if kind is int:
+        return lambda value: _within(value if type(value) is int else _refuse_type(int), number)
+    if kind is float:
+        return lambda value: _within(value if _is_finite(value) else _refuse_type(float), number)
     if kind is bool:
-        return value
-    raise _malformed(place, "can't be in a record")
+        return lambda value: value if type(value) is bool else _refuse_type(bool)
+    raise TypeError(f"{kind!r} can't be the type of a field in a record")
 
 
-def _ratio(value: Any, place: str) -> Fraction:
-    """A rational whose length is known before it is computed: "1e3000000" would take minutes."""
-    if not isinstance(value, str) or _RATIO.fullmatch(value) is None:
-        raise _malformed(place, "is not a fraction of whole numbers")
-    numerator, _, denominator = value.partition("/")
-    if denominator and not int(denominator):
-        raise _malformed(place, "is a fraction of nothing")
-    return Fraction(int(numerator), int(denominator or 1))
+def _refuse_type(kind: type) -> Any:
+    raise _Invalid(f"is not of type {kind.__name__}")
 
 
-def _within(number: Any, place: str, limits: Collection[Any]) -> Any:
-    between = _between(limits, Between(-MAX_NUMBER, MAX_NUMBER))
-    if not between.least <= number <= between.most:
-        raise _malformed(place, f"is out of range, from {between.least} to {between.most}")
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _within(number: Any, limits: Between) -> Any:
+    if not limits.least <= number <= limits.most:
+        raise _Invalid(f"is out of range (expected {limits.least} to {limits.most})")
     return number
 
 
-def _text(text: str, place: str, limits: Collection[Any]) -> str:
+def _ratio(value: Any) -> Fraction:
+    """Read a fraction whose length is checked before it is computed: "1e3000000" would take minutes."""
+    if not isinstance(value, str) or _RATIO.fullmatch(value) is None:
+        raise _Invalid("is not a fraction of whole numbers")
+    numerator, _, denominator = value.partition("/")
+    if denominator and not int(denominator):
+        raise _Invalid("has the denominator zero")
+    return Fraction(int(numerator), int(denominator or 1))
+
+
+def _text_reader(limits: Collection[Any]) -> Reader:
     most = _between(limits, Between(0, MAX_TEXT)).most
-    if len(text) > most:
-        raise _malformed(place, f"has {len(text):,} characters, more than {most}")
-    if any("\ud800" <= sign <= "\udfff" or sign == "\x00" for sign in text):
-        raise _malformed(place, "holds a character that can't be stored")
-    for limit in limits:
-        if isinstance(limit, OneOf) and text not in limit.words:
-            raise _malformed(place, f"{text[:50]!r} is none of {', '.join(map(repr, sorted(limit.words)))}")
-        if isinstance(limit, Matching) and limit.pattern.fullmatch(text) is None:
-            raise _malformed(place, f"{text[:50]!r} does not match {limit.pattern.pattern}")
-    return text
+    values = next((limit.values for limit in limits if isinstance(limit, OneOf)), None)
+    pattern = next((limit.pattern for limit in limits if isinstance(limit, Matching)), None)
 
+    def read(text: Any) -> str:
+        if type(text) is not str:
+            raise _Invalid("is not of type str")
+        if len(text) > most:
+            raise _Invalid(f"has {len(text):,} characters (expected at most {most})")
+        if _NOT_STORABLE.search(text):
+            raise _Invalid("contains a character that can't be stored")
+        if values is not None and text not in values:
+            raise _Invalid(f"invalid value {text[:50]!r} (expected {', '.join(map(repr, sorted(values)))})")
+        if pattern is not None and pattern.fullmatch(text) is None:
+            raise _Invalid(f"{text[:50]!r} does not match {pattern.pattern}")
+        return text
 
-def _require_size(value: Collection[Any], place: str, limits: Collection[Any]) -> None:
-    between = _between(limits, Between(0, MAX_ITEMS))
-    if not between.least <= len(value) <= between.most:
-        raise _malformed(place, f"has {len(value):,} items, not {between.least} to {between.most}")
+    return read
 
 
 def _between(limits: Collection[Any], otherwise: Between) -> Between:
     return next((limit for limit in limits if isinstance(limit, Between)), otherwise)
-
-
-def _inside(place: str, name: str) -> str:
-    return f"{place}.{name[:60]}" if place else name[:60]
-
-
-def _malformed(place: str, message: str) -> MalformedRecord:
-    return MalformedRecord(place or "record", message, hint="it was made by another release, or by nobody of ours")

@@ -1,6 +1,6 @@
-"""Whether what a stage made is what the plan wanted of it: names, counts, lengths and places. Pure.
+"""Compares the result of a stage with the plan: names, counts, lengths and offsets. Pure.
 
-A player, and the server itself, compute with these numbers; so each is held to the plan before it counts.
+Players, and the server itself, compute with these numbers, so each is compared before the result counts.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from typing import Final, NoReturn
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats import webvtt
-from reelstate.media.packaging.init_segments import MAX_HEADER
 from reelstate.media.planning.grid import Chunk
 from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions, PlannedRung
 from reelstate.media.results import Encoded, MadeAudio, MadeCaptions, MadeFile, MadeSprites, MadeTrack, Pictures
 
-SLACK: Final = Fraction(2)
-"""Seconds by which a sound track may be longer or shorter than the picture: what an encoder adds, and more."""
-SHORTEST: Final = Fraction(1, 4)
-"""Of a segment of the grid: the shortest segment of sound but the last. Playlists take time for every one."""
+MAX_HEADER: Final = 64 * 1024
+"""Bytes of the header of a track: an encoder writes about a thousand."""
+DURATION_TOLERANCE: Final = Fraction(2)
+"""Seconds by which an audio track may be longer or shorter than the picture: more than an encoder adds."""
+SHORTEST_SEGMENT: Final = Fraction(1, 4)
+"""The shortest audio segment but the last, relative to a segment of the grid. Playlists take time for each."""
 
-HINT: Final = "the worker is of another release, or does not tell the truth"
+HINT: Final = "the worker runs another release, or sent a wrong result"
 
 Made = Encoded | MadeAudio | MadeCaptions | Pictures
 Wanted = PlannedRung | PlannedAudio
 
 
 class NotAsPlanned(InvalidRequest):
-    """What a stage says that it made is not what the plan wants."""
+    """The result of a stage differs from the plan; `field` is the path to the difference."""
 
 
 def require_planned(plan: Plan, part: int, prefix: str, made: Made) -> list[MadeFile]:
-    """The files of a result, if it is what the plan wants of this part; all of them lie under the prefix."""
+    """Return the files of a result; raise `NotAsPlanned` unless it matches the plan and all keys have the prefix."""
     match made:
         case Encoded():
             return list(_chunk_files(plan, part, prefix, made))
@@ -47,7 +48,7 @@ def require_planned(plan: Plan, part: int, prefix: str, made: Made) -> list[Made
 
 
 def tracks_of(plan: Plan, made: Made) -> Iterator[tuple[MadeTrack, Wanted]]:
-    """The tracks of a result, each with what was planned."""
+    """Yield the tracks of a result, each with its plan."""
     if isinstance(made, Encoded):
         yield from ((rung, plan.rung(name)) for name, rung in made.rungs.items())
     if isinstance(made, MadeAudio):
@@ -55,11 +56,11 @@ def tracks_of(plan: Plan, made: Made) -> Iterator[tuple[MadeTrack, Wanted]]:
 
 
 def require_header(header: bytes, made: MadeTrack, wanted: Wanted) -> None:
-    """Refuse a header that is not of this track: playlists are computed with what it says."""
+    """Refuse a header that is not of this track: playlists are computed from it."""
     parsed = boxes.parse(header)
     track = parsed.track
     _require("init", parsed.init_hash == made.init_hash, "is the header of another file")
-    _require("init", track.timescale == made.timescale, f"counts in {track.timescale} ticks, not {made.timescale}")
+    _require("init", track.timescale == made.timescale, f"has the timescale {track.timescale}, not {made.timescale}")
     if isinstance(wanted, PlannedRung):
         size = (track.kind, track.width, track.height)
         _require("init", size == ("video", wanted.width, wanted.height), f"is of {size}, not as planned")
@@ -68,25 +69,25 @@ def require_header(header: bytes, made: MadeTrack, wanted: Wanted) -> None:
 
 
 def _chunk_files(plan: Plan, part: int, prefix: str, made: Encoded) -> Iterator[MadeFile]:
-    _require("chunk", made.chunk == part, f"it is chunk {part}, not {made.chunk}")
+    _require("chunk", made.chunk == part, f"is {made.chunk}, not {part}")
     known = {rung.name for rung in plan.rungs}
     required = {rung.name for rung in plan.rungs if rung.required}
     _require("rungs", made.rungs.keys() | made.failed.keys() <= known, "has a rung that was not planned")
     _require("rungs", required <= made.rungs.keys(), "lacks a rung that is required")
     chunk = plan.grid.chunk(part)
     for name, rung in made.rungs.items():
-        place = f"rungs.{name}"
-        _require_key(place, rung, f"{prefix}/{name}.mp4")
-        _require(place, rung.frames == chunk.frames, f"has {rung.frames} frames, not {chunk.frames}")
-        _require_spans(place, rung)
-        _require_grid(place, rung, plan, chunk)
+        path = f"rungs.{name}"
+        _require_key(path, rung, f"{prefix}/{name}.mp4")
+        _require(path, rung.frames == chunk.frames, f"has {rung.frames} frames, not {chunk.frames}")
+        _require_spans(path, rung)
+        _require_grid(path, rung, plan, chunk)
         yield rung
-        yield from _header(place, rung, f"{prefix}/{name}-init.mp4", wanted=part == 0)
+        yield from _header(path, rung, f"{prefix}/{name}-init.mp4", required=part == 0)
 
 
-def _require_grid(place: str, rung: MadeTrack, plan: Plan, chunk: Chunk) -> None:
+def _require_grid(path: str, rung: MadeTrack, plan: Plan, chunk: Chunk) -> None:
     durations = [Fraction(duration, rung.timescale) for _, _, duration, _ in rung.segments]
-    _require(place, durations == [frames / plan.grid.rate for frames in chunk.segments], "is not cut on the grid")
+    _require(path, durations == [frames / plan.grid.rate for frames in chunk.segments], "is not cut on the grid")
 
 
 def _audio_files(plan: Plan, part: int, prefix: str, made: MadeAudio) -> Iterator[MadeFile]:
@@ -96,11 +97,11 @@ def _audio_files(plan: Plan, part: int, prefix: str, made: MadeAudio) -> Iterato
     _require_key("audio", made, f"{prefix}/audio.mp4")
     _require_spans("audio", made)
     durations = [Fraction(duration, made.timescale) for _, _, duration, _ in made.segments]
-    shortest = plan.grid.time(plan.grid.segment_frames) * SHORTEST
+    shortest = plan.grid.time(plan.grid.segment_frames) * SHORTEST_SEGMENT
     _require("audio", min(durations[:-1], default=shortest) >= shortest, "has a segment that is too short")
-    _require("audio", abs(sum(durations) - plan.grid.duration) <= SLACK, "is not as long as the picture")
+    _require("audio", abs(sum(durations) - plan.grid.duration) <= DURATION_TOLERANCE, "is not as long as the picture")
     yield made
-    yield from _header("audio", made, f"{prefix}/audio-init.mp4", wanted=True)
+    yield from _header("audio", made, f"{prefix}/audio-init.mp4", required=True)
 
 
 def _captions_files(plan: Plan, part: int, prefix: str, made: MadeCaptions) -> Iterator[MadeFile]:
@@ -132,21 +133,21 @@ def _sheets(plan: Plan, prefix: str, made: MadeSprites) -> Iterator[MadeFile]:
         yield sheet
 
 
-def _header(place: str, track: MadeTrack, key: str, *, wanted: bool) -> Iterator[MadeFile]:
-    _require(f"{place}.init", (track.init is not None) == wanted, "the first chunk alone has a header")
+def _header(path: str, track: MadeTrack, key: str, *, required: bool) -> Iterator[MadeFile]:
+    _require(f"{path}.init", (track.init is not None) == required, "only audio tracks and chunk 0 have a header")
     if track.init is not None:
-        _require_key(f"{place}.init", track.init, key)
-        _require(f"{place}.init", track.init.size <= MAX_HEADER, f"has {track.init.size:,} bytes, and is no header")
+        _require_key(f"{path}.init", track.init, key)
+        _require(f"{path}.init", track.init.size <= MAX_HEADER, f"has {track.init.size:,} bytes, too many for a header")
         yield track.init
 
 
-def _require_spans(place: str, track: MadeTrack) -> None:
-    """Segments follow each other within their file, and each holds its first frame."""
+def _require_spans(path: str, track: MadeTrack) -> None:
+    """Require segments that follow each other within their file, and each contain their first frame."""
     spans = [(offset, offset + size) for offset, size, _, _ in track.segments]
-    _require(place, spans[-1][1] <= track.size, "has a segment behind its end")
-    _require(place, all(here[1] <= after[0] for here, after in pairwise(spans)), "has segments that overlap")
+    _require(path, spans[-1][1] <= track.size, "has a segment beyond its end")
+    _require(path, all(here[1] <= after[0] for here, after in pairwise(spans)), "has segments that overlap")
     whole = all(0 < key_size <= size and ticks for _, size, ticks, key_size in track.segments)
-    _require(place, whole, "has a segment of no length")
+    _require(path, whole, "has a segment of no length")
 
 
 def _audio_track(plan: Plan, number: int) -> PlannedAudio:
@@ -163,10 +164,10 @@ def _not_planned(number: int) -> NoReturn:
     raise NotAsPlanned("number", f"there is no track {number} in the plan", hint=HINT)
 
 
-def _require_key(place: str, file: MadeFile, key: str) -> None:
-    _require(place, file.key == key, f"{file.key} is not a file of this run, which is {key}")
+def _require_key(path: str, file: MadeFile, key: str) -> None:
+    _require(path, file.key == key, f"{file.key} is not the file of this run (expected {key})")
 
 
-def _require(place: str, holds: bool, message: str) -> None:
+def _require(path: str, holds: bool, message: str) -> None:
     if not holds:
-        raise NotAsPlanned(place, message, hint=HINT)
+        raise NotAsPlanned(path, message, hint=HINT)

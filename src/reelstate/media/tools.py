@@ -1,4 +1,4 @@
-"""What the stages work with on this machine: storage, sources at hand, the ffmpeg, and a folder for each task."""
+"""What the stages use on this machine: storage, cached sources, ffmpeg, and a scratch folder for each task."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from reelstate.media.sources.address import InputRules, InputSettings, ServedSou
 from reelstate.worker.capabilities import adjust
 from reelstate.worker.run import Run
 
-TELL_EVERY: Final = 20.0
+REPORT_INTERVAL: Final = 20.0
+"""Seconds between progress messages of work whose length is unknown."""
 
 
 class MediaToolsSettings(InputSettings, Protocol):
-    """The settings that a studio is made of."""
+    """The settings that `MediaTools` are created from."""
 
     @property
     def storage_url(self) -> str: ...
@@ -54,6 +55,8 @@ class MediaToolsSettings(InputSettings, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MediaTools:
+    """The tools and folders of one worker."""
+
     storage: Storage
     cache: SourceCache
     rules: InputRules
@@ -63,34 +66,53 @@ class MediaTools:
     threads: int = 1
     """Threads that one encoder may use."""
     capabilities: str = ""
-    """What the operator adds to the capabilities of the worker, or takes away from them."""
+    """Capabilities that the operator adds to those of the worker, or removes from them."""
+
+    @classmethod
+    def from_settings(
+        cls, settings: MediaToolsSettings, *, storage: Storage | None = None, served: ServedSource | None = None
+    ) -> MediaTools:
+        """Create the tools of a worker; a remote worker has `storage` and `served` sources from its server."""
+        storage = storage or open_storage(settings.storage_url)
+        scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cls(
+            storage=storage,
+            cache=SourceCache(storage, scratch / "reelstate-sources", settings.source_cache),
+            rules=replace(input_rules(settings), served=served),
+            sandbox=Sandbox(settings.sandbox),
+            scratch=scratch,
+            ffmpeg=settings.ffmpeg,
+            capabilities=settings.worker_capabilities,
+            threads=settings.encode_threads or max(1, cores // settings.worker_concurrency),
+        )
 
     async def build(self) -> Build:
-        """The ffmpeg of this worker, without the encoders that its operator has taken away."""
+        """Return the ffmpeg of this worker, without the encoders that its operator removed."""
         build = await find_ffmpeg(self.ffmpeg)
         left = adjust(frozenset(f"{ENCODER}{name}" for name in build.encoders), self.capabilities)
         return replace(build, encoders=frozenset(name for name in build.encoders if f"{ENCODER}{name}" in left))
 
     @asynccontextmanager
     async def source(self, task: Run, sha256: str) -> AsyncIterator[Path]:
-        """A source as a file that stays while the context lasts."""
+        """Hold a source in the cache while the context is open; yield its path."""
         task.note(step="source")
         async with AsyncExitStack() as held:
-            async with telling(task, "fetching the source"):
+            async with report_waiting(task, "fetching the source"):
                 path = await held.enter_async_context(self.cache.held(sha256))
             yield path
 
     @asynccontextmanager
     async def folder(self, task: Run) -> AsyncIterator[Path]:
-        """A folder that only this run of a task uses, and that goes with it."""
-        # In threads: to look through a large folder, or to delete a large file, may take seconds.
+        """Create a folder for one run of a task, and delete it when the context closes."""
+        # In threads: listing a large folder, or deleting a large file, may take seconds.
         held = ExitStack()
         scratch = scratch_folder(self.scratch, task.job_id, task.stage, task.part, task.token)
         entering = asyncio.create_task(asyncio.to_thread(held.enter_context, scratch))
         try:
             yield await asyncio.shield(entering)
         finally:
-            await asyncio.shield(asyncio.create_task(_left(entering, held)))
+            await asyncio.shield(asyncio.create_task(_close_folder(entering, held)))
 
     async def run(
         self,
@@ -102,7 +124,7 @@ class MediaTools:
         on_progress: OnProgress | None = None,
         reads: Sequence[Path] = (),
     ) -> Finished:
-        """Run a command of ffmpeg for a task, and keep a record of it whatever it comes to."""
+        """Run a command of ffmpeg for a task, and record it as a step, also if it fails."""
         require_allowed(argv, folder, reads)
         task.note(step="ffmpeg")
         try:
@@ -115,55 +137,40 @@ class MediaTools:
         _record(task, finished)
         return finished
 
-    async def keep(self, task: Run, path: Path, file: str) -> Stored:
-        """Put a file that a task made where only this run of it writes."""
+    async def store(self, task: Run, path: Path, file: str) -> Stored:
+        """Store a file under the token of this run."""
         task.note(step="store")
         key = keys.made(task.job_id, task.stage, task.part, task.token, file)
-        async with telling(task, f"storing {file}"):
+        async with report_waiting(task, f"storing {file}"):
             return await self.storage.put_file(key, path)
 
+    async def store_bytes(self, task: Run, data: bytes, file: str) -> Stored:
+        """Store some bytes as a file under the token of this run."""
+        return await self.storage.put_bytes(keys.made(task.job_id, task.stage, task.part, task.token, file), data)
 
-async def _left(entering: asyncio.Task[Path], held: ExitStack) -> None:
-    """Let go of a folder, also of one that a stopped task had only begun to make."""
+
+async def _close_folder(entering: asyncio.Task[Path], held: ExitStack) -> None:
+    """Delete a folder, also one that a stopped task had only started to create."""
     await asyncio.wait([entering])
     await asyncio.to_thread(held.close)
 
 
 @asynccontextmanager
-async def telling(task: Run, words: str) -> AsyncIterator[None]:
-    """Say now and then that something goes on whose end nobody can foretell: it is not to be taken for a stall."""
-    teller = asyncio.create_task(_tell(task, words))
+async def report_waiting(task: Run, message: str, *, every: float = REPORT_INTERVAL) -> AsyncIterator[None]:
+    """Report a message `every` so many seconds while the context is open, so that it does not count as a stall."""
+    reporting = asyncio.create_task(_report_waiting(task, message, every))
     try:
         yield
     finally:
-        teller.cancel()
+        reporting.cancel()
 
 
-async def _tell(task: Run, words: str) -> None:
-    """What was said before is no progress, so the time is said too."""
+async def _report_waiting(task: Run, message: str, every: float) -> None:
     began = time.monotonic()
     while True:
-        await asyncio.sleep(TELL_EVERY)
-        task.note(message=f"{words}, since {time.monotonic() - began:.2f} s")
-
-
-def studio_of(
-    settings: MediaToolsSettings, *, storage: Storage | None = None, served: ServedSource | None = None
-) -> MediaTools:
-    """The studio that settings describe; a remote worker's has its storage, and some sources, from its server."""
-    storage = storage or open_storage(settings.storage_url)
-    scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return MediaTools(
-        storage=storage,
-        cache=SourceCache(storage, scratch / "reelstate-sources", settings.source_cache),
-        rules=replace(input_rules(settings), served=served),
-        sandbox=Sandbox(settings.sandbox),
-        scratch=scratch,
-        ffmpeg=settings.ffmpeg,
-        capabilities=settings.worker_capabilities,
-        threads=settings.encode_threads or max(1, cores // settings.worker_concurrency),
-    )
+        await asyncio.sleep(every)
+        # With the time: a message that did not change is no progress.
+        task.note(message=f"{message}, since {time.monotonic() - began:.2f} s")
 
 
 def _record(task: Run, finished: Finished) -> None:

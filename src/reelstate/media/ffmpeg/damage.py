@@ -1,19 +1,19 @@
-"""How much of a source's picture or sound is damaged: found by decoding a part again of which ffmpeg reported errors.
+"""Measures how much of a source's video or audio is damaged, by decoding the part again for which ffmpeg logged errors.
 
-ffmpeg conceals errors, repeats frames that are missing, and ends with exit code 0. Its log says that something was
-wrong, but not where; so a process of our own (`probe_child`) decodes the same part and compares packets with frames.
+ffmpeg conceals errors, repeats missing frames, and exits with 0. Its log says that something is wrong, but not where.
+So a child process (`probe_child`) decodes the same part and compares packets with frames.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from reelstate.core.outcome import Fail
-from reelstate.media.records import document_of, record_of
+from reelstate.media.records import Count, JsonRecord, record_of
 from reelstate.media.sandbox.sandbox import Sandbox
 from reelstate.media.sources.probe import SANDBOX, WHOLE_FILE_LIMITS, ProbeLimits, run_child
 
@@ -22,27 +22,29 @@ MAX_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
-    """What is damaged of a stream; times count from its first frame."""
+class Damage(JsonRecord):
+    """The damage of a stream; times count from its first frame."""
 
     errors: int = 0
     """Packets that the decoder refused."""
     corrupt: int = 0
     """Frames in which it concealed errors."""
     seconds: Fraction = Fraction(0)
-    """How long the picture stands still or is wrong, or the sound is missing."""
+    """How long the picture is frozen or wrong, or the audio is missing."""
     spans: tuple[tuple[Fraction, Fraction], ...] = ()
 
     def __bool__(self) -> bool:
         return self.seconds > 0
 
-    def to_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = document_of(self)
-        return document
 
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Damage:
-        return record_of(cls, document)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decoded:
+    """The answer of the child process; times are those of the file."""
+
+    errors: Count
+    corrupt: Count
+    seconds: Fraction
+    spans: tuple[tuple[Fraction, Fraction], ...]
 
 
 async def find_damage(
@@ -56,15 +58,15 @@ async def find_damage(
     limits: ProbeLimits = WHOLE_FILE_LIMITS,
     sandbox: Sandbox = SANDBOX,
 ) -> Damage:
-    """Decode a stream of a file between two times of it; `origin` is the time that spans are counted from."""
+    """Decode a stream of a file between two times of it; spans count from `origin`."""
     times = {"start": str(start), "end": str(end), "step": str(step)}
-    facts = (await run_child("decode", path, limits, sandbox, stream=stream, **times)).facts
-    spans = tuple((Fraction(first) - origin, Fraction(last) - origin) for first, last in facts["spans"])
-    return Damage(errors=facts["errors"], corrupt=facts["corrupt"], seconds=Fraction(facts["seconds"]), spans=spans)
+    found = record_of(_Decoded, (await run_child("decode", path, limits, sandbox, stream=stream, **times)).facts)
+    spans = tuple((first - origin, last - origin) for first, last in found.spans)
+    return Damage(errors=found.errors, corrupt=found.corrupt, seconds=found.seconds, spans=spans)
 
 
 def total(parts: Iterable[Damage]) -> Damage:
-    """The damage of all parts of a stream; spans that meet where two parts do are one."""
+    """Add up the damage of all parts of a stream; adjacent spans are joined."""
     every = list(parts)
     return Damage(
         errors=sum(part.errors for part in every),
@@ -87,22 +89,22 @@ def _joined(spans: Iterable[tuple[Fraction, Fraction]]) -> Iterator[tuple[Fracti
         yield held
 
 
-def require_tolerable(damage: Damage, duration: Fraction, max_damage: float, what: str) -> None:
-    """Raise `Fail` if more of a stream is damaged than its profile allows; another attempt finds the same."""
+def require_tolerable(damage: Damage, duration: Fraction, max_damage: float, track: str) -> None:
+    """Raise `Fail` if more of a track is damaged than the profile allows; another attempt would find the same."""
     if damage.seconds > duration * Fraction(str(max_damage)):
         raise Fail(
-            f"the source is damaged: {described(damage, duration, what)}; at most {max_damage:.0%} is allowed "
+            f"the source is damaged: {describe(damage, duration, track)}; at most {max_damage:.0%} is allowed "
             "(submit an undamaged file, or raise max_damage in the profile to publish it as degraded)"
         )
 
 
-def described(damage: Damage, duration: Fraction, what: str) -> str:
-    """Where a stream is damaged and how much, in one sentence."""
+def describe(damage: Damage, duration: Fraction, track: str) -> str:
+    """Return in one sentence where a track is damaged, and how much."""
     shown = ", ".join(f"{_clock(first)}–{_clock(last)}" for first, last in damage.spans[:MAX_SHOWN])
     more = len(damage.spans) - MAX_SHOWN
-    rest = f" and {more} more places" if more > 0 else ""
+    rest = f" and {more} more spans" if more > 0 else ""
     share = float(damage.seconds / duration) if duration else 1.0
-    return f"{what}: {float(damage.seconds):.2f} s of {float(duration):.2f} s ({share:.1%}) damaged at {shown}{rest}"
+    return f"{track}: {float(damage.seconds):.2f} s of {float(duration):.2f} s ({share:.1%}) damaged at {shown}{rest}"
 
 
 def _clock(seconds: Fraction) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a package whose files were read: boxes, playlists and manifest must agree. Nothing is decoded."""
+"""Finds the faults of a package whose files were read: boxes, playlists and manifest must agree. Decodes nothing."""
 
 from __future__ import annotations
 
@@ -15,26 +15,18 @@ from reelstate.media.formats.box import MalformedBoxes
 from reelstate.media.formats.fragmented_mp4 import Fragmented
 from reelstate.media.formats.header import Track
 from reelstate.media.formats.segment import Segment
-from reelstate.media.packaging.manifest import (
-    AudioEntry,
-    CaptionsEntry,
-    ChunkEntry,
-    Manifest,
-    RungEntry,
-    boxed,
-    written,
-)
+from reelstate.media.packaging.manifest import CaptionsEntry, ChunkEntry, Manifest, RungEntry, TrackEntry
 
 TOLERANCE: Final = Fraction(1, 1000)
 AAC_FRAME: Final = 1024
 TARGET: Final = re.compile(rb"^#EXT-X-TARGETDURATION:([0-9]{1,9})$", re.MULTILINE)
 MAX_SAME_KIND: Final = 5
-"""How many faults of one kind are told of one playlist: a wrong grid makes every segment wrong."""
+"""Faults of one kind that are reported for one playlist: a wrong grid makes every segment wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedFile:
-    """What the files of a package hold, as far as they could be read."""
+class ReadFiles:
+    """The contents of a package, as far as its files could be read."""
 
     boxes: Mapping[str, Fragmented]
     texts: Mapping[str, bytes]
@@ -42,7 +34,7 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A track as its bytes are."""
+    """A track as measured from its bytes."""
 
     name: str
     init: str
@@ -50,7 +42,7 @@ class Measured:
     track: Track
     segments: tuple[Segment, ...]
     parts: tuple[hls.Part, ...]
-    """With keys for URIs."""
+    """Its segments, with keys for URIs."""
 
     @property
     def samples(self) -> int:
@@ -66,64 +58,65 @@ class Measured:
 
     @property
     def frame_rate(self) -> Fraction:
-        """0 when the frames do not all last as long."""
+        """Frames a second; 0 if the frames have different durations."""
         steps = {segment.step for segment in self.segments}
         step = steps.pop() if len(steps) == 1 else 0
         return Fraction(self.track.timescale, step) if step else Fraction(0)
 
 
-def check(manifest: Manifest, seen: CheckedFile) -> Iterator[str]:
-    """Every fault of a package whose files were read."""
-    for key in sorted((boxed(manifest) | written(manifest)) - manifest["files"].keys()):
+def check(manifest: Manifest, read: ReadFiles) -> Iterator[str]:
+    """Yield every fault of a package whose files were read."""
+    for key in sorted((manifest.media_keys() | manifest.text_keys()) - manifest.files.keys()):
         yield f"{key}: is not among the files of the manifest"
-    if not manifest["rungs"]:
+    if not manifest.rungs:
         yield "the manifest has no rung"
     video: list[Measured] = []
     audio: list[Measured] = []
-    for entries, found in ((manifest["rungs"], video), (manifest["audio"], audio)):
-        for entry in entries:
-            yield from _track(entry, seen, found)
+    for entry in manifest.rungs:
+        yield from _track(entry, read, video)
+    for track in manifest.audio:
+        yield from _track(track, read, audio)
     yield from _video(manifest, video)
     yield from _audio(manifest, video, audio)
-    yield from _targets(manifest, seen)
-    for rung in manifest["rungs"]:
-        yield from _key_frames(rung, video, seen)
-    for captions in manifest["captions"]:
-        yield from _captions(captions, seen)
-    yield from _master(manifest, video, audio, seen)
-    yield from _dash(manifest, video, audio, seen)
+    yield from _targets(manifest, read)
+    for rung in manifest.rungs:
+        yield from _key_frames(rung, video, read)
+    for captions in manifest.captions:
+        yield from _captions(captions, read)
+    yield from _master(manifest, video, audio, read)
+    yield from _dash(manifest, video, audio, read)
 
 
-def _track(entry: RungEntry | AudioEntry, seen: CheckedFile, found: list[Measured]) -> Iterator[str]:
-    """The chunks of a track joined, and its playlist compared with them."""
-    init = seen.boxes.get(entry["init"])
-    files = [seen.boxes.get(chunk["key"]) for chunk in entry["chunks"]]
+def _track(entry: TrackEntry, read: ReadFiles, found: list[Measured]) -> Iterator[str]:
+    """Join the chunks of a track into `found`, and compare its playlist with them."""
+    init = read.boxes.get(entry.init)
+    files = [read.boxes.get(chunk.key) for chunk in entry.chunks]
     if init is None or not files or None in files:
-        yield f"{entry['name']}: can't be checked, for its files can't be read"
+        yield f"{entry.name}: can't be checked, because its files can't be read"
         return
     segments: list[Segment] = []
     parts: list[hls.Part] = []
-    for chunk in entry["chunks"]:
-        boxes = seen.boxes[chunk["key"]]
+    for chunk in entry.chunks:
+        boxes = read.boxes[chunk.key]
         if boxes.init_hash != init.init_hash:
-            yield f"{chunk['key']}: was made with other settings than {entry['init']}, so they can't be joined"
+            yield f"{chunk.key}: was made with other settings than {entry.init}, so they can't be joined"
         try:
-            recorded = _recorded(boxes, chunk["segments"])
+            recorded = _recorded(boxes, chunk.segments)
         except MalformedBoxes as error:
-            yield f"{chunk['key']}: its segments are not as recorded: {error}"
+            yield f"{chunk.key}: its segments are not as recorded: {error}"
             return
         segments += recorded
-        parts += hls.parts_of(chunk["key"], map(_as_recorded, recorded), init.track.timescale)
+        parts += hls.parts_of(chunk.key, map(_as_recorded, recorded), init.track.timescale)
         yield from _few(_recorded_wrongly(chunk, recorded))
-    measured = Measured(entry["name"], entry["init"], entry["playlist"], init.track, tuple(segments), tuple(parts))
+    measured = Measured(entry.name, entry.init, entry.playlist, init.track, tuple(segments), tuple(parts))
     found.append(measured)
     yield from _few(_gaps(measured))
     yield from _few(_without_key_frame(measured))
-    yield from _playlist(measured, seen)
+    yield from _playlist(measured, read)
 
 
 def _recorded(boxes: Fragmented, recorded: Sequence[Sequence[int]]) -> tuple[Segment, ...]:
-    """The fragments of a file in the segments that the manifest names."""
+    """Group the fragments of a file into the segments that the manifest names."""
     offsets = [fragment.offset for fragment in boxes.segments]
     counts = []
     for offset, size, *_ in recorded:
@@ -132,14 +125,14 @@ def _recorded(boxes: Fragmented, recorded: Sequence[Sequence[int]]) -> tuple[Seg
     return boxes.with_counts(counts).segments
 
 
-def _as_recorded(segment: Segment) -> list[int]:
-    return [segment.offset, segment.size, segment.duration, segment.key_size]
+def _as_recorded(segment: Segment) -> tuple[int, ...]:
+    return (segment.offset, segment.size, segment.duration, segment.key_size)
 
 
 def _recorded_wrongly(chunk: ChunkEntry, found: Sequence[Segment]) -> Iterator[str]:
-    for number, (recorded, segment) in enumerate(zip(chunk["segments"], found, strict=True)):
-        if list(recorded) != _as_recorded(segment):
-            yield f"{chunk['key']}: segment {number} is recorded as {recorded}, but is {_as_recorded(segment)}"
+    for number, (recorded, segment) in enumerate(zip(chunk.segments, found, strict=True)):
+        if recorded != _as_recorded(segment):
+            yield f"{chunk.key}: segment {number} is recorded as {recorded}, but is {_as_recorded(segment)}"
 
 
 def _gaps(measured: Measured) -> Iterator[str]:
@@ -163,8 +156,8 @@ def _few(faults: Iterable[str]) -> Iterator[str]:
     return islice(faults, MAX_SAME_KIND)
 
 
-def _playlist(measured: Measured, seen: CheckedFile) -> Iterator[str]:
-    playlist = seen.texts.get(measured.playlist)
+def _playlist(measured: Measured, read: ReadFiles) -> Iterator[str]:
+    playlist = read.texts.get(measured.playlist)
     if playlist is None:
         return
     try:
@@ -177,12 +170,12 @@ def _playlist(measured: Measured, seen: CheckedFile) -> Iterator[str]:
         yield f"{measured.playlist}: {error}"
 
 
-def _targets(manifest: Manifest, seen: CheckedFile) -> Iterator[str]:
-    """One target duration for all: RFC 8216, section 6.2.4. That of captions may differ."""
+def _targets(manifest: Manifest, read: ReadFiles) -> Iterator[str]:
+    """Require one target duration for all (RFC 8216, section 6.2.4); that of captions may differ."""
     found: dict[str, str] = {}
-    for entry in (*manifest["rungs"], *manifest["audio"]):
-        if target := TARGET.search(seen.texts.get(entry["playlist"], b"")):
-            found.setdefault(target[1].decode(), entry["playlist"])
+    for entry in manifest.tracks:
+        if target := TARGET.search(read.texts.get(entry.playlist, b"")):
+            found.setdefault(target[1].decode(), entry.playlist)
     if len(found) > 1:
         yield "EXT-X-TARGETDURATION differs: " + ", ".join(f"{target} in {key}" for target, key in found.items())
 
@@ -208,11 +201,11 @@ def _parts(key: str, listed: Sequence[hls.Part], measured: Sequence[hls.Part]) -
     if len(listed) != len(measured):
         yield f"{key}: lists {len(listed)} segments, but the files have {len(measured)}"
     for number, (part, real) in enumerate(zip(listed, measured, strict=False)):
-        place = (hls.resolve_uri(key, part.uri), part.offset, part.size)
-        if place != (real.uri, real.offset, real.size):
-            yield f"{key}: segment {number} is {place[2]} bytes at {place[1]} of {place[0]}, not {_span(real)}"
+        uri = hls.resolve_uri(key, part.uri)
+        if (uri, part.offset, part.size) != (real.uri, real.offset, real.size):
+            yield f"{key}: segment {number} is {part.size} bytes at {part.offset} of {uri}, not {_span(real)}"
         if abs(part.duration - real.duration) > TOLERANCE:
-            yield f"{key}: segment {number} is said to last {_seconds(part.duration)}, not {_seconds(real.duration)}"
+            yield f"{key}: segment {number} is listed as {_seconds(part.duration)} long, not {_seconds(real.duration)}"
 
 
 def _span(part: hls.Part) -> str:
@@ -224,13 +217,13 @@ def _seconds(duration: Fraction) -> str:
 
 
 def _video(manifest: Manifest, video: Sequence[Measured]) -> Iterator[str]:
-    rate, source = Fraction(manifest["rate"]), Fraction(manifest["duration"])
+    rate, source = manifest.rate, manifest.duration
     for rung in video:
         if rung.track.kind != "video":
             yield f"{rung.name}: is {rung.track.kind}, not video"
             continue
-        if rung.samples != manifest["frames"]:
-            yield f"{rung.name}: has {rung.samples} frames, {manifest['frames']} were planned"
+        if rung.samples != manifest.frames:
+            yield f"{rung.name}: has {rung.samples} frames, {manifest.frames} were planned"
         if rung.frame_rate != rate:
             yield f"{rung.name}: has {rung.frame_rate or 'no constant number of'} frames a second, not {rate}"
         if abs(rung.duration - source) > 1 / rate:
@@ -246,7 +239,7 @@ def _start(measured: Measured) -> Fraction:
 
 
 def _uneven(one: Measured, other: Measured) -> Iterator[str]:
-    """Segments that don't meet between rungs: a player can't change from one to the other there."""
+    """Yield segments whose ends differ between rungs: a player can't switch rungs there."""
     if len(one.parts) != len(other.parts):
         yield f"{other.name}: has {len(other.parts)} segments, {one.name} has {len(one.parts)}"
     for number, (part, peer) in enumerate(zip(one.parts, other.parts, strict=False)):
@@ -258,27 +251,27 @@ def _uneven(one: Measured, other: Measured) -> Iterator[str]:
 
 
 def _audio(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured]) -> Iterator[str]:
-    wanted = {entry["name"]: entry["duration"] for entry in manifest["audio"]}
+    wanted = {entry.name: entry.duration for entry in manifest.audio}
     for sound in audio:
         track = sound.track
         if track.kind != "audio":
             yield f"audio {sound.name}: is {track.kind}, not audio"
             continue
         duration = wanted[sound.name]
-        expected = Fraction(duration) if duration else video[0].duration if video else sound.duration
+        expected = duration if duration is not None else video[0].duration if video else sound.duration
         lasts = track.delay + sound.duration - Fraction(track.media_time, track.timescale)
         if abs(lasts - expected) > Fraction(AAC_FRAME + track.media_time, track.timescale):
             yield f"audio {sound.name}: lasts {_seconds(lasts)}, not {_seconds(expected)}"
 
 
-def _key_frames(rung: RungEntry, video: Sequence[Measured], seen: CheckedFile) -> Iterator[str]:
-    key = rung["key_frames"]
-    measured = next((each for each in video if each.name == rung["name"]), None)
-    if not key or measured is None or key not in seen.texts:
+def _key_frames(rung: RungEntry, video: Sequence[Measured], read: ReadFiles) -> Iterator[str]:
+    key = rung.key_frames
+    measured = next((each for each in video if each.name == rung.name), None)
+    if not key or measured is None or key not in read.texts:
         return
     try:
-        found = hls.parse_media_playlist(_text(seen.texts[key]))
-        yield from _head(key, found, rung["init"])
+        found = hls.parse_media_playlist(_text(read.texts[key]))
+        yield from _head(key, found, rung.init)
         if not found.key_frames_only:
             yield f"{key}: EXT-X-I-FRAMES-ONLY is missing"
         yield from _few(_parts(key, found.parts, hls.key_frame_parts(measured.parts)))
@@ -286,28 +279,26 @@ def _key_frames(rung: RungEntry, video: Sequence[Measured], seen: CheckedFile) -
         yield f"{key}: {error}"
 
 
-def _captions(entry: CaptionsEntry, seen: CheckedFile) -> Iterator[str]:
-    for fault in webvtt.faults(seen.texts[entry["file"]]) if entry["file"] in seen.texts else ():
-        yield f"{entry['file']}: {fault}"
-    if entry["playlist"] not in seen.texts:
+def _captions(entry: CaptionsEntry, read: ReadFiles) -> Iterator[str]:
+    for fault in webvtt.faults(read.texts[entry.file]) if entry.file in read.texts else ():
+        yield f"{entry.file}: {fault}"
+    if entry.playlist not in read.texts:
         return
     try:
-        found = hls.parse_media_playlist(_text(seen.texts[entry["playlist"]]))
-        yield from _head(entry["playlist"], found, "")
-        if [hls.resolve_uri(entry["playlist"], part.uri) for part in found.parts] != [entry["file"]]:
-            yield f"{entry['playlist']}: does not list {entry['file']} alone"
+        found = hls.parse_media_playlist(_text(read.texts[entry.playlist]))
+        yield from _head(entry.playlist, found, "")
+        if [hls.resolve_uri(entry.playlist, part.uri) for part in found.parts] != [entry.file]:
+            yield f"{entry.playlist}: does not list {entry.file} alone"
     except hls.MalformedPlaylist as error:
-        yield f"{entry['playlist']}: {error}"
+        yield f"{entry.playlist}: {error}"
 
 
-def _master(
-    manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], seen: CheckedFile
-) -> Iterator[str]:
-    key = manifest["master"]
-    if key not in seen.texts:
+def _master(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], read: ReadFiles) -> Iterator[str]:
+    key = manifest.master
+    if key not in read.texts:
         return
     try:
-        found = hls.parse_master_playlist(_text(seen.texts[key]))
+        found = hls.parse_master_playlist(_text(read.texts[key]))
         yield from (f"{key}: {fault}" for fault in _master_faults(manifest, found, video, audio))
     except (hls.MalformedPlaylist, ValueError, ArithmeticError) as error:
         yield f"{key}: {error}"
@@ -320,12 +311,12 @@ def _master_faults(
         yield f"EXT-X-VERSION is {found.version}, or EXT-X-INDEPENDENT-SEGMENTS is missing"
     sound = [media for media in found.media if media.get("TYPE") == "AUDIO"]
     text = [media for media in found.media if media.get("TYPE") == "SUBTITLES"]
-    key_frames = [rung["key_frames"] for rung in manifest["rungs"] if rung["key_frames"]]
-    yield from _same_keys(manifest, "variants", found.variants, [rung["playlist"] for rung in manifest["rungs"]])
-    yield from _same_keys(manifest, "sound tracks", sound, [entry["playlist"] for entry in manifest["audio"]])
-    yield from _same_keys(manifest, "captions", text, [entry["playlist"] for entry in manifest["captions"]])
+    key_frames = [rung.key_frames for rung in manifest.rungs if rung.key_frames]
+    yield from _same_keys(manifest, "variants", found.variants, [rung.playlist for rung in manifest.rungs])
+    yield from _same_keys(manifest, "audio tracks", sound, [entry.playlist for entry in manifest.audio])
+    yield from _same_keys(manifest, "captions", text, [entry.playlist for entry in manifest.captions])
     yield from _same_keys(manifest, "key frame playlists", found.key_frames, key_frames)
-    listed = {hls.resolve_uri(manifest["master"], variant["URI"]): variant for variant in found.variants}
+    listed = {hls.resolve_uri(manifest.master, variant["URI"]): variant for variant in found.variants}
     for rung in video:
         if rung.playlist in listed:
             yield from (f"{rung.name}: {fault}" for fault in _variant(listed[rung.playlist], rung, audio))
@@ -335,7 +326,7 @@ def _master_faults(
 def _same_keys(
     manifest: Manifest, what: str, listed: Sequence[Mapping[str, str]], wanted: Sequence[str]
 ) -> Iterator[str]:
-    found = [hls.resolve_uri(manifest["master"], each.get("URI", "")) for each in listed]
+    found = [hls.resolve_uri(manifest.master, each.get("URI", "")) for each in listed]
     if sorted(found) != sorted(wanted):
         yield f"its {what} are {', '.join(found) or 'none'}, not {', '.join(wanted) or 'none'}"
 
@@ -364,19 +355,19 @@ def _groups(
             yield f"{name} is {attributes.get(name, 'missing')}, not {', '.join(map(str, groups))}"
 
 
-def _dash(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], seen: CheckedFile) -> Iterator[str]:
-    key = manifest["dash"]
-    if not key or key not in seen.texts:
+def _dash(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measured], read: ReadFiles) -> Iterator[str]:
+    key = manifest.dash
+    if not key or key not in read.texts:
         return
     try:
-        found = dash.parse(_text(seen.texts[key]))
+        found = dash.parse(_text(read.texts[key]))
         for measured in [*video, *audio]:
             yield from _representation(key, found.representations.get(measured.name), measured)
-        names = {entry["name"] for entry in [*manifest["rungs"], *manifest["audio"]]}
+        names = {entry.name for entry in manifest.tracks}
         if unknown := found.representations.keys() - names:
             yield f"{key}: has {', '.join(sorted(unknown))}, which the manifest does not name"
         if video and abs(found.duration - max(rung.duration for rung in video)) > TOLERANCE:
-            yield f"{key}: is said to last {_seconds(found.duration)}, not {_seconds(video[0].duration)}"
+            yield f"{key}: is listed as {_seconds(found.duration)} long, not {_seconds(video[0].duration)}"
     except (dash.MalformedManifest, hls.MalformedPlaylist) as error:
         yield f"{key}: {error}"
 
@@ -386,9 +377,9 @@ def _representation(key: str, found: dash.Representation | None, measured: Measu
         yield f"{key}: {measured.name} is missing"
         return
     track = measured.track
-    said = (found.codec, found.width, found.height, found.timescale)
-    if said != (track.codec, track.width, track.height, track.timescale):
-        yield f"{key}: {measured.name} is said to be {said}, not as its bytes are"
+    listed = (found.codec, found.width, found.height, found.timescale)
+    if listed != (track.codec, track.width, track.height, track.timescale):
+        yield f"{key}: {measured.name} is listed as {listed}, which its bytes are not"
     if found.bandwidth < measured.rates.peak:
         yield f"{key}: the bandwidth of {measured.name} is {found.bandwidth}, but the bytes need {measured.rates.peak}"
     if hls.resolve_uri(key, found.init_uri) != measured.init:
@@ -397,7 +388,7 @@ def _representation(key: str, found: dash.Representation | None, measured: Measu
 
 
 def _with_end(listed: Sequence[hls.Part], measured: Sequence[hls.Part]) -> Sequence[hls.Part]:
-    """The parts of a DASH manifest, which gives one length for all of them, the last one as long as measured."""
+    """Return the parts of a DASH manifest, which has one length for all, with the measured length of the last one."""
     if len(listed) != len(measured) or len(listed) == 1:
         return listed
     return [*listed[:-1], replace(listed[-1], duration=measured[-1].duration)]

@@ -1,4 +1,4 @@
-"""Whether a package is what it says it is, read back from the storage: hashes, boxes and playlists, no decoding."""
+"""Reads a package back from the storage and checks hashes, boxes and playlists. Decodes nothing."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from typing import Final
 from reelstate.core.errors import NotFound
 from reelstate.media.formats.box import MalformedBoxes
 from reelstate.media.formats.fragmented_mp4 import Fragmented, Walker
-from reelstate.media.packaging.check import CheckedFile, check
-from reelstate.media.packaging.manifest import FileEntry, Manifest, boxed, written
+from reelstate.media.packaging.check import ReadFiles, check
+from reelstate.media.packaging.manifest import FileEntry, Manifest
 
 BLOCK: Final = 1024 * 1024
-AT_ONCE: Final = 4
-"""How many files are read at the same time."""
+CONCURRENT_READS: Final = 4
 MAX_TEXT: Final = 16 * 1024 * 1024
-FEW_BOXES: Final = 64
+BOXES_PER_FILE: Final = 64
 BOXES_PER_SEGMENT: Final = 64
-"""A moof and an mdat for each fragment: as many fragments in a segment as an encoder could ever want."""
+"""A moof and an mdat for each fragment: more fragments than any encoder puts into a segment."""
 
 Get = Callable[[str, int, int], Awaitable[bytes]]
-"""Reads bytes of a key: from a start, so many. Fewer come back where the file ends."""
+"""Reads bytes of a key: (key, start, length). Returns fewer at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
+    """What was read, and what is wrong."""
+
     faults: tuple[str, ...]
-    """Each a sentence that names the place. None: the package may be published."""
+    """One sentence each, which begins with the file or track. Empty if the package may be published."""
     files: int
     size: int
     """Bytes that were read."""
@@ -40,57 +41,58 @@ class VerifyReport:
 
 
 async def verify(get: Get, manifest: Manifest) -> VerifyReport:
-    """Read every file of the package once, and say everything that is wrong with it."""
-    room = asyncio.Semaphore(AT_ONCE)
-    walked, kept = _most_boxes(manifest), written(manifest)
+    """Read every file of a package once, and report all of its faults."""
+    slots = asyncio.Semaphore(CONCURRENT_READS)
+    max_boxes, texts = _max_boxes(manifest), manifest.text_keys()
     readers = [
-        _Reader(key, entry, most_boxes=walked.get(key), keeps=key in kept) for key, entry in manifest["files"].items()
+        _Reader(key, entry, max_boxes=max_boxes.get(key), is_text=key in texts) for key, entry in manifest.files.items()
     ]
-    reading = [asyncio.create_task(reader.read(get, room)) for reader in readers]
+    reading = [asyncio.create_task(reader.read(get, slots)) for reader in readers]
     try:
         await asyncio.gather(*reading)
     finally:
-        for each in reading:  # where one can't be read, nobody waits for the others
+        for each in reading:  # after an error, don't read the others
             each.cancel()
-    seen = CheckedFile(
+    contents = ReadFiles(
         {reader.key: reader.boxes for reader in readers if reader.boxes},
         {reader.key: reader.text for reader in readers if reader.text is not None},
     )
-    read = [f"{reader.key}: {fault}" for reader in readers for fault in reader.faults]
-    found = await asyncio.to_thread(lambda: list(check(manifest, seen)))  # seconds for a long film
-    return VerifyReport((*read, *found), len(readers), sum(reader.size for reader in readers))
+    unreadable = [f"{reader.key}: {fault}" for reader in readers for fault in reader.faults]
+    found = await asyncio.to_thread(lambda: list(check(manifest, contents)))  # seconds for a long video
+    return VerifyReport((*unreadable, *found), len(readers), sum(reader.size for reader in readers))
 
 
-def _most_boxes(manifest: Manifest) -> dict[str, int]:
-    """The boxes that each file may have: what is kept of one grows with them."""
-    found = dict.fromkeys(boxed(manifest), FEW_BOXES)
-    for track in (*manifest["rungs"], *manifest["audio"]):
-        for chunk in track["chunks"]:
-            found[chunk["key"]] = FEW_BOXES + BOXES_PER_SEGMENT * len(chunk["segments"])
+def _max_boxes(manifest: Manifest) -> dict[str, int]:
+    """Return how many boxes each media file may have, which limits the memory for it."""
+    found = dict.fromkeys(manifest.media_keys(), BOXES_PER_FILE)
+    for track in manifest.tracks:
+        for chunk in track.chunks:
+            found[chunk.key] = BOXES_PER_FILE + BOXES_PER_SEGMENT * len(chunk.segments)
     return found
 
 
 class _Reader:
-    """One file, block by block: hashed, and looked into as far as its place in the manifest asks for."""
+    """Reads one file in blocks: hashes it, parses its boxes if it is media, keeps its bytes if it is text."""
 
-    def __init__(self, key: str, entry: FileEntry, *, most_boxes: int | None, keeps: bool) -> None:
+    def __init__(self, key: str, entry: FileEntry, *, max_boxes: int | None, is_text: bool) -> None:
         self.key, self._entry = key, entry
         self._hash = hashlib.sha256()
-        self._walker = None if most_boxes is None else Walker(most_boxes)
-        self._kept = bytearray() if keeps else None
+        self._walker = None if max_boxes is None else Walker(max_boxes)
+        self._kept = bytearray() if is_text else None
         self.size = 0
         self.boxes: Fragmented | None = None
         self.text: bytes | None = None
         self.faults: list[str] = []
 
-    async def read(self, get: Get, room: asyncio.Semaphore) -> None:
-        async with room:
+    async def read(self, get: Get, slots: asyncio.Semaphore) -> None:
+        """Read the file; what is wrong with it goes to `faults`."""
+        async with slots:
             try:
-                while (missing := self._entry["size"] - self.size) > 0:
+                while (missing := self._entry.size - self.size) > 0:
                     block = await get(self.key, self.size, min(BLOCK, missing))
                     if not block:
                         break
-                    await asyncio.to_thread(self._take, block)  # a hostile file is slow to look through
+                    await asyncio.to_thread(self._take, block)  # a hostile file takes long to parse
             except (NotFound, FileNotFoundError):
                 self.faults.append("is not in the storage")
                 return
@@ -112,9 +114,9 @@ class _Reader:
             self._walker = None
 
     def _close(self) -> None:
-        if self.size != self._entry["size"] or not self.size:
-            self.faults.append(f"has {self.size:,} bytes, not {self._entry['size']:,}" if self.size else "is empty")
-        elif self._hash.hexdigest() != self._entry["sha256"]:
+        if self.size != self._entry.size or not self.size:
+            self.faults.append(f"has {self.size:,} bytes, not {self._entry.size:,}" if self.size else "is empty")
+        elif self._hash.hexdigest() != self._entry.sha256:
             self.faults.append(f"has other bytes than were recorded: its sha256 is {self._hash.hexdigest()}")
         self.text = None if self._kept is None else bytes(self._kept)
         self._walk(self._keep_boxes)

@@ -1,22 +1,27 @@
-"""A job seen by its qualities: how far each rung of the ladder is, read from the tasks that encode its chunks."""
+"""The progress of each rung of a job, derived from the tasks that encode its chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Json, Task
+from reelstate.media.planning.grid import MAX_SEGMENTS
+from reelstate.media.records import Between, MalformedRecord, record_of
 
 ENCODE = "encode"
-"""The stage whose parts are the chunks."""
+"""The stage with one part for each chunk."""
 RUNG_FAILED = "RungFailed"
-"""The type of the error of a chunk that failed at one rung; its message begins with the name of the rung."""
+"""The type of error of a chunk in which one rung failed; the message begins with the name of the rung."""
 
 
 class QualityStatus(StrEnum):
+    """The status of one rung."""
+
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
@@ -26,7 +31,7 @@ class QualityStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """One rung of the ladder, and how far it is."""
+    """The progress of one rung."""
 
     quality: str
     required: bool
@@ -43,31 +48,66 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """What is to be made: rungs with whether they must be, rungs that are left out and why, segments of each chunk."""
+    """The rungs of a job with whether each is required, skipped rungs with the reason, and segments per chunk."""
 
     rungs: tuple[tuple[str, bool], ...]
     skipped: tuple[tuple[str, str], ...] = ()
     segments: tuple[int, ...] = ()
     reused: tuple[str, ...] = ()
-    """Rungs that the version `reused_from` has, and that are not made again."""
+    """Rungs that are taken from the version `reused_from`."""
     reused_from: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rung:
+    name: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """The part of a plan that a ladder needs."""
+
+    rungs: tuple[_Rung, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chunk:
+    segments: Annotated[tuple[object, ...], Between(0, MAX_SEGMENTS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fetched:
+    """The part of the result of `fetch` that a ladder needs."""
+
+    chunks: Annotated[tuple[_Chunk, ...], Between(0, MAX_SEGMENTS)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Encoded:
+    """The part of the result of `encode` that a quality needs: names of rungs, and reasons."""
+
+    rungs: Mapping[str, object] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
 def ladder_of(results: Mapping[str, Json]) -> Ladder | None:
-    """The ladder in the results of a job's stages; None before it is planned."""
-    plan = results.get("plan")
-    if not isinstance(plan, dict) or "rungs" not in plan:
+    """Return the ladder in the results of a job's stages; None before it is planned, or if it is no transcode."""
+    try:
+        plan = record_of(_Plan, results.get("plan"))
+        fetched = record_of(_Fetched, results.get("fetch") or {})
+    except MalformedRecord:
         return None
-    chunks = (results.get("fetch") or {}).get("chunks") or ()
     return Ladder(
-        rungs=tuple((rung["name"], bool(rung.get("required", True))) for rung in plan["rungs"]),
-        skipped=tuple((name, reason) for name, reason in plan.get("skipped") or ()),
-        segments=tuple(len(chunk["segments"]) for chunk in chunks),
+        rungs=tuple((rung.name, rung.required) for rung in plan.rungs),
+        skipped=plan.skipped,
+        segments=tuple(len(chunk.segments) for chunk in fetched.chunks),
     )
 
 
 def qualities(ladder: Ladder, tasks: Sequence[Task]) -> list[Quality]:
-    """Every rung, those that are made first; `tasks` are those that encode chunks, a part for each."""
+    """Return the progress of every rung, made ones first; `tasks` are those of the stage `encode`."""
     made = [_quality(name, required, ladder, tasks) for name, required in ladder.rungs]
     left_out = [
         Quality(quality=name, required=False, status=QualityStatus.SKIPPED, error_message=reason)
@@ -95,7 +135,7 @@ def _quality(name: str, required: bool, ladder: Ladder, tasks: Sequence[Task]) -
     finished = [task for task in tasks if _has(task, name)]
     total = sum(segments)
     done = sum(_segments(task, segments) for task in finished)
-    status, error = _verdict(name, ladder, tasks, whole=bool(tasks) and len(finished) == len(segments))
+    status, error = _status(name, ladder, tasks, whole=bool(tasks) and len(finished) == len(segments))
     completed = status is QualityStatus.COMPLETED
     return Quality(
         quality=name,
@@ -103,22 +143,22 @@ def _quality(name: str, required: bool, ladder: Ladder, tasks: Sequence[Task]) -
         status=status,
         segments_total=total,
         segments_completed=done,
-        progress_percent=100.0 if completed else _percent(done, total, _under_way(tasks, segments)),
+        progress_percent=100.0 if completed else _percent(done, total, _segments_in_progress(tasks, segments)),
         error_message=error,
-        started_at=min(_instants(task.started_at for task in tasks), default=None),
-        completed_at=max(_instants(task.finished_at for task in finished), default=None) if completed else None,
+        started_at=min(_present(task.started_at for task in tasks), default=None),
+        completed_at=max(_present(task.finished_at for task in finished), default=None) if completed else None,
     )
 
 
-def _verdict(name: str, ladder: Ladder, tasks: Sequence[Task], *, whole: bool) -> tuple[QualityStatus, str | None]:
-    blamed = {task.part: rung for task in tasks if (rung := _failed_rung(task, ladder)) is not None}
+def _status(name: str, ladder: Ladder, tasks: Sequence[Task], *, whole: bool) -> tuple[QualityStatus, str | None]:
+    failed_rungs = {task.part: rung for task in tasks if (rung := _failed_rung(task, ladder)) is not None}
     for task in tasks:
-        if blamed.get(task.part, name) == name and (reason := _failure(task, name)):
+        if failed_rungs.get(task.part, name) == name and (reason := _failure(task, name)):
             return QualityStatus.FAILED, f"chunk {task.part}: {reason}"
     if whole:
         return QualityStatus.COMPLETED, None
-    if blamed:
-        part, rung = min(blamed.items())
+    if failed_rungs:
+        part, rung = min(failed_rungs.items())
         working = any(task.status is TaskStatus.RUNNING for task in tasks)
         return QualityStatus.IN_PROGRESS if working else QualityStatus.PENDING, f"chunk {part}: {rung} failed in it"
     begun = any(task.started_at is not None for task in tasks)
@@ -126,50 +166,52 @@ def _verdict(name: str, ladder: Ladder, tasks: Sequence[Task], *, whole: bool) -
 
 
 def _failed_rung(task: Task, ladder: Ladder) -> str | None:
-    """The one rung for which a chunk has failed for good; None where it failed for another reason, or not at all."""
+    """Return the rung that a chunk finally failed at; None if it failed for another reason, or did not fail."""
     if task.status is not TaskStatus.ERROR or task.run_after is not None or not isinstance(task.error, dict):
         return None
-    rung = _words(task.error).partition(":")[0]
+    rung = _message(task.error).partition(":")[0]
     return rung if task.error.get("type") == RUNG_FAILED and rung in dict(ladder.rungs) else None
 
 
 def _failure(task: Task, name: str) -> str | None:
-    """Why a chunk has no such rung and never will, as far as this run of the job goes."""
+    """Return why a chunk will not get a rung, or None if it has it or may still get it."""
     if task.status is TaskStatus.CANCELLED:
         return "cancelled"
     if task.status is TaskStatus.ERROR and task.run_after is None:
-        return _words(task.error).removeprefix(f"{name}: ")
+        return _message(task.error).removeprefix(f"{name}: ")
     if task.status is TaskStatus.DONE and not _has(task, name):
-        return str(_result(task, "failed").get(name, "it was not made"))
+        return _encoded(task).failed.get(name, "it was not made")
     return None
 
 
 def _has(task: Task, name: str) -> bool:
-    return task.status is TaskStatus.DONE and name in _result(task, "rungs")
+    return task.status is TaskStatus.DONE and name in _encoded(task).rungs
 
 
-def _result(task: Task, field: str) -> Mapping[str, Json]:
-    found = task.result.get(field) if isinstance(task.result, dict) else None
-    return found if isinstance(found, dict) else {}
+def _encoded(task: Task) -> _Encoded:
+    try:
+        return record_of(_Encoded, task.result)
+    except MalformedRecord:
+        return _Encoded()
 
 
 def _segments(task: Task, segments: Sequence[int]) -> int:
     return segments[task.part] if task.part < len(segments) else 0
 
 
-def _under_way(tasks: Sequence[Task], segments: Sequence[int]) -> float:
-    """Segments of chunks that run, as far as they are; not one of them counts as completed yet."""
+def _segments_in_progress(tasks: Sequence[Task], segments: Sequence[int]) -> float:
+    """Return the segments that running chunks have reached; none of them counts as completed."""
     running = [task for task in tasks if task.status is TaskStatus.RUNNING]
     return sum(_segments(task, segments) * task.percent / 100.0 for task in running)
 
 
-def _percent(done: int, total: int, under_way: float) -> float:
-    return min(99.9, 100.0 * (done + under_way) / total) if total else 0.0
+def _percent(done: int, total: int, in_progress: float) -> float:
+    return min(99.9, 100.0 * (done + in_progress) / total) if total else 0.0
 
 
-def _instants(times: Iterable[datetime | None]) -> list[datetime]:
+def _present(times: Iterable[datetime | None]) -> list[datetime]:
     return [time for time in times if time is not None]
 
 
-def _words(error: Json) -> str:
+def _message(error: Json) -> str:
     return str(error.get("message", error)) if isinstance(error, dict) else str(error or "it failed")

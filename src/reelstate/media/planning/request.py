@@ -10,7 +10,7 @@ from typing import Any, Final
 from reelstate.core.errors import InvalidRequest
 from reelstate.media.planning.plan import chosen
 from reelstate.media.planning.profile import DEFAULT, SCHEMA, Profile, given, names
-from reelstate.media.sources.address import parse_address
+from reelstate.media.sources.address import STORED, parse_address
 from reelstate.media.sources.errors import UnusableSource
 
 Json = Any
@@ -95,3 +95,15 @@ def _require_known(spec: Mapping[str, Json]) -> None:
             near = difflib.get_close_matches(str(name), KNOWN, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KNOWN)}"
             raise InvalidRequest(f"spec.{str(name)[:60]}", "there is no such field", hint=hint)
+
+
+def uploaded_source(spec: Json) -> str | None:
+    """Return the sha256 of the source of a spec if it was uploaded, else None."""
+    source = spec.get("source") if isinstance(spec, Mapping) else None
+    return source.removeprefix(STORED) if isinstance(source, str) and source.startswith(STORED) else None
+
+
+def earlier_version(spec: Json) -> int | None:
+    """Return the job whose rungs a spec reuses, if any."""
+    found = spec.get("reuse_from") if isinstance(spec, Mapping) else None
+    return found if isinstance(found, int) else None
