@@ -206,6 +206,12 @@ def test_a_number_that_would_take_minutes_is_refused_before_it_is_computed() -> 
     assert time.thread_time() - began < 10
 
 
+def test_a_number_that_no_float_can_hold_is_refused() -> None:
+    place = ("rungs", "720p", "score", "mean")
+    with pytest.raises(MalformedRecord, match=r"encode.rungs.720p.score.mean: is out of range"):
+        read_result("encode", put(DOCUMENTS["encode"], place, 10**400))
+
+
 def test_a_grid_of_too_many_chunks_is_refused_before_they_are_made() -> None:
     with pytest.raises(MalformedRecord, match="segments or chunks"):
         Plan.from_json(put(put(PLAN.to_json(), ("grid", "frames"), MAX_FRAMES), ("grid", "chunk_frames"), 1))

@@ -257,7 +257,7 @@ def _refuse_type(kind: type) -> Any:
 
 
 def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def _within(number: Any, limits: Between) -> Any:
