@@ -21,7 +21,7 @@ from reelstate import reel as reel_module
 from reelstate.api.app import create_app
 from reelstate.app import store_at
 from reelstate.cli.main import reel
-from reelstate.config import DEFAULTS, in_force
+from reelstate.config import DEFAULTS, effective_settings
 from reelstate.core import errors
 from reelstate.core.diagram import mermaid, svg
 from reelstate.core.document import DocumentLimits
@@ -73,13 +73,13 @@ def _machine(machine: Machine) -> str:
         (f"`{origin}`", ", ".join(f"`{target}`" for target in targets), ", ".join(actors))
         for (origin, actors), targets in _grouped(machine).items()
     ]
-    births = " or ".join(f"`{state}`" for state in machine.births)
+    initial = " or ".join(f"`{state}`" for state in machine.initial_states)
     terminal = ", ".join(f"`{state}`" for state in machine.terminal) or "none"
     return "\n".join(
         [
             f"```mermaid\n{mermaid(machine)}```\n",
             f"![The {machine.entity} machine](images/{machine.entity}.svg)\n",
-            f"Born: {births}. Never left: {terminal}.\n",
+            f"Initial: {initial}. Terminal: {terminal}.\n",
             _table(("from", "to", "who may"), rows),
         ]
     )
@@ -184,7 +184,7 @@ def _default(field: Mapping[str, Any]) -> str:
 def _settings() -> str:
     rows = [
         (f"`{setting.variable}`", f"`{setting.default}`" if setting.default != "" else "", setting.meaning)
-        for setting in in_force({})
+        for setting in effective_settings({})
     ]
     return _table(("variable", "default", "meaning"), rows)
 

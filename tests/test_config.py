@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.config import DEFAULTS, Settings, from_environment, in_force, masked, unknown_variables, variable
+from reelstate.config import (
+    DEFAULTS,
+    Settings,
+    effective_settings,
+    from_environment,
+    mask_url,
+    unknown_variables,
+    variable,
+)
 from reelstate.core.errors import InvalidSetting
 
 PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text()
@@ -109,7 +117,7 @@ def test_the_limits_follow_the_settings() -> None:
 
 
 def test_every_setting_is_listed_with_its_source() -> None:
-    listed = {setting.name: setting for setting in in_force({"REEL_POLL": "3"})}
+    listed = {setting.name: setting for setting in effective_settings({"REEL_POLL": "3"})}
     assert list(listed) == [field.name for field in fields(Settings)]
     assert (listed["poll"].value, listed["poll"].default, listed["poll"].source) == (3.0, 1.0, "environment")
     assert {setting.source for name, setting in listed.items() if name != "poll"} == {"default"}
@@ -127,7 +135,7 @@ def test_every_setting_is_listed_with_its_source() -> None:
     ],
 )
 def test_passwords_are_not_shown(address: str, shown: str) -> None:
-    assert masked(address) == shown
+    assert mask_url(address) == shown
 
 
 def test_variables_that_mean_nothing_are_found() -> None:

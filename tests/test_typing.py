@@ -28,7 +28,7 @@ from reelstate.services.workers import KINDS, RegisterOptions, Registration
 ROOT = Path(__file__).parent.parent
 USES = ROOT / "tests" / "typing_uses.py"
 IGNORE = re.compile(r"  # type: ignore\[([a-z-]+)\]")
-INTERNAL = {"Next", "Opening", "Permit", "Place", "StageHandler", "Style", "UnpublishedVersion"}
+INTERNAL = {"NextStages", "Opening", "Permit", "ValuePath", "StageHandler", "Style", "UnpublishedVersion"}
 """Reached from public methods, but for the package's own workers and keepers."""
 
 

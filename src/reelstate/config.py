@@ -210,7 +210,7 @@ class Settings:
         10_000, "Connections that a server accepts in all; fewer if the limit of open files is lower.", least=1
     )
     limit_body: int = setting(1024 * 1024, "Largest JSON body of a request, in bytes.", least=1024)
-    read_patience: float = setting(
+    read_timeout: float = setting(
         2.0,
         "How long a read over HTTP waits for a database that is away; a change waits database_timeout.",
         least=0,
@@ -400,12 +400,12 @@ class Setting:
     meaning: str
 
 
-def in_force(environment: Mapping[str, str]) -> list[Setting]:
+def effective_settings(environment: Mapping[str, str]) -> list[Setting]:
     """Every setting with its value, in the order of declaration; passwords are masked."""
-    return shown(from_environment(environment), environment)
+    return describe_settings(from_environment(environment), environment)
 
 
-def shown(settings: Settings, environment: Mapping[str, str]) -> list[Setting]:
+def describe_settings(settings: Settings, environment: Mapping[str, str]) -> list[Setting]:
     """The same for settings that were made already: what is not from the environment was given at the start."""
     return [
         Setting(
@@ -427,10 +427,10 @@ def _source(field: dataclasses.Field[Any], settings: Settings, environment: Mapp
 
 
 def _shown(field: dataclasses.Field[Any], value: Any) -> Any:
-    return "***" if field.metadata["secret"] and value else masked(value)
+    return "***" if field.metadata["secret"] and value else mask_url(value)
 
 
-def masked(value: Any) -> Any:
+def mask_url(value: Any) -> Any:
     """A value without the password that an address may carry."""
     if not isinstance(value, str):
         return value
@@ -447,7 +447,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in variables())
 
 
-def slips(environment: Mapping[str, str]) -> list[str]:
+def unknown_variable_warnings(environment: Mapping[str, str]) -> list[str]:
     """A line for each variable that means nothing, with the one that was perhaps meant."""
     return [f"{name} is set, but there is no such setting{_near(name)}" for name in unknown_variables(environment)]
 

@@ -20,7 +20,7 @@ from reelstate.core.model import (
     Task,
     Worker,
 )
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.core.state import State
 from reelstate.library.model import Video, VideoVersion
 from reelstate.media.planning.quality import Quality
@@ -172,7 +172,7 @@ def machine_document(machine: Machine) -> Document:
     return {
         "entity": machine.entity,
         "states": machine.states,
-        "births": machine.births,
+        "initial_states": machine.initial_states,
         "terminal": machine.terminal,
         "transitions": [
             {"from": change.origin, "to": change.target, "actors": sorted(change.actors)}
@@ -206,7 +206,7 @@ def _masked(value: Json) -> Json:
     """A document whose texts have no passwords and signatures in them."""
     match value:
         case str():
-            return without_passwords(value)
+            return mask_passwords(value)
         case dict():
             return {name: _masked(inner) for name, inner in value.items()}
         case list():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reelstate.api.body import DEEPEST, MAX_VALUES, SMALL, Shape
-from reelstate.core.document import MAX_DEPTH, UNREADABLE, encode, is_deeper, shown
+from reelstate.core.document import MAX_DEPTH, UNREADABLE, encode, is_deeper, readable
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Failure
 from reelstate.engine import Engine
@@ -113,7 +113,7 @@ async def test_a_row_that_can_not_be_shown_ends_no_stream(
 
 @pytest.mark.parametrize("value", [nested(MAX_DEPTH + 1), {"a": "\ud800"}, {"a": float("nan")}])
 def test_a_value_that_can_not_be_written_is_shown_as_a_note(value: Json) -> None:
-    assert set(shown(value)) == {UNREADABLE}
+    assert set(readable(value)) == {UNREADABLE}
     with pytest.raises(InvalidRequest):
         encode("error", value, 1_000_000)
 
@@ -122,7 +122,7 @@ def test_depth_is_counted_in_levels() -> None:
     for depth in (0, 1, 2, MAX_DEPTH, 5000):
         assert not is_deeper(nested(depth), depth)
         assert depth == 0 or is_deeper(nested(depth), depth - 1)
-    assert shown(nested(MAX_DEPTH)) == nested(MAX_DEPTH)
+    assert readable(nested(MAX_DEPTH)) == nested(MAX_DEPTH)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

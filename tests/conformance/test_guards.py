@@ -139,7 +139,7 @@ def test_staying_where_one_is_writes_nothing(shell: Shell, machine: Machine) -> 
 
 @every_machine
 def test_an_edit_that_raises_the_version_is_told(shell: Shell, machine: Machine) -> None:
-    state = machine.births[0]
+    state = machine.initial_states[0]
     words = {"version": "version + 1", "actor": "'operator:ada'", "reason": "'edit'"}
     shell.run(change(shell, machine, state, **words))
     assert told(shell, machine) == [(2, state, state, "operator:ada", "edit")]
@@ -147,7 +147,7 @@ def test_an_edit_that_raises_the_version_is_told(shell: Shell, machine: Machine)
 
 @every_machine
 def test_a_version_raised_by_hand_after_a_change_by_hand_leaves_no_gap(shell: Shell, machine: Machine) -> None:
-    first = next(change for change in machine.transitions if change.origin == machine.births[0])
+    first = next(change for change in machine.transitions if change.origin == machine.initial_states[0])
     shell.run(change(shell, machine, first.target))
     shell.run(f"UPDATE {TABLES[machine.entity]} SET version = version + 1 WHERE {PLACES[machine.entity]}")
     assert [line[0] for line in told(shell, machine)] == [2, 3]
@@ -242,8 +242,8 @@ def birth(shell: Shell, machine: Machine, state: str, version: int = 1) -> str:
 @every_machine
 def test_rows_are_born_in_a_birth_state_only(shell: Shell, machine: Machine) -> None:
     allowed = {state for state in machine.states if shell.refusal(birth(shell, machine, state)) is None}
-    assert allowed == set(machine.births)
-    assert shell.refusal(birth(shell, machine, machine.births[0], version=2)) == GUARD
+    assert allowed == set(machine.initial_states)
+    assert shell.refusal(birth(shell, machine, machine.initial_states[0], version=2)) == GUARD
 
 
 def test_births_are_told(shell: Shell) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.core.aggregate import URGENCY, Counters, StageProgress, lowest, percent, remaining, stage_status
+from reelstate.core.aggregate import URGENCY, Counters, StageProgress, lowest, percent, remaining_time, stage_status
 from reelstate.core.machine import TaskStatus
 from tests.core.properties import quickly
 
@@ -89,9 +89,9 @@ def test_stages_count_by_weight_and_unopened_ones_as_nothing() -> None:
 
 @pytest.mark.parametrize("done, expected", [(50, 60), (25, 180), (100, 0), (75, 20)])
 def test_what_remains_is_told_by_the_pace_so_far(done: float, expected: float) -> None:
-    assert remaining(done, NOW - timedelta(seconds=60), NOW) == timedelta(seconds=expected)
+    assert remaining_time(done, NOW - timedelta(seconds=60), NOW) == timedelta(seconds=expected)
 
 
 def test_without_a_pace_nothing_is_foretold() -> None:
-    assert remaining(0, NOW - timedelta(seconds=60), NOW) is None
-    assert remaining(50, NOW, NOW) is None
+    assert remaining_time(0, NOW - timedelta(seconds=60), NOW) is None
+    assert remaining_time(50, NOW, NOW) is None

@@ -18,9 +18,9 @@ def test_mermaid_has_a_line_for_every_birth_change_and_end(machine: Machine) -> 
     changes = [
         f"    {change.origin} --> {change.target}: {', '.join(sorted(change.actors))}" for change in machine.transitions
     ]
-    births = [f"    [*] --> {state}" for state in machine.births]
+    initial_states = [f"    [*] --> {state}" for state in machine.initial_states]
     ends = [f"    {state} --> [*]" for state in machine.terminal]
-    assert sorted(lines) == sorted(births + changes + ends)
+    assert sorted(lines) == sorted(initial_states + changes + ends)
 
 
 @every_machine

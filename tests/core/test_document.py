@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.core.document import encode, encode_optional, plain_text, shorten, shorten_words
+from reelstate.core.document import encode, encode_optional, plain_text, shorten, shorten_list
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 from tests.core.properties import quickly
@@ -141,7 +141,7 @@ def test_a_plain_text_that_can_not_be_stored_is_refused(value: str) -> None:
     "words", [[], ["a"], ["a", "b" * 50_000, "c"], ['\x01"' * 9_000] * 9, ["ü" * 700] * 90, ["-i"] * 9_000]
 )
 def test_a_list_of_words_is_cut_in_its_middle(words: list[str], limit: int) -> None:
-    short = shorten_words(words, limit)
+    short = shorten_list(words, limit)
     assert len(json.dumps(short, ensure_ascii=False, separators=(",", ":")).encode()) <= limit
     assert "…" in short or len(short) == len(words)
     if len(words) == 9_000:

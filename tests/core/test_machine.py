@@ -132,14 +132,18 @@ def test_triples_are_every_legal_change_with_its_actor(machine: Machine) -> None
     assert set(triples) == {(*pair, actor) for pair, actors in table.items() for actor in actors}
 
 
-def test_births_and_ends() -> None:
-    assert (JOB.births, TASK.births, WORKER.births) == (("pending",), ("new", "ready"), ("active",))
+def test_initial_and_terminal_states() -> None:
+    assert (JOB.initial_states, TASK.initial_states, WORKER.initial_states) == (
+        ("pending",),
+        ("new", "ready"),
+        ("active",),
+    )
     assert (JOB.terminal, TASK.terminal, WORKER.terminal) == (("completed", "cancelled"), ("cancelled",), ())
 
 
 @every_machine
 def test_every_state_can_be_reached_from_a_birth(machine: Machine) -> None:
-    reached = set(machine.births)
+    reached = set(machine.initial_states)
     while more := {change.target for change in machine.transitions if change.origin in reached} - reached:
         reached |= more
     assert reached == set(machine.states)

@@ -2,37 +2,37 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.model import ClaimedTask, Completion, Failure
-from reelstate.core.outcome import done, judged
+from reelstate.core.outcome import completion, outcome_of
 
 KEY = rs.TaskKey(1, 0, 0)
 TASK = ClaimedTask(KEY, 7, 1, 3, 0, 60.0, None, None, "film", "cut", {})
 
 
 def test_a_result_is_a_completion() -> None:
-    assert done(TASK, {"a": 1}) == Completion(key=KEY, token=7, result={"a": 1})
+    assert completion(TASK, {"a": 1}) == Completion(key=KEY, token=7, result={"a": 1})
 
 
 def test_nothing_to_do_counts_as_finished_and_says_why() -> None:
-    assert judged(TASK, rs.Skip("no sound")) == Completion(
+    assert outcome_of(TASK, rs.Skip("no sound")) == Completion(
         key=KEY, token=7, result={"skipped": "no sound"}, skipped=True
     )
 
 
 def test_fail_is_not_tried_again() -> None:
     error = {"type": "Fail", "message": "not a video"}
-    assert judged(TASK, rs.Fail("not a video")) == Failure(key=KEY, token=7, error=error, retryable=False)
+    assert outcome_of(TASK, rs.Fail("not a video")) == Failure(key=KEY, token=7, error=error, retryable=False)
 
 
 @pytest.mark.parametrize("after, retry_in", [(None, None), (30, 30), (-5, 0.0)])
 def test_retry_rests_as_long_as_it_says(after: float | None, retry_in: float | None) -> None:
     error = {"type": "Retry", "message": "busy"}
-    assert judged(TASK, rs.Retry("busy", after=after)) == Failure(key=KEY, token=7, error=error, retry_in=retry_in)
+    assert outcome_of(TASK, rs.Retry("busy", after=after)) == Failure(key=KEY, token=7, error=error, retry_in=retry_in)
 
 
 def test_any_other_error_is_tried_again_and_says_where_it_came_from() -> None:
     with pytest.raises(ValueError, match="secret") as raised:
         _break()
-    found = judged(TASK, raised.value)
+    found = outcome_of(TASK, raised.value)
     assert isinstance(found, Failure)
     assert found.retryable
     assert found.error["type"] == "ValueError"

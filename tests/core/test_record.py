@@ -4,17 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reelstate.core.machine import JOB, TASK, Machine
-from reelstate.core.record import Line, bridge
+from reelstate.core.record import RecordedChange, bridge
 from tests.core.properties import quickly
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> tuple[list[Line], int, str, int, str]:
+def damaged(draw: st.DrawFn) -> tuple[list[RecordedChange], int, str, int, str]:
     """A true history with lines lost, a row that may have moved on, and where it all began."""
     machine: Machine = draw(st.sampled_from([JOB, TASK]))
     first = 1 if machine is JOB else 2
-    birth = draw(st.sampled_from(machine.births))
-    lines = [Line(1, None, birth)] if first == 1 else []
+    birth = draw(st.sampled_from(machine.initial_states))
+    lines = [RecordedChange(1, None, birth)] if first == 1 else []
     state, version = birth, 1
     for _ in range(draw(st.integers(0, 12))):
         onward = [change.target for change in machine.transitions if change.origin == state]
@@ -22,7 +22,7 @@ def damaged(draw: st.DrawFn) -> tuple[list[Line], int, str, int, str]:
             break
         target = draw(st.sampled_from(onward))
         version += 1
-        lines.append(Line(version, state, target))
+        lines.append(RecordedChange(version, state, target))
         state = target
     kept = [line for line in lines if draw(st.booleans())]
     drift = draw(st.integers(-2, 3))
@@ -32,7 +32,7 @@ def damaged(draw: st.DrawFn) -> tuple[list[Line], int, str, int, str]:
 
 @quickly
 @given(damaged())
-def test_a_bridged_record_has_no_gap_and_ends_at_the_row(case: tuple[list[Line], int, str, int, str]) -> None:
+def test_a_bridged_record_has_no_gap_and_ends_at_the_row(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, birth, version, status = case
     bridged = bridge(kept, first=first, birth=birth, version=version, status=status)
     whole = sorted([*kept, *bridged.lines], key=lambda line: line.version)
@@ -47,7 +47,7 @@ def test_a_bridged_record_has_no_gap_and_ends_at_the_row(case: tuple[list[Line],
 
 @quickly
 @given(damaged())
-def test_what_was_told_is_never_told_again(case: tuple[list[Line], int, str, int, str]) -> None:
+def test_what_was_told_is_never_told_again(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, birth, version, status = case
     bridged = bridge(kept, first=first, birth=birth, version=version, status=status)
     assert {line.version for line in kept}.isdisjoint(line.version for line in bridged.lines)
@@ -55,7 +55,7 @@ def test_what_was_told_is_never_told_again(case: tuple[list[Line], int, str, int
 
 @quickly
 @given(damaged())
-def test_bridging_twice_adds_nothing(case: tuple[list[Line], int, str, int, str]) -> None:
+def test_bridging_twice_adds_nothing(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, birth, version, status = case
     bridged = bridge(kept, first=first, birth=birth, version=version, status=status)
     again = bridge([*kept, *bridged.lines], first=first, birth=birth, version=bridged.version, status=status)
@@ -63,17 +63,17 @@ def test_bridging_twice_adds_nothing(case: tuple[list[Line], int, str, int, str]
 
 
 def test_a_whole_record_is_left_as_it_is() -> None:
-    lines = [Line(1, None, "pending"), Line(2, "pending", "processing")]
+    lines = [RecordedChange(1, None, "pending"), RecordedChange(2, "pending", "processing")]
     bridged = bridge(lines, first=1, birth="pending", version=2, status="processing")
     assert (bridged.lines, bridged.version) == ((), 2)
 
 
 def test_a_lost_line_leads_to_where_the_next_one_starts() -> None:
-    lines = [Line(1, None, "pending"), Line(4, "failed", "cancelled")]
+    lines = [RecordedChange(1, None, "pending"), RecordedChange(4, "failed", "cancelled")]
     bridged = bridge(lines, first=1, birth="pending", version=4, status="cancelled")
-    assert bridged.lines == (Line(2, "pending", "pending"), Line(3, "pending", "failed"))
+    assert bridged.lines == (RecordedChange(2, "pending", "pending"), RecordedChange(3, "pending", "failed"))
 
 
 def test_a_row_that_moved_in_silence_gets_its_line() -> None:
-    bridged = bridge([Line(1, None, "pending")], first=1, birth="pending", version=1, status="failed")
-    assert (bridged.lines, bridged.version) == ((Line(2, "pending", "failed"),), 2)
+    bridged = bridge([RecordedChange(1, None, "pending")], first=1, birth="pending", version=1, status="failed")
+    assert (bridged.lines, bridged.version) == ((RecordedChange(2, "pending", "failed"),), 2)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reelstate.app import open_engine
-from reelstate.config import Settings, in_force
+from reelstate.config import Settings, effective_settings
 from reelstate.connections.redis import RedisSettings, redis_at
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
@@ -87,7 +87,7 @@ async def test_a_wrong_password_is_named_and_never_shown(
         assert "is away: refuses the user or the password" in caplog.text
         assert SECRET not in caplog.text + str(refused.value) + repr(refused.value.__cause__)
         await opening(database, server.url)
-    shown = {each.name: each.value for each in in_force({"REEL_REDIS_URL": wrong})}
+    shown = {each.name: each.value for each in effective_settings({"REEL_REDIS_URL": wrong})}
     assert shown["redis_url"] == wrong.replace(SECRET, "***")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reelstate.core.model import ClaimedTask, Failure, TaskKey
-from reelstate.core.outcome import judged
+from reelstate.core.outcome import outcome_of
 from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, ToolFailed, cause, failure, telling_line
 
 TASK = ClaimedTask(TaskKey(1, 0, 0), 1, 1, 3, 0, 60.0, None, None, "film", "cut", {})
@@ -79,7 +79,7 @@ def failed(kind: ExitKind, output: str = "", code: int = 1) -> ToolFailed:
 
 @pytest.mark.parametrize("kind", ExitKind)
 def test_only_a_bad_input_is_final(kind: ExitKind) -> None:
-    ended = judged(TASK, failed(kind))
+    ended = outcome_of(TASK, failed(kind))
     assert isinstance(ended, Failure)
     assert ended.retryable is (kind is not ExitKind.BAD_INPUT)
 

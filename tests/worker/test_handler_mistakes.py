@@ -7,7 +7,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from tests.worker.local_workers import count_leased, engine_for, run_worker, wait_inactive
 
 
@@ -96,4 +96,4 @@ async def test_progress_that_is_not_text_is_stored_as_text(database_url: str) ->
     ],
 )
 def test_passwords_in_addresses_are_masked(address: str) -> None:
-    assert without_passwords(f"can't reach {address}") == f"can't reach {address}".replace("secret", "***")
+    assert mask_passwords(f"can't reach {address}") == f"can't reach {address}".replace("secret", "***")

@@ -166,7 +166,7 @@ def require_own_page(request: Request) -> None:
 
 def reading(request: Request, context: Context) -> AbstractContextManager[None]:
     """What only reads does not wait long for a database that is away: whoever asks may ask again."""
-    return timeout_of(context.settings.read_patience) if request.method in SAFE else nullcontext()
+    return timeout_of(context.settings.read_timeout) if request.method in SAFE else nullcontext()
 
 
 def cookie_name(request: HTTPConnection) -> str:

@@ -11,7 +11,7 @@ from reelstate.api.auth import Admin, Reader
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import InContext, OnEngine
 from reelstate.api.schemas import QueueDocument, SettingDocument
-from reelstate.config import shown
+from reelstate.config import describe_settings
 from reelstate.documents import Document
 
 router = APIRouter(prefix="/api/v1", tags=["house"], route_class=JsonRoute)
@@ -26,4 +26,4 @@ async def queue(engine: OnEngine, principal: Reader) -> Document:
 @router.get("/settings", response_model=list[SettingDocument])
 async def settings(context: InContext, _: Admin) -> list[Document]:
     """Every setting of the server with its meaning; secrets are not shown."""
-    return [dataclasses.asdict(setting) for setting in shown(context.settings, os.environ)]
+    return [dataclasses.asdict(setting) for setting in describe_settings(context.settings, os.environ)]

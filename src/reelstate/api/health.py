@@ -115,7 +115,7 @@ async def health(context: InContext, principal: MaybePrincipal) -> Health:
     """Whether everything is there; and to admins, how the house is."""
     found = await checked(context.checks)
     fine = all(word == "ok" for word in found.values())
-    with timeout_of(context.settings.read_patience):
+    with timeout_of(context.settings.read_timeout):
         house = await _house(context) if principal is not None and principal.admin and fine else None
     return Health(status="ok" if fine else "unavailable", checks=found, house=house)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeVar, get_type_hi
 from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from reelstate.core.document import shown
+from reelstate.core.document import readable
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimState, Job, LogEntry, Stage, StepEntry, Task, Verdict, Worker
 from reelstate.core.state import State
@@ -48,7 +48,7 @@ JOB: Final[dict[str, Any]] = {
 
 Json = Any
 StatusFilter = JobStatus | Literal["running"]
-Shown = Annotated[Any, BeforeValidator(shown)]
+Shown = Annotated[Any, BeforeValidator(readable)]
 """A stored value in an answer. One that can't be written is replaced by a note: it must not take the others along."""
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="How many at most.")]
 After = Annotated[
@@ -209,7 +209,7 @@ class TransitionDocument(BaseModel):
 class MachineDocument(BaseModel):
     entity: str
     states: list[str]
-    births: list[str]
+    initial_states: list[str]
     terminal: list[str]
     transitions: list[TransitionDocument]
 

@@ -11,7 +11,7 @@ from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
 from reelstate.api.schemas import StateDocument, StatesDocument
 from reelstate.core.errors import NotFound
-from reelstate.core.state import LONGEST_JOB_ID
+from reelstate.core.state import MAX_JOB_ID_LENGTH
 from reelstate.documents import Document, state_document, states_document
 
 router = APIRouter(prefix="/api/v1/states", tags=["states"], route_class=JsonRoute)
@@ -19,7 +19,7 @@ StateJobId = Annotated[
     str,
     Path(
         min_length=1,
-        max_length=LONGEST_JOB_ID,
+        max_length=MAX_JOB_ID_LENGTH,
         description="The id of a job; for admins also JOB.STAGE, or any id of the state manager.",
     ),
 ]

@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from reelstate.api.auth import Principal
 from reelstate.api.server import ABORT
-from reelstate.core.document import shown
+from reelstate.core.document import readable
 from reelstate.core.errors import AccessRefused, StoreError
 from reelstate.core.model import Entity, Event, TaskProgress
 from reelstate.core.pipeline import Graph
@@ -246,7 +246,7 @@ def frame(kind: str, document: Document, cursor: str) -> bytes:
         data = to_json(document)
     except ValueError:  # one that can't be written must not end the stream, at each resume anew
         data = to_json(
-            {name: shown(value) if isinstance(value, CAN_FAIL) else value for name, value in document.items()}
+            {name: readable(value) if isinstance(value, CAN_FAIL) else value for name, value in document.items()}
         )
     return b"%bevent: %b\ndata: %b\n\n" % (place.encode(), kind.encode(), data)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson
 from reelstate.cli.terminal import console, table
-from reelstate.config import Setting, in_force, slips
+from reelstate.config import Setting, effective_settings, unknown_variable_warnings
 
 
 def config(as_json: AsJson = False) -> None:
@@ -19,12 +19,12 @@ def config(as_json: AsJson = False) -> None:
 
     Example: `REEL_HEARTBEAT=5 reel config`
     """
-    settings = in_force(os.environ)
+    settings = effective_settings(os.environ)
     if as_json:
         print_json([asdict(setting) for setting in settings])
     else:
         console().print(_table(settings))
-    for slip in slips(os.environ):
+    for slip in unknown_variable_warnings(os.environ):
         console(stderr=True).print(Text(slip), soft_wrap=True)
 
 

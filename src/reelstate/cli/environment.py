@@ -22,7 +22,7 @@ from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import ReelstateError
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.dispatch.dispatch import DispatchHealth
 from reelstate.engine import Engine
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
@@ -157,7 +157,7 @@ async def _check_sandbox(settings: Settings, build: Build | ReelstateError) -> E
 
 async def _check_storage(settings: Settings) -> EnvironmentCheck:
     """Write, read and delete a small file. A folder that does not exist yet is not created for this."""
-    storage, place = open_storage(settings.storage_url), without_passwords(settings.storage_url)
+    storage, place = open_storage(settings.storage_url), mask_passwords(settings.storage_url)
     if isinstance(storage, Folder) and not storage.root.exists():
         above = next(folder for folder in storage.root.absolute().parents if folder.exists())
         if above.is_dir() and os.access(above, os.W_OK):

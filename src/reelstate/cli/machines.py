@@ -44,7 +44,7 @@ def machines(
 
 
 def _table(machine: Machine) -> Table:
-    table = Table("from", "to", "who may", title=f"{machine.entity}: born {' or '.join(machine.births)}")
+    table = Table("from", "to", "who may", title=f"{machine.entity}: initial {' or '.join(machine.initial_states)}")
     for change in machine.transitions:
         table.add_row(change.origin, change.target, ", ".join(sorted(change.actors)))
     return table

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from reelstate.cli.ladder import qualities_table
 from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
-from reelstate.core.aggregate import remaining
+from reelstate.core.aggregate import remaining_time
 from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.media import TRANSCODE
 from reelstate.media.planning.quality import Quality, QualityStatus
 from reelstate.media.sources.address import source_name
@@ -90,7 +90,7 @@ def time_left(detail: JobDetail, at: datetime | None = None) -> str:
         return ""
     if not any(stage.running for stage in detail.stages):
         return ""
-    left = remaining(detail.progress, detail.job.started_at, at or now())
+    left = remaining_time(detail.progress, detail.job.started_at, at or now())
     return f"about {span(left.total_seconds())} left" if left is not None else ""
 
 
@@ -296,7 +296,7 @@ def about(job: Job) -> str:
     if job.pipeline == TRANSCODE and isinstance(job.spec, dict) and "source" in job.spec:
         return source_name(str(job.spec["source"]))
     fields = job.spec.items() if isinstance(job.spec, dict) else [("spec", job.spec)] if job.spec else []
-    text = without_passwords(" ".join(f"{name}={value(field)}" for name, field in fields))
+    text = mask_passwords(" ".join(f"{name}={value(field)}" for name, field in fields))
     return text if len(text) <= LONGEST_ABOUT else f"{text[: LONGEST_ABOUT - 1]}…"
 
 

@@ -10,7 +10,7 @@ import signal
 from typing import Any
 
 from reelstate.cli.plain import echo
-from reelstate.config import Settings, slips
+from reelstate.config import Settings, unknown_variable_warnings
 from reelstate.core.printable import printable_line, printable_text
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
@@ -35,7 +35,7 @@ def set_up_logging(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell every address, signed ones too
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
-    for slip in slips(os.environ) if SUPERVISED not in os.environ else ():
+    for slip in unknown_variable_warnings(os.environ) if SUPERVISED not in os.environ else ():
         logging.getLogger("reelstate.config").warning("%s", slip)
 
 

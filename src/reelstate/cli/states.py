@@ -17,7 +17,7 @@ from reelstate.cli.session import opened, run
 from reelstate.cli.terminal import console, moment, table
 from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import Event
-from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateKey, checked_tag, stage_job
+from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateKey, stage_job, validate_tag
 from reelstate.documents import state_document, states_document
 from reelstate.engine import Engine
 from reelstate.feed.subscriber import SETTLED
@@ -55,7 +55,7 @@ async def _show(
 ) -> None:
     async with opened(database, patient=follow) as engine:
         if tag is not None:
-            checked_tag(tag)
+            validate_tag(tag)
         if follow:
             await _print_all(_every(engine, job, stage), tag, as_json=as_json)
             return

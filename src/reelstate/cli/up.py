@@ -21,7 +21,7 @@ from reelstate.cli.process import SUPERVISED, say, set_up_logging, stopping_sign
 from reelstate.cli.serve import Host, Insecure, Port
 from reelstate.cli.worker import HURRY, STOP
 from reelstate.config import Settings, from_environment, variable
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.engine import Engine
 from reelstate.media import TRANSCODE
 from reelstate.pipelines.declaration import Pipeline
@@ -121,7 +121,7 @@ class _Supervisor:
             loop.add_signal_handler(number, self._stop)
 
     def _announce(self, pipelines: Sequence[Pipeline]) -> None:
-        place = without_passwords(self._settings.database_url)
+        place = mask_passwords(self._settings.database_url)
         say(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {place}")
         last = pipelines[-1].name
         say(f"submit with: reel submit {f'{last} FILM' if last == TRANSCODE else last} --database {place}")

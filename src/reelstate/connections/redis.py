@@ -23,7 +23,7 @@ from redis.backoff import NoBackoff
 
 from reelstate.connections.breaker import Breaker, Circuit
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.redis")
@@ -52,14 +52,14 @@ class RedisSettings:
     def __post_init__(self) -> None:
         if not self.url.startswith(("redis://", "rediss://", "unix://")):
             hint = "redis://host:6379/0, rediss://user:password@host:6380/0 or unix:///path/of/socket"
-            raise InvalidRequest("redis_url", f"{without_passwords(self.url)!r} is no address of a Redis", hint=hint)
+            raise InvalidRequest("redis_url", f"{mask_passwords(self.url)!r} is no address of a Redis", hint=hint)
         if not NAME.fullmatch(self.prefix):
             raise InvalidRequest("redis_prefix", f"{self.prefix!r} can't begin keys", hint="letters, digits, . _ -")
 
     @property
     def place(self) -> str:
         """The address as people may see it."""
-        return without_passwords(self.url)
+        return mask_passwords(self.url)
 
     def client(self) -> Client:
         """A client whose pool makes those wait who ask for more connections than it has."""
@@ -182,7 +182,7 @@ async def redis_at(terms: RedisSettings) -> AsyncIterator[RedisClient]:
 def words_of(error: BaseException) -> str:
     """What went wrong in one line, without secrets; a sentence can go on after it."""
     line = (str(error).strip().splitlines() or [""])[0].rstrip(".")
-    return without_passwords(line or _KINDS.get(type(error), type(error).__name__))
+    return mask_passwords(line or _KINDS.get(type(error), type(error).__name__))
 
 
 _KINDS: dict[type[BaseException], str] = {TimeoutError: "no answer in time"}

@@ -86,7 +86,7 @@ def _stage_percent(stage: StageProgress) -> float:
     return (100.0 * stage.finished + stage.running_percent) / stage.total
 
 
-def remaining(percent_done: float, started_at: datetime, now: datetime) -> timedelta | None:
+def remaining_time(percent_done: float, started_at: datetime, now: datetime) -> timedelta | None:
     """How much longer at the pace so far; None while there is no pace to speak of."""
     if percent_done <= 0 or now <= started_at:
         return None

@@ -1,4 +1,4 @@
-"""A machine as a picture: Mermaid source for documents, SVG text for pages. Both are drawn from the declaration."""
+"""Draw a machine from its declaration: as Mermaid source for documents, as SVG for pages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from reelstate.core.machine import Actor, Machine, Transition
 
 WIDTH, HEIGHT = 132, 34
 PEOPLE = {Actor.USER, Actor.OPERATOR}
-BY_HAND = 'stroke="#c3c7d4" stroke-dasharray="4 4"'
-BY_ITSELF = 'stroke="#4a5578" stroke-width="1.4"'
+MANUAL = 'stroke="#c3c7d4" stroke-dasharray="4 4"'
+AUTOMATIC = 'stroke="#4a5578" stroke-width="1.4"'
 ARROW_HEAD = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     '<path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>'
@@ -18,9 +18,9 @@ ARROW_HEAD = (
 
 
 def mermaid(machine: Machine) -> str:
-    """A Mermaid state diagram with the actors on every arrow."""
+    """Return a Mermaid state diagram with the actors on every arrow."""
     lines = ["stateDiagram-v2"]
-    lines += [f"    [*] --> {state}" for state in machine.births]
+    lines += [f"    [*] --> {state}" for state in machine.initial_states]
     lines += [
         f"    {change.origin} --> {change.target}: {', '.join(sorted(change.actors))}" for change in machine.transitions
     ]
@@ -29,9 +29,9 @@ def mermaid(machine: Machine) -> str:
 
 
 def svg(machine: Machine) -> str:
-    """The same as a self-contained SVG: states on an ellipse, an arrow per transition, actors as its tooltip.
+    """Return a self-contained SVG: states on an ellipse, an arrow per transition, actors as its tooltip.
 
-    What only people do is dashed and pale, so that the way a job goes by itself stands out.
+    Transitions that only people make are dashed and pale.
     """
     radius_x, radius_y = 60 + 52 * len(machine.states), 40 + 32 * len(machine.states)
     width, height = 2 * radius_x + WIDTH + 40, 2 * radius_y + HEIGHT + 40
@@ -42,10 +42,11 @@ def svg(machine: Machine) -> str:
         )
         for number, state in enumerate(machine.states)
     }
-    by_hand_first = sorted(machine.transitions, key=lambda change: not change.actors <= PEOPLE)
-    arrows = [_arrow(centres[change.origin], centres[change.target], change) for change in by_hand_first]
+    manual_first = sorted(machine.transitions, key=lambda change: not change.actors <= PEOPLE)
+    arrows = [_arrow(centres[change.origin], centres[change.target], change) for change in manual_first]
     boxes = [
-        _box(state, *centres[state], state in machine.births, state in machine.terminal) for state in machine.states
+        _box(state, *centres[state], state in machine.initial_states, state in machine.terminal)
+        for state in machine.states
     ]
     return "\n".join(
         [
@@ -67,7 +68,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], change: Transit
     bend_x, bend_y = (x1 + x2) / 2 + 22 * across_x, (y1 + y2) / 2 + 22 * across_y
     from_x, from_y = _edge(start, (bend_x, bend_y))
     to_x, to_y = _edge(end, (bend_x, bend_y))
-    look = BY_HAND if change.actors <= PEOPLE else BY_ITSELF
+    look = MANUAL if change.actors <= PEOPLE else AUTOMATIC
     label = f"{change.origin} → {change.target}: {', '.join(sorted(change.actors))}"
     return (
         f'<path d="M{from_x:.1f} {from_y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}" fill="none" '
@@ -76,7 +77,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], change: Transit
 
 
 def _edge(centre: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
-    """The point where a line from the centre of a box leaves it."""
+    """Return the point where a line from the centre of a box leaves it."""
     delta_x, delta_y = towards[0] - centre[0], towards[1] - centre[1]
     scale = min(
         (WIDTH / 2) / abs(delta_x) if delta_x else float("inf"),
@@ -85,9 +86,9 @@ def _edge(centre: tuple[float, float], towards: tuple[float, float]) -> tuple[fl
     return centre[0] + delta_x * scale, centre[1] + delta_y * scale
 
 
-def _box(state: str, x: float, y: float, born: bool, terminal: bool) -> str:
+def _box(state: str, x: float, y: float, initial: bool, terminal: bool) -> str:
     stroke = 3 if terminal else 1.5
-    fill = "#e4f2e7" if born else "#f4f4f8"
+    fill = "#e4f2e7" if initial else "#f4f4f8"
     return (
         f'<rect x="{x - WIDTH / 2:.1f}" y="{y - HEIGHT / 2:.1f}" width="{WIDTH}" height="{HEIGHT}" rx="8" '
         f'fill="{fill}" stroke="#445" stroke-width="{stroke}"/>'

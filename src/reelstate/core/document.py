@@ -73,7 +73,7 @@ def _inside(value: Json) -> Iterable[Json]:
     return value.values() if isinstance(value, dict) else value
 
 
-def shown(value: Json) -> Json:
+def readable(value: Json) -> Json:
     """A stored value as anybody can write it, or a note why it can't be: a row by manual SQL may hold anything."""
     if is_deeper(value, MAX_DEPTH):
         return {UNREADABLE: f"it is nested deeper than {MAX_DEPTH}"}
@@ -98,7 +98,7 @@ def shorten(text: str, limit: int) -> str:
     return f"{clean[:half]} ... {clean[-half:]}"
 
 
-def shorten_words(words: Sequence[str], limit: int) -> list[str]:
+def shorten_list(words: Sequence[str], limit: int) -> list[str]:
     """A list of texts for people that takes no more than so many bytes of JSON: its middle gives way."""
     clean = [shorten(word, limit // 4) for word in words]
     sizes = [len(_ENCODER.encode(word).encode()) + 1 for word in clean]
@@ -115,7 +115,7 @@ def _fitting(sizes: Sequence[int], room: int) -> int:
     return sum(1 for taken in accumulate(sizes) if taken <= room)
 
 
-def whole(field: str, number: object, most: int = 2**63 - 1) -> int:
+def whole_number(field: str, number: object, most: int = 2**63 - 1) -> int:
     """A whole number that both databases can hold, and nothing that only looks like one."""
     if type(number) is not int or not 0 <= number <= most:
         raise InvalidRequest(field, f"{number!r} is not a number it could be", hint=f"a whole number from 0 to {most}")

@@ -117,7 +117,7 @@ class Machine:
 
     entity: str
     states: tuple[str, ...]
-    births: tuple[str, ...]
+    initial_states: tuple[str, ...]
     transitions: tuple[Transition, ...]
 
     @cached_property
@@ -156,7 +156,7 @@ class Machine:
                 yield transition.origin, transition.target, actor
 
 
-def _merged(entity: str, states: type[StrEnum], births: Iterable[str], rules: Iterable[_Rule]) -> Machine:
+def _merged(entity: str, states: type[StrEnum], initial_states: Iterable[str], rules: Iterable[_Rule]) -> Machine:
     actors: dict[tuple[str, str], frozenset[Actor]] = {}
     for origins, targets, who in rules:
         for origin in origins:
@@ -166,7 +166,7 @@ def _merged(entity: str, states: type[StrEnum], births: Iterable[str], rules: It
     return Machine(
         entity,
         tuple(states),
-        tuple(births),
+        tuple(initial_states),
         tuple(Transition(origin, target, who) for (origin, target), who in actors.items()),
     )
 

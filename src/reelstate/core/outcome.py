@@ -18,7 +18,7 @@ _NAMED_PASSWORD = re.compile(
     re.IGNORECASE,
 )
 
-Ended = Completion | Failure
+RunOutcome = Completion | Failure
 """A run that has come to an end of its own, as it is reported."""
 
 
@@ -44,11 +44,11 @@ class Stopped(BaseException):
     """Raised inside a blocking handler whose task is no longer this worker's: clean up and let it pass."""
 
 
-def done(task: ClaimedTask, result: Json) -> Completion:
+def completion(task: ClaimedTask, result: Json) -> Completion:
     return Completion(key=task.key, token=task.token, result=result)
 
 
-def judged(task: ClaimedTask, raised: BaseException) -> Ended:
+def outcome_of(task: ClaimedTask, raised: BaseException) -> RunOutcome:
     """The report on a run that raised: skipped, failed for good, or to be tried again."""
     match raised:
         case Skip():
@@ -56,29 +56,29 @@ def judged(task: ClaimedTask, raised: BaseException) -> Ended:
             result = {"skipped": reason} if reason else None
             return Completion(key=task.key, token=task.token, result=result, skipped=True)
         case Fail():
-            return failure(task, described(raised), retryable=False)
+            return failure(task, describe_error(raised), retryable=False)
         case Retry(after=after):
-            return failure(task, described(raised), retry_in=None if after is None else max(0.0, after))
+            return failure(task, describe_error(raised), retry_in=None if after is None else max(0.0, after))
         case _:
-            return failure(task, described(raised, traced=True))
+            return failure(task, describe_error(raised, traced=True))
 
 
 def failure(task: ClaimedTask, error: Json, *, retryable: bool = True, retry_in: float | None = None) -> Failure:
     return Failure(key=task.key, token=task.token, error=error, retryable=retryable, retry_in=retry_in)
 
 
-def timed_out(task: ClaimedTask) -> Failure:
+def timeout_failure(task: ClaimedTask) -> Failure:
     """The report on a run that its worker has ended at the timeout of its stage."""
     return failure(task, {"type": "Timeout", "message": f"timed out after {task.timeout:g} s"})
 
 
-def described(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
+def describe_error(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
     """An exception as it is stored: its name, its words and, for one that nobody meant, where it came from."""
-    error = {"type": type(raised).__name__, "message": without_passwords(_words(raised)) or type(raised).__name__}
+    error = {"type": type(raised).__name__, "message": mask_passwords(_words(raised)) or type(raised).__name__}
     if traced:
         whole = traceback.format_exception(type(raised), raised, _from_their_code(raised.__traceback__))
         lines = _shortened("".join(whole).splitlines())
-        error["trace"] = without_passwords("\n".join(lines))
+        error["trace"] = mask_passwords("\n".join(lines))
     return error
 
 
@@ -103,6 +103,6 @@ def _from_their_code(trace: TracebackType | None) -> TracebackType | None:
     return rest or trace
 
 
-def without_passwords(text: str) -> str:
+def mask_passwords(text: str) -> str:
     """The text with the passwords and signatures of addresses in it blotted out."""
     return _NAMED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", text))

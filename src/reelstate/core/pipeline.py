@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from reelstate.core.errors import InvalidPipeline, InvalidRequest, SchemaMismatch
 from reelstate.core.machine import PHASES, JobStatus
 from reelstate.core.policy import Backoff
-from reelstate.core.state import StateJob, checked_job
+from reelstate.core.state import StateJob, validate_job
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
 SPEC = "spec"
@@ -26,10 +26,10 @@ SPEC = "spec"
 SPEC_SOURCE = -1
 BUILT_IN = frozenset({"transcode"})
 """Names of the pipelines that Reelstate brings; nobody else may declare one of these names."""
-REMEMBERED = 1000
+MAX_CACHED = 1000
 MAX_ATTEMPTS = 1000
-LONGEST_LEASE = 86_400
-LONGEST_LIMIT = 365 * 86_400
+MAX_LEASE = 86_400
+MAX_TIMEOUT = 365 * 86_400
 StallAction: TypeAlias = Literal["recover", "flag"]
 STALL_ACTIONS = get_args(StallAction)
 LATER_OPTIONS: dict[str, Any] = {
@@ -104,7 +104,7 @@ class StageSpec:
         )
 
 
-class Place(NamedTuple):
+class ValuePath(NamedTuple):
     """Where a value of a job stands: in its spec (`SPEC_SOURCE`), or in the result of a one-part stage."""
 
     source: int
@@ -118,12 +118,12 @@ class Opening:
     stage: int
     source: int | None
     path: tuple[str, ...]
-    needs: Place | None = None
-    wants: Place | None = None
+    needs: ValuePath | None = None
+    wants: ValuePath | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextStages:
     openings: tuple[Opening, ...]
     phase: JobStatus | None
     """The phase the job shows from now on; None when every stage is closed."""
@@ -177,7 +177,7 @@ class Graph:
         return {stage.name: number for number, stage in enumerate(self.stages)}
 
     @cached_property
-    def first(self) -> Next:
+    def first(self) -> NextStages:
         """What a new job opens, and the phase it shows at its first claim."""
         return self.next(())
 
@@ -191,20 +191,20 @@ class Graph:
         awaited = {name for stage in self.stages for name in stage.after}
         return tuple(number for number, stage in enumerate(self.stages) if stage.name not in awaited)
 
-    def next(self, closed: Collection[int], opened: Collection[int] = ()) -> Next:
+    def next(self, closed: Collection[int], opened: Collection[int] = ()) -> NextStages:
         """What follows when these stages are closed and these are open (closed ones count as opened)."""
         key = frozenset(closed), frozenset(opened)
         if key not in self._followed:
-            if len(self._followed) > REMEMBERED:
+            if len(self._followed) > MAX_CACHED:
                 self._followed.clear()
             self._followed[key] = self._next(*key)
         return self._followed[key]
 
     @cached_property
-    def _followed(self) -> dict[tuple[frozenset[int], frozenset[int]], Next]:
+    def _followed(self) -> dict[tuple[frozenset[int], frozenset[int]], NextStages]:
         return {}
 
-    def _next(self, closed: frozenset[int], opened: frozenset[int]) -> Next:
+    def _next(self, closed: frozenset[int], opened: frozenset[int]) -> NextStages:
         phases = [stage.phase for number, stage in enumerate(self.stages) if number not in closed]
         openings = (
             self.opening(number)
@@ -213,7 +213,7 @@ class Graph:
             and number not in opened
             and all(self.index[n] in closed for n in self.stages[number].after)
         )
-        return Next(tuple(openings), min(phases, key=PHASES.index) if phases else None)
+        return NextStages(tuple(openings), min(phases, key=PHASES.index) if phases else None)
 
     def opening(self, number: int) -> Opening:
         stage = self.stages[number]
@@ -221,11 +221,11 @@ class Graph:
         source, path = (None, ()) if parts is None else parts
         return Opening(number, source, path, self._place(stage.needs_from), self._place(stage.wants_from))
 
-    def _place(self, path: str | None) -> Place | None:
+    def _place(self, path: str | None) -> ValuePath | None:
         if path is None:
             return None
         root, *rest = path.split(".")
-        return Place(SPEC_SOURCE if root == SPEC else self.index[root], tuple(rest))
+        return ValuePath(SPEC_SOURCE if root == SPEC else self.index[root], tuple(rest))
 
     def downstream(self, number: int) -> tuple[int, ...]:
         """The stages that wait for this one, directly or not, in order."""
@@ -320,14 +320,14 @@ def _check_options(place: str, stage: StageSpec) -> None:
         count = getattr(stage, option)
         counts = isinstance(count, int) and 1 <= count <= MAX_ATTEMPTS
         require(option, counts, f"a whole number from 1 to {MAX_ATTEMPTS}")
-    require("lease", _between(1, stage.lease, LONGEST_LEASE), f"seconds, from 1 to {LONGEST_LEASE}")
+    require("lease", _between(1, stage.lease, MAX_LEASE), f"seconds, from 1 to {MAX_LEASE}")
     require("weight", _between(0, stage.weight, sys.float_info.max) and stage.weight > 0, "a number above 0")
     base, cap = stage.backoff.base, stage.backoff.cap
-    rests = _between(0, cap, LONGEST_LIMIT) and _between(0, base, cap)
+    rests = _between(0, cap, MAX_TIMEOUT) and _between(0, base, cap)
     require("backoff", rests, "base and cap in seconds, base not above cap, cap at most a year")
     for option in ("stall_after", "timeout"):
         seconds = getattr(stage, option)
-        limited = seconds is None or (_between(0, seconds, LONGEST_LIMIT) and seconds > 0)
+        limited = seconds is None or (_between(0, seconds, MAX_TIMEOUT) and seconds > 0)
         require(option, limited, "seconds above 0, at most a year, or None for no limit")
     require("stall_action", stage.stall_action in STALL_ACTIONS, f"one of {', '.join(STALL_ACTIONS)}")
     timed = stage.stall_after is not None or stage.stall_action == "recover"
@@ -342,7 +342,7 @@ def _check_options(place: str, stage: StageSpec) -> None:
 
 def _check_tags(place: str, stage: StageSpec) -> None:
     try:
-        checked_job(StateJob(job_id=stage.name, tasks=1, tags=stage.tags))
+        validate_job(StateJob(job_id=stage.name, tasks=1, tags=stage.tags))
     except InvalidRequest as error:
         raise InvalidPipeline(place, error.message.partition(": ")[2], hint=error.hint) from None
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text, shorten, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text, shorten, whole_number
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Json, TaskState
 
@@ -23,9 +23,9 @@ FINISHED: Final = 2**31 - 1
 FAILED: Final = -1
 LOWEST: Final = -(2**31)
 
-LONGEST_JOB_ID: Final = 200
-LONGEST_TAG: Final = 200
-LONGEST_EVENT_ID: Final = 200
+MAX_JOB_ID_LENGTH: Final = 200
+MAX_TAG_LENGTH: Final = 200
+MAX_EVENT_ID_LENGTH: Final = 200
 MAX_TASKS: Final = 1_000_000
 MAX_TAGS: Final = 1_000
 _OF_A_STAGE: Final = re.compile(r"\d+\.[a-z][a-z0-9_-]*", re.ASCII)
@@ -113,34 +113,34 @@ class JobStates(NamedTuple):
     states: Sequence[State]
 
 
-def checked_write(write: StateWrite, job: StateJob, limits: DocumentLimits = LIMITS) -> StateWrite:
+def validate_write(write: StateWrite, job: StateJob, limits: DocumentLimits = LIMITS) -> StateWrite:
     """The write, if it can be stored: each mistake is named, and nothing is stored for it."""
     if write.job_id != job.job_id:
         raise InvalidRequest("job_id", f"{write.job_id!r} is not {job.job_id!r}", hint="a manager serves one job")
-    checked_task(write.task, job.tasks)
-    checked_tag(write.tag)
+    validate_task(write.task, job.tasks)
+    validate_tag(write.tag)
     if write.status is not None:
-        checked_status(write.status)
+        validate_status(write.status)
     if not write.event_id:
         raise InvalidRequest("event_id", "is empty", hint="leave it out for a new one, or repeat that of the write")
-    plain_text("event_id", write.event_id, LONGEST_EVENT_ID)
+    plain_text("event_id", write.event_id, MAX_EVENT_ID_LENGTH)
     plain_text("message", write.message, limits.message)
     if type(write.schema_version) is not int or not 1 <= write.schema_version <= FINISHED:
         raise InvalidRequest("schema_version", f"{write.schema_version!r} is no version", hint="a whole number from 1")
     if write.payload is not None:
         encode("payload", write.payload, limits.checkpoint)
-    return replace(write, severity=checked_severity(write.severity))
+    return replace(write, severity=validate_severity(write.severity))
 
 
-def kept(said: TaskState, limits: DocumentLimits) -> TaskState:
+def normalise_state(said: TaskState, limits: DocumentLimits) -> TaskState:
     """What a run says of itself as it is stored: checked, and its message cut to what may be."""
-    whole("state.number", said.number, FINISHED)
-    checked_tag(said.tag)
+    whole_number("state.number", said.number, FINISHED)
+    validate_tag(said.tag)
     if said.status is not None:
-        checked_status(said.status)
+        validate_status(said.status)
     if said.payload is not None:
         encode("payload", said.payload, limits.checkpoint)
-    return replace(said, message=shorten(str(said.message), limits.message), severity=checked_severity(said.severity))
+    return replace(said, message=shorten(str(said.message), limits.message), severity=validate_severity(said.severity))
 
 
 def stage_job(job_id: int, stage: str) -> str:
@@ -148,13 +148,13 @@ def stage_job(job_id: int, stage: str) -> str:
     return f"{job_id}.{stage}"
 
 
-def require_free(job_id: str) -> None:
+def refuse_stage_job(job_id: str) -> None:
     """Refuse what only the tasks of a stage may write: their words are fenced by their tokens."""
     if _OF_A_STAGE.fullmatch(job_id):
         raise InvalidRequest("job_id", f"{job_id!r} belongs to a stage", hint="its tasks write it, with task.state(…)")
 
 
-def following(before: State | None, write: StateWrite, now: datetime, generation: int = 1) -> State:
+def next_state(before: State | None, write: StateWrite, now: datetime, generation: int = 1) -> State:
     """The state that a write makes of the one before it."""
     status = write.status
     if status is None:
@@ -175,7 +175,7 @@ def following(before: State | None, write: StateWrite, now: datetime, generation
     )
 
 
-def require_same(wanted: StateJob, stored: StateJob) -> None:
+def require_same_job(wanted: StateJob, stored: StateJob) -> None:
     """Two processes that do not agree on the job would each be right for themselves alone."""
     if wanted.tasks != stored.tasks:
         message = f"is {wanted.tasks}, but job {stored.job_id!r} has {stored.tasks}"
@@ -190,37 +190,37 @@ def require_generation(stored: StateJob, generation: int) -> None:
         raise NotFound("states of job", f"{stored.job_id!r} as it was: it was deleted and made anew")
 
 
-def checked_severity(severity: str) -> Severity:
+def validate_severity(severity: str) -> Severity:
     if severity not in list(Severity):
         raise InvalidRequest("severity", f"{severity!r} is none", hint=f"one of {', '.join(Severity)}")
     return Severity(severity)
 
 
-def checked_job(job: StateJob) -> StateJob:
+def validate_job(job: StateJob) -> StateJob:
     if not job.job_id:
         raise InvalidRequest("job_id", "is empty", hint="any text that names the job")
-    _slashless("job_id", plain_text("job_id", job.job_id, LONGEST_JOB_ID))
+    _slashless("job_id", plain_text("job_id", job.job_id, MAX_JOB_ID_LENGTH))
     if type(job.tasks) is not int or not 1 <= job.tasks <= MAX_TASKS:
         raise InvalidRequest("num_tasks", f"{job.tasks!r} is no number of tasks", hint=f"from 1 to {MAX_TASKS:,}")
     if len(job.tags) > MAX_TAGS:
         raise InvalidRequest("tags", f"there are {len(job.tags)}", hint=f"at most {MAX_TAGS}")
-    return replace(job, tags=tuple(sorted({checked_tag(tag) for tag in job.tags})))
+    return replace(job, tags=tuple(sorted({validate_tag(tag) for tag in job.tags})))
 
 
-def checked_task(task: int, tasks: int) -> int:
+def validate_task(task: int, tasks: int) -> int:
     if type(task) is not int or not 0 <= task < tasks:
         raise InvalidRequest("task", f"{task!r} is not one of the job's tasks", hint=f"0 to {tasks - 1}")
     return task
 
 
-def checked_tag(tag: str) -> str:
+def validate_tag(tag: str) -> str:
     given: object = tag
     if not isinstance(given, str) or not given:
         raise InvalidRequest("tag", f"{tag!r} is no tag", hint="a short word such as ingest")
-    return _slashless("tag", plain_text("tag", tag, LONGEST_TAG))
+    return _slashless("tag", plain_text("tag", tag, MAX_TAG_LENGTH))
 
 
-def checked_status(status: int) -> int:
+def validate_status(status: int) -> int:
     if type(status) is not int or not LOWEST <= status <= FINISHED:
         raise InvalidRequest("status", f"{status!r} is no 32-bit status", hint=f"{LOWEST} to {FINISHED}, 0 not started")
     return status
@@ -242,7 +242,7 @@ def lowest(states: Iterable[State]) -> State:
     return min(states, key=_precedence)
 
 
-def unwritten(job: StateJob, key: StateKey) -> State:
+def unwritten_state(job: StateJob, key: StateKey) -> State:
     """The state of a task that has said nothing under a tag."""
     return State(job_id=job.job_id, task=key.task, tag=key.tag, generation=job.generation)
 
@@ -258,9 +258,9 @@ def _unwritten(job: StateJob, known: Collection[StateKey], task: int | None, tag
     for each in range(job.tasks) if task is None else (task,):
         for wanted in tags:
             if StateKey(each, wanted) not in known:
-                return [unwritten(job, StateKey(each, wanted))]
+                return [unwritten_state(job, StateKey(each, wanted))]
         if not tags and each not in spoken:
-            return [unwritten(job, StateKey(each, ""))]
+            return [unwritten_state(job, StateKey(each, ""))]
     return []
 
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from reelstate.core.document import DocumentLimits, shorten, shorten_words, whole
+from reelstate.core.document import DocumentLimits, shorten, shorten_list, whole_number
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Step
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 
-LARGEST = 2**31 - 1
-LONGEST_TYPE = 64
+MAX_INTEGER = 2**31 - 1
+MAX_TYPE_LENGTH = 64
 LATEST_START = 4_102_444_800.0
 """The year 2100 in seconds since 1970: a clock beyond it is not believed."""
 
 
-def kept(step: Step, limits: DocumentLimits) -> Step:
+def normalise_step(step: Step, limits: DocumentLimits) -> Step:
     """The step as it is stored; an error names the field that can't be."""
     return replace(
         step,
-        number=whole("step.number", step.number, LARGEST),
-        argv=shorten_words([without_passwords(word) for word in _argv(step)], limits.argv),
+        number=whole_number("step.number", step.number, MAX_INTEGER),
+        argv=shorten_list([mask_passwords(word) for word in _argv(step)], limits.argv),
         exit_code=_exit_code(step),
         seconds=_seconds(step),
-        output=shorten(without_passwords(str(step.output)), limits.output),
-        type=shorten(str(step.type) or _program(step), LONGEST_TYPE),
+        output=shorten(mask_passwords(str(step.output)), limits.output),
+        type=shorten(str(step.type) or _program(step), MAX_TYPE_LENGTH),
         started=_started(step),
     )
 
@@ -48,7 +48,7 @@ def _started(step: Step) -> float | None:
 
 
 def _exit_code(step: Step) -> int | None:
-    if step.exit_code is None or (type(step.exit_code) is int and abs(step.exit_code) <= LARGEST):
+    if step.exit_code is None or (type(step.exit_code) is int and abs(step.exit_code) <= MAX_INTEGER):
         return step.exit_code
     raise InvalidRequest("step.exit_code", f"{step.exit_code!r} is not one", hint="a whole number, or None")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from reelstate.core.document import plain_text, whole
+from reelstate.core.document import plain_text, whole_number
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import PHASES, STOPPED_JOBS, JobStatus
 from reelstate.core.model import Job, Json
@@ -47,7 +47,7 @@ class ExistingVideo:
     def check(self, spec: Json) -> None:
         """Raise `InvalidRequest` for a bad id or spec."""
         _require_object(spec)
-        whole("video", self.video_id)
+        whole_number("video", self.video_id)
 
     @property
     def identity(self) -> tuple[object, ...]:

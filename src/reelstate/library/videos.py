@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Unpack
 
-from reelstate.core.document import plain_text, whole
+from reelstate.core.document import plain_text, whole_number
 from reelstate.core.errors import InvalidRequest, NotFound, VersionConflict
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Json, Page, Resource, Submission, SubmitOptions, Submitted, Verdict
@@ -110,7 +110,7 @@ class VideoChange:
     version: int | None = None
 
     def __post_init__(self) -> None:
-        whole("video_id", self.video_id)
+        whole_number("video_id", self.video_id)
         plain_text("actor", self.actor, ACTOR_LIMIT)
         plain_text("reason", self.reason or "", REASON_LIMIT)
 
@@ -157,7 +157,7 @@ class Videos:
 
     async def get(self, video_id: int, *, owner: str | None = None) -> VideoDetail:
         """Return a video, deleted or not, with its newest versions; with an owner, only a video of theirs."""
-        whole("video_id", video_id)
+        whole_number("video_id", video_id)
 
         async def flow(transaction: Transaction) -> VideoDetail:
             found = await _load_videos(transaction, VideoFilter(user_id=owner, deleted=True), video_id, video_id, 1)
@@ -189,7 +189,7 @@ class Videos:
         self, /, video_id: int, job_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]
     ) -> Verdict:
         """Pin a video to a completed version; options (here and below) are `reason`, `owner` and `version`."""
-        whole("job_id", job_id)
+        whole_number("job_id", job_id)
         change = VideoChange(video_id=video_id, actor=actor, **options)
         return await self._store.write(lambda transaction: _pin(transaction, change, job_id))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from reelstate.core.aggregate import Counters
 from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
-from reelstate.core.pipeline import Next
+from reelstate.core.pipeline import NextStages
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.isolation import Isolation, finder
@@ -232,7 +232,7 @@ async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisi
     _move(job, seen, following, decisions)
 
 
-def _move(job: LockedJob, seen: Opened, following: Next, decisions: _Decisions) -> None:
+def _move(job: LockedJob, seen: Opened, following: NextStages, decisions: _Decisions) -> None:
     if following.phase is None:
         names = [job.declared.graph.stages[stage].name for stage, (_, counters) in seen.items() if counters.failed]
         decisions.moves.append(JobMove(job=job, status=JobStatus.COMPLETED, actor=Actor.ORCHESTRATOR, degraded=names))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reelstate.core.machine import FINISHED_JOBS, MACHINES, JobStatus, TaskStatus
 from reelstate.core.model import TaskKey
-from reelstate.core.record import Line, bridge
+from reelstate.core.record import RecordedChange, bridge
 from reelstate.services.catalogue import Catalogue, lane_for
 from reelstate.services.complete import recount
 from reelstate.services.jobs import KNOWN, LockedJob, lock_jobs
@@ -255,10 +255,10 @@ async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
     """Bridge the gaps of one entity; mark its job inconsistent where the events contradict each other."""
     entity = finding.check.removeprefix("record_").removesuffix("s")
     key = {"id": finding.job_id, "stage": finding.stage, "part": finding.part}
-    record = [Line(*row) for row in await transaction.run(REPAIR_RECORD, entity=entity, **key)]
+    record = [RecordedChange(*row) for row in await transaction.run(REPAIR_RECORD, entity=entity, **key)]
     (row,) = await transaction.run(REPAIR_ROW, entity=entity, **key)
     first = 2 if entity == "task" else 1
-    birth = MACHINES[entity].births[-1]
+    birth = MACHINES[entity].initial_states[-1]
     if entity == "task" and record and record[0].version == first:
         birth = record[0].origin or birth
     bridged = bridge(record, first=first, birth=birth, version=row.version, status=row.status)

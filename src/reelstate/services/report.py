@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reelstate.core import state
-from reelstate.core.document import LIMITS, DocumentLimits, encode, encode_optional, shorten, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode, encode_optional, shorten, whole_number
 from reelstate.core.errors import InvalidRequest, WorkerUnknown
 from reelstate.core.model import Progress, Report, Verdict
-from reelstate.core.step import kept
+from reelstate.core.step import normalise_step
 from reelstate.services.verdict import HELD_COLUMNS, held, held_of, verdicts
 from reelstate.stores.store import Batch, Row, Store, Transaction
 
@@ -42,7 +42,7 @@ async def report(
     back, unless its name has `max_instances` live ones: then it is unknown.
     """
     if stuck is not None:
-        whole("stuck", stuck, MAX_STUCK)
+        whole_number("stuck", stuck, MAX_STUCK)
     rows = [_row(item, limits) for item in items]
     logs = [_log_rows(item, limits) for item in items]
     steps = [_step_rows(item, limits) for item in items]
@@ -127,7 +127,7 @@ def _step_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
             step.seconds,
             step.output,
         )
-        for step in (kept(said, limits) for said in item.steps)
+        for step in (normalise_step(said, limits) for said in item.steps)
     ]
 
 
@@ -142,5 +142,5 @@ def _state_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
             said.message,
             encode_optional("payload", said.payload, limits.checkpoint),
         )
-        for said in (state.kept(each, limits) for each in item.states)
+        for said in (state.normalise_state(each, limits) for each in item.states)
     ]

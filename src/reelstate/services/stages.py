@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reelstate.core.pipeline import Opening, Place, StageSpec
+from reelstate.core.pipeline import Opening, StageSpec, ValuePath
 from reelstate.core.policy import backstop
 from reelstate.services.catalogue import Declared, lane_for
 from reelstate.stores.store import Transaction
@@ -100,7 +100,7 @@ async def _in_lanes(transaction: Transaction, opening: OpeningStage) -> list[Ope
 
 
 async def job_needs(
-    transaction: Transaction, opening: OpeningStage, job_id: int, place: Place | None
+    transaction: Transaction, opening: OpeningStage, job_id: int, place: ValuePath | None
 ) -> frozenset[str]:
     """What a stage of one job needs beyond the declaration. Raises `BrokenFanOut` for what is no array of names."""
     if place is None:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NoReturn, Required, TypedDict
 
-from reelstate.core.document import LIMITS, DocumentLimits, encode_optional, plain_text, whole
+from reelstate.core.document import LIMITS, DocumentLimits, encode_optional, plain_text, whole_number
 from reelstate.core.errors import InvalidRequest, NotFound, TooManyRequests, WorkerRefused
 from reelstate.core.machine import WORKER, WorkerStatus
 from reelstate.core.model import Json, TaskKey, WorkerKind
@@ -57,7 +57,7 @@ class RegisterOptions(TypedDict, total=False):
 async def register(store: Store, registration: Registration, limits: DocumentLimits = LIMITS) -> int:
     """Make the instance known and return its id; refused while its name is disabled, or has too many live instances."""
     require_worker_name(registration.name)
-    if whole("slots", registration.slots, MAX_SLOTS) < 1:
+    if whole_number("slots", registration.slots, MAX_SLOTS) < 1:
         raise InvalidRequest("slots", f"{registration.slots} is too few", hint="a worker runs at least one task")
     if registration.kind not in KINDS:
         raise InvalidRequest("kind", f"{registration.kind!r} is no kind of worker", hint=f"one of {', '.join(KINDS)}")

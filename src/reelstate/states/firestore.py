@@ -28,10 +28,10 @@ from reelstate.core.state import (
     StateKey,
     StateWrite,
     aggregate,
-    checked_job,
-    following,
+    next_state,
     require_generation,
-    require_same,
+    require_same_job,
+    validate_job,
 )
 from reelstate.feed.feed import FIRST_DELAY, Feed
 from reelstate.feed.log import Order
@@ -93,7 +93,7 @@ class FirestoreStore:
         self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
-        wanted = checked_job(job)
+        wanted = validate_job(job)
         document = self._document(wanted.job_id)
 
         async def flow(transaction: Any) -> StateJob:
@@ -105,7 +105,7 @@ class FirestoreStore:
             return made
 
         stored, _ = await self._transaction(flow)
-        require_same(wanted, stored)
+        require_same_job(wanted, stored)
         return stored
 
     async def find_job(self, job_id: str) -> StateJob:
@@ -274,7 +274,7 @@ class FirestoreStore:
         document = self._document(write.job_id)
         newest = document.collection(STATES).document(state_name(key))
         logged = document.collection(LOG).document(log_name(generation, key, write.event_id))
-        nothing = following(None, write, BEGINNING)
+        nothing = next_state(None, write, BEGINNING)
 
         async def flow(transaction: Any) -> tuple[StateJob | None, State, dict[str, Any]]:
             about, before, first = await self._read(transaction, document, newest, logged)
@@ -287,7 +287,7 @@ class FirestoreStore:
                 return job, state_from(write.job_id, first.to_dict(), first.update_time), {}
             same = before.exists and before.get("generation") == generation
             last = state_from(write.job_id, before.to_dict(), before.update_time) if same else None
-            fields = state_fields(following(last, write, BEGINNING, generation), generation)
+            fields = state_fields(next_state(last, write, BEGINNING, generation), generation)
             stamped = {**fields, TIMESTAMP: self._library.SERVER_TIMESTAMP}
             transaction.set(newest, stamped)
             transaction.create(logged, stamped)

@@ -20,10 +20,10 @@ from reelstate.core.state import (
     StateKey,
     StateWrite,
     aggregate,
-    checked_status,
-    checked_tag,
-    checked_task,
-    checked_write,
+    validate_status,
+    validate_tag,
+    validate_task,
+    validate_write,
 )
 from reelstate.feed.subscriber import FeedMessage, SubscriptionOptions, Wanted
 from reelstate.states.state_store import StateStore
@@ -67,7 +67,7 @@ class StateManager:
         else:
             job = await store.open_job(StateJob(job_id=job_id, tasks=num_tasks, tags=tags))
         if task_index is not None:
-            checked_task(task_index, job.tasks)
+            validate_task(task_index, job.tasks)
         return cls(job, task_index, store, limits)
 
     async def __aenter__(self) -> Self:
@@ -93,7 +93,7 @@ class StateManager:
             event_id=rest.pop("event_id", None) or secrets.token_hex(16),
             **rest,
         )
-        return await self._store.write(checked_write(write, self.job, self._limits), self.job.generation)
+        return await self._store.write(validate_write(write, self.job, self._limits), self.job.generation)
 
     async def set_started(self, tag: str, message: str = "started", **rest: Any) -> State:
         return await self.set_state(tag, STARTED, message, **rest)
@@ -103,7 +103,7 @@ class StateManager:
 
     async def set_error(self, tag: str, error: BaseException | str, *, code: int = FAILED, **rest: Any) -> State:
         """Say that it failed; the code is negative, and the lower it is, the more it matters."""
-        if checked_status(code) >= 0:
+        if validate_status(code) >= 0:
             raise InvalidRequest("code", f"{code} is no error", hint="errors are negative")
         words = str(error) or type(error).__name__
         return await self.set_state(tag, code, words, severity=Severity.ERROR, **rest)
@@ -115,11 +115,11 @@ class StateManager:
     async def get_state(self, *, task: int | None = None, tag: str | None = None) -> State:
         """The state of a scope: of one task and tag, or the lowest of many."""
         if tag is not None:
-            checked_tag(tag)
+            validate_tag(tag)
         key = None if task is None or tag is None else StateKey(task, tag)
         job, states = await self._store.states(self.job.job_id, key)
         if task is not None:
-            checked_task(task, job.tasks)
+            validate_task(task, job.tasks)
         return aggregate(job, states, task, tag)
 
     async def subscribe(
@@ -164,9 +164,9 @@ class StateManager:
 
     def _check_scope(self, task: int | None, tag: str | None) -> None:
         if task is not None:
-            checked_task(task, self.job.tasks)
+            validate_task(task, self.job.tasks)
         if tag is not None:
-            checked_tag(tag)
+            validate_tag(tag)
 
 
 class _News:

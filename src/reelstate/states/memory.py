@@ -18,10 +18,10 @@ from reelstate.core.state import (
     StateKey,
     StateWrite,
     aggregate,
-    checked_job,
-    following,
+    next_state,
     require_generation,
-    require_same,
+    require_same_job,
+    validate_job,
 )
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
@@ -81,14 +81,14 @@ class MemoryStore:
         self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
-        wanted = checked_job(job)
+        wanted = validate_job(job)
         kept = self._jobs.get(wanted.job_id)
         if kept is None:
             kept = self._jobs[wanted.job_id] = _Kept(replace(wanted, generation=1))
         elif kept.deleted:
             kept.job = replace(wanted, generation=kept.job.generation)
             kept.deleted = False
-        require_same(wanted, kept.job)
+        require_same_job(wanted, kept.job)
         return kept.job
 
     async def find_job(self, job_id: str) -> StateJob:
@@ -104,7 +104,7 @@ class MemoryStore:
         key = StateKey(write.task, write.tag)
         if (first := kept.events.get((key, write.event_id))) is not None:
             return first
-        state = following(kept.newest.get(key), write, self._clock(), generation)
+        state = next_state(kept.newest.get(key), write, self._clock(), generation)
         kept.append(state)
         return state
 

@@ -15,9 +15,9 @@ from reelstate.core.state import (
     StateJob,
     StateKey,
     StateWrite,
-    checked_job,
-    require_free,
-    require_same,
+    refuse_stage_job,
+    require_same_job,
+    validate_job,
 )
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
@@ -101,22 +101,22 @@ class SqlStateStore:
         self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
-        wanted = checked_job(job)
-        require_free(wanted.job_id)
+        wanted = validate_job(job)
+        refuse_stage_job(wanted.job_id)
 
         async def flow(transaction: Transaction) -> StateJob:
             await transaction.run(STATES_OPEN, job_id=wanted.job_id, tasks=wanted.tasks, tags=list(wanted.tags))
             return await _find_job(transaction, wanted.job_id)
 
         stored = await self._store.write(flow)
-        require_same(wanted, stored)
+        require_same_job(wanted, stored)
         return stored
 
     async def find_job(self, job_id: str) -> StateJob:
         return await self._store.read(lambda transaction: _find_job(transaction, job_id))
 
     async def write(self, write: StateWrite, generation: int) -> State:
-        require_free(write.job_id)
+        refuse_stage_job(write.job_id)
         with self.figures.writing():
             state = await self._write(write, generation)
         self._dispatch.notify(Wakeup.STATE)

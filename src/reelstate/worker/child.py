@@ -22,8 +22,8 @@ from reelstate.core import state as states
 from reelstate.core.document import LIMITS
 from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskKey, TaskState
-from reelstate.core.outcome import Ended, Fail, done, judged
-from reelstate.core.step import kept
+from reelstate.core.outcome import Fail, RunOutcome, completion, outcome_of
+from reelstate.core.step import normalise_step
 from reelstate.worker.process import LOADING_VARIABLE
 from reelstate.worker.run import MAX_PIPE_MESSAGE, BlockingRun, Results, Run
 
@@ -44,10 +44,10 @@ class PipeReporter:
         self.send({"log": dataclasses.asdict(line)})
 
     def step(self, step: Step) -> None:
-        self.send({"step": dataclasses.asdict(kept(step, LIMITS))})
+        self.send({"step": dataclasses.asdict(normalise_step(step, LIMITS))})
 
     def state(self, state: TaskState) -> None:
-        self.send({"state": dataclasses.asdict(states.kept(state, LIMITS))})
+        self.send({"state": dataclasses.asdict(states.normalise_state(state, LIMITS))})
 
     def save(self, checkpoint: Json) -> Future[None]:
         return self._request({"save": checkpoint})
@@ -112,14 +112,14 @@ def _take_over_pipes() -> tuple[TextIO, TextIO]:
     return outgoing, incoming
 
 
-def _attempt(task: ClaimedTask, location: dict[str, str], reporter: PipeReporter) -> Ended:
+def _attempt(task: ClaimedTask, location: dict[str, str], reporter: PipeReporter) -> RunOutcome:
     try:
         call = _load_handler(location)
         if inspect.iscoroutinefunction(call):
-            return done(task, asyncio.run(call(Run(task, reporter))))
-        return done(task, call(BlockingRun(task, reporter)))
+            return completion(task, asyncio.run(call(Run(task, reporter))))
+        return completion(task, call(BlockingRun(task, reporter)))
     except BaseException as raised:  # noqa: BLE001 - whatever a handler raises, SystemExit too, is its failure
-        return judged(task, raised)
+        return outcome_of(task, raised)
 
 
 def _load_handler(location: dict[str, str]) -> Callable[[Any], Any]:
@@ -139,7 +139,7 @@ def _load_handler(location: dict[str, str]) -> Callable[[Any], Any]:
     return loaded  # type: ignore[no-any-return]  # the type of a name in the user's module is not known here
 
 
-def _send_outcome(outcome: Ended, reporter: PipeReporter) -> None:
+def _send_outcome(outcome: RunOutcome, reporter: PipeReporter) -> None:
     names = [field.name for field in dataclasses.fields(outcome) if field.name not in {"key", "token"}]
     fields = {name: getattr(outcome, name) for name in names}
     try:

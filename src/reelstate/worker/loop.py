@@ -26,7 +26,7 @@ from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
-from reelstate.core.outcome import Ended, timed_out
+from reelstate.core.outcome import RunOutcome, timeout_failure
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.pipelines.declaration import Pipeline, StageHandler
 from reelstate.worker.heartbeat import Heartbeat, HeartbeatAnswer
@@ -317,10 +317,10 @@ class WorkerLoop:
         self._publish_busy()
         self._wake.set()
 
-    def _finish(self, held: HeldTask, outcome: Ended | None) -> None:
+    def _finish(self, held: HeldTask, outcome: RunOutcome | None) -> None:
         """Put the outcome of a run into the outbox. A stopped run has none, unless it timed out."""
         if held.stop is not None:
-            outcome = timed_out(held.task) if held.stop is Stop.TIMED_OUT else None
+            outcome = timeout_failure(held.task) if held.stop is Stop.TIMED_OUT else None
         if outcome is not None:
             if isinstance(outcome, Failure):
                 _log_failure(held, outcome)
@@ -336,7 +336,7 @@ class WorkerLoop:
             status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
             self._dispatch.publish("worker_status", self._require_id(), status)
 
-    async def _attempt(self, held: HeldTask, handler: StageHandler) -> Ended | None:
+    async def _attempt(self, held: HeldTask, handler: StageHandler) -> RunOutcome | None:
         reporter = LocalReporter(held, self._link, self._limits, self._flush)
         started = time.perf_counter()
         with self._time_limit(held):
@@ -356,7 +356,7 @@ class WorkerLoop:
         finally:
             limit.cancel()
 
-    async def _flush_reports(self, outcomes: Sequence[Ended]) -> None:
+    async def _flush_reports(self, outcomes: Sequence[RunOutcome]) -> None:
         """Store what runs have reported before their outcomes: afterwards the store would refuse it."""
         held = [self._ledger.get((each.key, each.token)) for each in outcomes]
         waiting = [each.when_stored() for each in held if each is not None and (each.has_unsent or each.sending)]
@@ -364,7 +364,7 @@ class WorkerLoop:
             self._flush()
             await asyncio.gather(*map(asyncio.wrap_future, waiting), return_exceptions=True)
 
-    def _on_delivered(self, outcome: Ended, verdict: Verdict) -> None:
+    def _on_delivered(self, outcome: RunOutcome, verdict: Verdict) -> None:
         """Drop a task whose outcome the store has accepted or refused."""
         lease = outcome.key, outcome.token
         held = self._ledger.get(lease)

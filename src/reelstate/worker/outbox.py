@@ -10,7 +10,7 @@ from typing import TypeVar
 from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, ReelstateError, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
-from reelstate.core.outcome import Ended
+from reelstate.core.outcome import RunOutcome
 from reelstate.worker.leases import log_fields
 from reelstate.worker.link import Link
 
@@ -26,8 +26,8 @@ class Outbox:
     def __init__(
         self,
         link: Link,
-        before_send: Callable[[list[Ended]], Awaitable[None]],
-        on_delivered: Callable[[Ended, Verdict], None],
+        before_send: Callable[[list[RunOutcome]], Awaitable[None]],
+        on_delivered: Callable[[RunOutcome, Verdict], None],
         *,
         retry_delay: float = 1.0,
     ) -> None:
@@ -35,7 +35,7 @@ class Outbox:
         self._before_send = before_send
         self._on_delivered = on_delivered
         self._retry_delay = retry_delay
-        self._waiting: list[Ended] = []
+        self._waiting: list[RunOutcome] = []
         self._filled = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
@@ -44,7 +44,7 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, outcome: Ended) -> None:
+    def put(self, outcome: RunOutcome) -> None:
         self._waiting.append(outcome)
         self._empty.clear()
         self._filled.set()
@@ -88,7 +88,7 @@ class Outbox:
         for outcome, verdict in zip(items, verdicts, strict=True):
             self._on_delivered(outcome, verdict)
 
-    async def _on_refused(self, item: Ended, error: ReelstateError) -> None:
+    async def _on_refused(self, item: RunOutcome, error: ReelstateError) -> None:
         """Fail a task whose result is invalid; drop any other that the store refuses, for the keeper to reclaim."""
         if isinstance(error, InvalidRequest):
             described = {"type": type(error).__name__, "message": f"the handler's result can't be stored: {error}"}

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
-from reelstate.core.outcome import Ended, described, failure, without_passwords
+from reelstate.core.outcome import RunOutcome, describe_error, failure, mask_passwords
 from reelstate.pipelines.declaration import Handler
 from reelstate.worker.run import MAX_PIPE_MESSAGE, Reporter
 
@@ -32,7 +32,7 @@ PIPE_TIMEOUT = 1.0
 """Seconds for which the pipes of an exited child are read, if another process holds them open."""
 
 
-async def run_in_process(task: ClaimedTask, call: Handler, reporter: Reporter, *, kill_after: float) -> Ended:
+async def run_in_process(task: ClaimedTask, call: Handler, reporter: Reporter, *, kill_after: float) -> RunOutcome:
     """Run a handler in a new process and return its outcome; a process that exits without one has failed."""
     loop = asyncio.get_running_loop()
     command = [sys.executable, "-m", "reelstate.worker.child"]
@@ -107,7 +107,7 @@ class StderrTail:
             sys.stderr.write(text)
 
 
-async def _relay_reports(process: Process, task: ClaimedTask, reporter: Reporter) -> Ended | None:
+async def _relay_reports(process: Process, task: ClaimedTask, reporter: Reporter) -> RunOutcome | None:
     """Pass the child's reports on until it sends its outcome; None when it exits without one."""
     assert process.stdout is not None  # noqa: S101 - it is a pipe
     while line := await process.stdout.readline():
@@ -135,7 +135,7 @@ async def _answer(process: Process, number: int, answer: Any) -> None:
     try:
         _send(process, {"number": number, "answer": await asyncio.wrap_future(answer)})
     except Exception as error:  # noqa: BLE001 - the child raises it in its handler
-        _send(process, {"number": number, "error": described(error)})
+        _send(process, {"number": number, "error": describe_error(error)})
 
 
 def _send(process: Process, message: dict[str, Any]) -> None:
@@ -154,7 +154,7 @@ def _exit_failure(task: ClaimedTask, process: Process, stderr: StderrTail) -> Fa
     error = {
         "type": "ProcessDied",
         "message": f"its process {describe_exit(process.returncode or 0)} without a report",
-        "stderr": without_passwords(stderr.text),
+        "stderr": mask_passwords(stderr.text),
     }
     return failure(task, error)
 

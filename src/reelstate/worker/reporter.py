@@ -10,7 +10,7 @@ from reelstate.core import state as states
 from reelstate.core.document import DocumentLimits, encode, encode_optional
 from reelstate.core.model import Json, LogLine, Step, TaskState
 from reelstate.core.outcome import Stopped
-from reelstate.core.step import kept
+from reelstate.core.step import normalise_step
 from reelstate.worker.leases import HeldTask, fail_futures
 from reelstate.worker.link import Link
 from reelstate.worker.permit import set_permit
@@ -37,10 +37,10 @@ class LocalReporter:
         self._held.log(line)
 
     def step(self, step: Step) -> None:
-        self._held.step(kept(step, self._limits))
+        self._held.step(normalise_step(step, self._limits))
 
     def state(self, state: TaskState) -> None:
-        self._held.state(states.kept(state, self._limits))
+        self._held.state(states.normalise_state(state, self._limits))
 
     def save(self, checkpoint: Json) -> Future[None]:
         encode("checkpoint", checkpoint, self._limits.checkpoint)

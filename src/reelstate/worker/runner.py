@@ -12,7 +12,7 @@ import ctypes
 import threading
 from typing import Any
 
-from reelstate.core.outcome import Ended, Stopped, done, judged
+from reelstate.core.outcome import RunOutcome, Stopped, completion, outcome_of
 from reelstate.pipelines.declaration import Handler, StageHandler, Style
 from reelstate.worker.leases import HeldTask
 from reelstate.worker.permit import set_permit
@@ -27,20 +27,22 @@ _Returned = tuple[Any, BaseException | None]
 """What a thread returned, or raised."""
 
 
-async def attempt(held: HeldTask, handler: StageHandler, reporter: LocalReporter, *, kill_after: float) -> Ended | None:
+async def attempt(
+    held: HeldTask, handler: StageHandler, reporter: LocalReporter, *, kill_after: float
+) -> RunOutcome | None:
     """Run a task once and return its outcome; None when it was stopped, because then nothing is reported."""
     task = held.task
     set_permit(task.permit)
     try:
         match handler.style:
             case Style.ASYNC:
-                return done(task, await handler.call(Run(task, reporter)))
+                return completion(task, await handler.call(Run(task, reporter)))
             case Style.THREAD:
-                return done(task, await _run_in_thread(handler.call, BlockingRun(task, reporter)))
+                return completion(task, await _run_in_thread(handler.call, BlockingRun(task, reporter)))
             case Style.PROCESS:
                 return await run_in_process(task, handler.call, reporter, kill_after=kill_after)
     except BaseException as raised:  # noqa: BLE001 - whatever a handler raises, SystemExit too, is its failure
-        return None if held.stop or isinstance(raised, Stopped) else judged(task, raised)
+        return None if held.stop or isinstance(raised, Stopped) else outcome_of(task, raised)
 
 
 async def _run_in_thread(call: Handler, run: BlockingRun) -> Any:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from reelstate.core.errors import NotFound
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.media.ffmpeg.commands import ENVIRONMENT
 from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, cause, failure
 from reelstate.media.ffmpeg.progress import Advance, AdvanceReader
@@ -162,7 +162,7 @@ class Tool:
         output, counted = without_cpu_time(self._said.decode(errors="replace"))
         seconds = time.monotonic() - self._began
         return Finished(
-            tuple(argv), code, seconds, without_passwords(output), max(cpu_seconds, counted or 0.0), self._errors.count
+            tuple(argv), code, seconds, mask_passwords(output), max(cpu_seconds, counted or 0.0), self._errors.count
         )
 
     def kill(self) -> None:

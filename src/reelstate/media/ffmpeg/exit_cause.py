@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from reelstate.core.document import shorten
-from reelstate.core.outcome import Fail, Retry, without_passwords
+from reelstate.core.outcome import Fail, Retry, mask_passwords
 
 LONGEST_WORDS = 400
 _ADDRESS = re.compile(r"\[[^\]\[]* @ 0x[0-9a-f]+\] ?")
@@ -163,4 +163,4 @@ def telling_line(kind: ExitKind, output: str) -> str:
 def _plain(lines: list[str]) -> Iterator[str]:
     for line in lines:
         words = _LEVEL.sub("", _ADDRESS.sub("", line).strip())
-        yield shorten(without_passwords(words), LONGEST_WORDS)
+        yield shorten(mask_passwords(words), LONGEST_WORDS)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from reelstate.core.outcome import without_passwords
+from reelstate.core.outcome import mask_passwords
 from reelstate.media.sources.errors import UnusableSource
 
 BUCKETS: Final = ("s3", "gs", "az")
@@ -153,7 +153,7 @@ def redact_source(source: str) -> str:
     try:
         return str(parse_address(source))
     except UnusableSource:
-        return without_passwords(source)
+        return mask_passwords(source)
 
 
 def source_name(source: str) -> str:

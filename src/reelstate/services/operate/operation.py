@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from reelstate.core.document import plain_text, whole
+from reelstate.core.document import plain_text, whole_number
 from reelstate.core.errors import (
     CorruptState,
     InvalidRequest,
@@ -59,7 +59,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         for job_id in self.job_ids:
-            whole("job_id", job_id)
+            whole_number("job_id", job_id)
         plain_text("actor", self.actor, ACTOR_LIMIT)
         if self.reason is not None:
             plain_text("reason", self.reason, REASON_LIMIT)

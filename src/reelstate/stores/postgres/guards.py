@@ -213,7 +213,7 @@ def _table(table: str, machine: Machine) -> str:
     return f"""
 CREATE OR REPLACE FUNCTION reelstate.guard_{table}_birth() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-{_births(table, machine)}
+{_initial_states(table, machine)}
     RETURN NULL;
 END $$;
 CREATE OR REPLACE TRIGGER guard_birth AFTER INSERT ON reelstate.{table} REFERENCING NEW TABLE AS born
@@ -242,10 +242,10 @@ def _hot(table: str) -> str:
     return f"n.actor = 'worker' AND ({claimed} OR {completed})"
 
 
-def _births(table: str, machine: Machine) -> str:
+def _initial_states(table: str, machine: Machine) -> str:
     key = " || '/' || ".join(f"n.{column}" for column in KEYS[table])
     refusal = f"reelstate.refuse('{machine.entity}', {key}::text, NULL, n.status, n.actor)"
-    wrong = f"n.status NOT IN ({quoted(machine.births)}) OR n.version <> 1"
+    wrong = f"n.status NOT IN ({quoted(machine.initial_states)}) OR n.version <> 1"
     if table == "tasks":
         return f"    PERFORM {refusal} FROM born n WHERE {wrong};"
     audit = AUDITS[table]

@@ -218,9 +218,9 @@ def indexes(script: str) -> dict[str, str]:
 def _birth(table: str, machine: Machine) -> str:
     """Rows are born in a birth state at version 1; one with a past is the work of INSERT OR REPLACE."""
     audit = AUDITS[table]
-    wrong = f"NEW.version <> 1 OR {_none_of('NEW.status', machine.births)}"
+    wrong = f"NEW.version <> 1 OR {_none_of('NEW.status', machine.initial_states)}"
     past = f"EXISTS (SELECT 1 FROM events WHERE {audit.history})"
-    places = " or ".join(machine.births)
+    places = " or ".join(machine.initial_states)
     refusal = f"""SELECT CASE WHEN {wrong}
         THEN RAISE(ABORT, '{REFUSED}{machine.entity}: birth is only open to {places} at version 1')
         WHEN {past} THEN RAISE(ABORT, '{REFUSED}{machine.entity}: it was born before') END;"""
