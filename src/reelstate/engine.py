@@ -48,7 +48,7 @@ from reelstate.feed.subscriber import FeedMessage
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services import keep, observe, workers
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, claimed
+from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, recover_claims
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.extension import NO_EXTENSION, Extension
@@ -143,13 +143,17 @@ class Engine:
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Create jobs in one transaction, all or none. Any process may have declared their pipelines."""
         submitted = await submit(self.store, self.catalogue, submissions, self.limits, self.extension)
+        now = datetime.now(UTC)
         started = [
             (each.job_id, submission)
             for each, submission in zip(submitted, submissions, strict=True)
-            if each.verdict is Verdict.OK and _starts_now(submission)
+            if each.verdict is Verdict.OK
+            and (not submission.delay if submission.run_after is None else submission.run_after <= now)
         ]
-        if started:
-            self.dispatch.tasks_ready(*newly_ready(self.catalogue, started) if self.dispatch.mirrors else ())
+        if started and self.dispatch.mirrors:
+            self.dispatch.tasks_ready(*newly_ready(self.catalogue, started))
+        elif started:
+            self.dispatch.notify(Wakeup.WORK)
         return submitted
 
     async def relax(self, *, older: float = 60.0, limit: int = 100) -> int:
@@ -170,17 +174,17 @@ class Engine:
     async def claim(self, /, worker_id: int, limit: int = 1, **options: Unpack[ClaimOptions]) -> Claim:
         """Lease up to `limit` tasks to a worker, most urgent first; the options are the fields of `ClaimRequest`."""
         request = ClaimRequest(worker_id=worker_id, limit=limit, **options)
+        if request.hints or limit < 1 or not self.dispatch.mirrors:
+            return await claim(self.store, self.catalogue, self._claims, request)
 
         async def claim_some(count: int, hints: Sequence[TaskKey]) -> Claim:
             return await claim(self.store, self.catalogue, self._claims, replace(request, limit=count, hints=hints))
 
-        if request.hints or limit < 1:
-            return await claim_some(limit, request.hints)
-        return await claim_hinted(self.dispatch, self._claim_filter(request), limit, claim_some)
+        return await claim_hinted(self.dispatch, self._claims.filter_for(request), limit, claim_some)
 
     async def claimed(self, worker_id: int, known: Collection[tuple[TaskKey, int]]) -> Claim:
         """Return the leases of a worker that are not in `known`, for a response to a claim that was lost."""
-        return await claimed(self.store, self.catalogue, worker_id, known)
+        return await recover_claims(self.store, self.catalogue, worker_id, known)
 
     async def report(
         self,
@@ -202,11 +206,13 @@ class Engine:
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         """Record the results of tasks; returns a verdict per item."""
-        return self._on_finished_runs(await complete(self.store, self.catalogue, items, self.limits), items)
+        committed = await complete(self.store, self.catalogue, items, self.limits)
+        return self._notify(committed, {item.key.job_id for item in items}, changed=True)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
         """Record failed attempts of tasks; returns a verdict per item."""
-        return self._on_finished_runs(await fail(self.store, self.catalogue, items, self.limits), items)
+        committed = await fail(self.store, self.catalogue, items, self.limits)
+        return self._notify(committed, {item.key.job_id for item in items}, changed=True)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         """Give tasks back without counting an attempt; returns a verdict per item."""
@@ -538,7 +544,7 @@ class Engine:
         options.setdefault("pipelines", self.catalogue.names)
         worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
         accepted = ClaimFilter(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
-        self._claims.born(worker_id, accepted)
+        self._claims.add_worker(worker_id, accepted)
         self._publish_worker("idle", id=worker_id, name=name)
         return worker_id
 
@@ -592,36 +598,24 @@ class Engine:
         """Compare the hints of the dispatch with the ready tasks, and correct the hints."""
         await self.dispatch.reconcile()
 
-    def _notify(self, committed: tuple[T, Iterable[Wakeup]], jobs: Collection[int] | None = None) -> T:
-        """Send wake-ups after a commit; `jobs` are those that may have become ready, if they are known."""
+    def _notify(
+        self, committed: tuple[T, Iterable[Wakeup]], jobs: Collection[int] | None = None, *, changed: bool = False
+    ) -> T:
+        """Send wake-ups after a commit; `jobs` may have become ready or, with `changed`, have changed otherwise."""
         result, wakeups = committed
+        mirrors = self.dispatch.mirrors
+        if changed and jobs and mirrors:
+            self.dispatch.jobs_changed(jobs)
         for wakeup in wakeups:
-            if wakeup is Wakeup.WORK:
+            if wakeup is Wakeup.WORK and mirrors:
                 self.dispatch.tasks_ready(jobs)
             else:
                 self.dispatch.notify(wakeup)
         return result
 
-    def _on_finished_runs(
-        self, committed: tuple[T, Iterable[Wakeup]], items: Sequence[Completion] | Sequence[Failure]
-    ) -> T:
-        jobs = {item.key.job_id for item in items}
-        self.dispatch.jobs_changed(jobs)
-        return self._notify(committed, jobs)
-
     def _on_operated(self, outcomes: list[Operated], *wakeups: Wakeup) -> list[Operated]:
         changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}
-        self.dispatch.jobs_changed(changed)
-        return self._notify((outcomes, wakeups if changed else ()), changed)
-
-    def _claim_filter(self, request: ClaimRequest) -> ClaimFilter | None:
-        """Return the pipelines and capabilities of a worker; None if another process has registered it."""
-        known = self._claims.asking(request.worker_id)
-        pipelines = known.pipelines if known and request.pipelines is None else request.pipelines
-        capabilities = known.capabilities if known and request.capabilities is None else request.capabilities
-        if pipelines is None or capabilities is None:
-            return None
-        return ClaimFilter(frozenset(pipelines), frozenset(capabilities))
+        return self._notify((outcomes, wakeups if changed else ()), changed, changed=True)
 
     async def publish_busy(self, keys: Collection[TaskKey]) -> None:
         """Publish whether the remote workers of these tasks are busy or idle, where that has changed."""
@@ -640,9 +634,3 @@ class Engine:
 
     def _publish_worker(self, status: str, **who: Any) -> None:
         self.dispatch.publish(WORKERS, who.get("id") or who["name"], {"status": str(status), **who})
-
-
-def _starts_now(submission: Submission) -> bool:
-    if submission.run_after is not None:
-        return submission.run_after <= datetime.now(UTC)
-    return not submission.delay

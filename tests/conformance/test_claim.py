@@ -95,7 +95,7 @@ async def test_no_task_is_given_twice(engine: Engine) -> None:
 
 async def test_with_nothing_ready_a_claim_is_empty(engine: Engine) -> None:
     claim = await engine.claim(await a_worker(engine), 5)
-    assert (claim.tasks, claim.suspects_waiting) == ([], False)
+    assert (claim.tasks, claim.isolated_waiting) == ([], False)
 
 
 @pytest.mark.parametrize("limit", [0, -1])
@@ -354,7 +354,7 @@ async def test_a_suspect_is_given_alone_to_a_worker_that_runs_nothing(engine: En
     worker = await a_worker(engine, "other")
     claim = await engine.claim(worker, 10)
     assert keys(claim.tasks) == [suspect]
-    assert not claim.suspects_waiting
+    assert not claim.isolated_waiting
 
 
 async def test_a_worker_that_runs_a_suspect_gets_nothing_more(engine: Engine, clock: FakeClock) -> None:
@@ -374,7 +374,7 @@ async def test_a_busy_worker_leaves_a_suspect_and_is_told_that_it_waits(engine: 
     await take(engine, busy, 1, hints=[TaskKey(other, 0, 0)], pipelines=["parts"])
     claim = await engine.claim(busy, 10)
     assert keys(claim.tasks) == [TaskKey(other, 0, 1)]
-    assert claim.suspects_waiting
+    assert claim.isolated_waiting
     assert keys(await take(engine, idle)) == [suspect]
 
 
@@ -396,7 +396,7 @@ async def test_a_suspect_that_a_worker_can_not_run_does_not_stop_it(engine: Engi
     plain = await submitted(engine)
     claim = await engine.claim(await a_worker(engine, "plain"), 5)
     assert keys(claim.tasks) == [TaskKey(plain, 0, 0)]
-    assert not claim.suspects_waiting
+    assert not claim.isolated_waiting
 
 
 async def test_a_hint_does_not_put_a_suspect_beside_others(engine: Engine, clock: FakeClock) -> None:

@@ -299,10 +299,10 @@ async def test_an_engine_remembers_no_workers_that_are_gone(engine: Engine, cloc
     clock.advance(60)
     await engine.report(staying)
     assert await engine.reclaim_workers(stale_after=45) == [pruned]
-    assert engine._claims.since(pruned) is not None, "it may come back"
+    assert engine._claims.last_answer(pruned) is not None, "it may come back"
     clock.advance(10)
     await engine.prune_workers(older=5)
-    assert [engine._claims.asking(each) is not None for each in (leaving, pruned, staying)] == [False, False, True]
+    assert [engine._claims.filter_of(each) is not None for each in (leaving, pruned, staying)] == [False, False, True]
     assert len(engine._claims) == 1
 
 
@@ -314,7 +314,12 @@ async def test_an_engine_remembers_so_many_workers_and_the_others_claim_all_the_
     await submitted(engine)
     await take_one(engine, first)
     others.append(await a_worker(engine, "another"))
-    assert [engine._claims.since(each) is not None for each in (first, second, *others)] == [True, False, True, True]
+    assert [engine._claims.last_answer(each) is not None for each in (first, second, *others)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
     await submitted(engine)
     await take_one(engine, second)
-    assert len(engine._claims) == len(engine._claims._asking) + 1 == 3
+    assert len(engine._claims) == len(engine._claims._filters) + 1 == 3

@@ -12,7 +12,7 @@ TASK = ClaimedTask(KEY, 5, 1, 3, 0, 60.0, {"a": [1]}, None, "film", "encode", {"
 
 def test_a_claim_comes_out_as_it_went_in() -> None:
     other = ClaimedTask(TaskKey(2**62, 3, 5), 1, 2, 3, 1, 1.5, None, {"at": 7}, "film", "encode", TASK.spec)
-    text = ClaimAnswer.of(Claim([TASK, other], suspects_waiting=True), ["one", "two"]).model_dump_json()
+    text = ClaimAnswer.of(Claim([TASK, other], isolated_waiting=True), ["one", "two"]).model_dump_json()
     assert text.count("deep") == 1
     permits: list[Permit] = []
 
@@ -22,7 +22,7 @@ def test_a_claim_comes_out_as_it_went_in() -> None:
 
     found = ClaimAnswer.model_validate_json(text).claim(permit)
     assert [each.text for each in permits] == ["one", "two"]
-    assert found.suspects_waiting
+    assert found.isolated_waiting
     assert [each.permit for each in found.tasks] == permits
     for got, sent in zip(found.tasks, (TASK, other), strict=True):
         assert all(getattr(got, name) == getattr(sent, name) for name in got.__slots__ if name != "permit")

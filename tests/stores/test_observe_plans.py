@@ -84,7 +84,7 @@ def test_sqlite_reads_no_more_than_a_page(file: sqlite3.Connection, wanted: dict
 
 def test_what_failed_long_ago_is_not_looked_at_every_second(file: sqlite3.Connection) -> None:
     file.execute("UPDATE jobs SET status = 'failed', changed_at = 1.0")
-    found, steps = counted(file, "orchestrate_restless", {"now": 1e9, "lately": 60.0, "limit": 100})
+    found, steps = counted(file, "orchestrate_stopped", {"now": 1e9, "recent": 60.0, "limit": 100})
     assert (found, steps < MAX_STEPS) == ([], True)
 
 

@@ -131,7 +131,7 @@ async def claim(
         if found.tasks and await request.is_disconnected():
             # It may have asked another server since, which could not see these, and would never ask for them again.
             await remotes.engine.release([Release(key=task.key, token=task.token) for task in found.tasks])
-            found = Claim([], suspects_waiting=False)
+            found = Claim([], isolated_waiting=False)
     await remotes.engine.publish_busy([task.key for task in found.tasks])
     permits = await remotes.permits.give(found.tasks, principal.name)
     return Response(ClaimAnswer.of(found, permits).model_dump_json(), media_type="application/json")

@@ -145,7 +145,7 @@ class Claim:
     """What a worker got, and whether tasks wait that must be run on an otherwise empty worker."""
 
     tasks: list[ClaimedTask]
-    suspects_waiting: bool
+    isolated_waiting: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

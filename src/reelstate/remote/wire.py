@@ -118,7 +118,7 @@ class ClaimAnswer(WireAnswer):
 
     tasks: list[TaskFields]
     jobs: dict[int, JobFields]
-    suspects_waiting: bool
+    isolated_waiting: bool
 
     @classmethod
     def of(cls, claim: Claim, permits: Iterable[str]) -> Self:
@@ -128,12 +128,12 @@ class ClaimAnswer(WireAnswer):
                 task.key.job_id: JobFields.model_construct(pipeline=task.pipeline, spec=task.spec)
                 for task in claim.tasks
             },
-            suspects_waiting=claim.suspects_waiting,
+            isolated_waiting=claim.isolated_waiting,
         )
 
     def claim(self, permit: Callable[[str], Permit]) -> Claim:
         tasks = [_task(words, self.jobs[words.key[0]], permit(words.permit)) for words in self.tasks]
-        return Claim(tasks, self.suspects_waiting)
+        return Claim(tasks, self.isolated_waiting)
 
 
 def _task_words(task: ClaimedTask, permit: str) -> TaskFields:

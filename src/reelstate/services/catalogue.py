@@ -1,7 +1,7 @@
 """The pipelines this process knows: those it declares by name, and any that a stored job was submitted with.
 
 A graph under a name is a version, identified by its digest. New jobs run the current version: the one that an operator
-has pinned, else the one that was declared for the first time most recently. Who declares an old version again does not
+has pinned, else the one that was declared for the first time most recently. Declaring an old version again does not
 make it current, and a process that only submits needs no code of the pipeline.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
 from reelstate.core.document import encode
 from reelstate.core.errors import CorruptState, InvalidRequest, UnknownPipeline
@@ -17,22 +19,74 @@ from reelstate.core.model import Json
 from reelstate.core.pipeline import NAME, Graph, StageSpec
 from reelstate.pipelines.declaration import Check
 from reelstate.pipelines.spec_schema import SpecSchema, check_schema
-from reelstate.stores.store import Store, Transaction
+from reelstate.stores.store import NoRow, Statement, Store, Transaction
 
 logger = logging.getLogger("reelstate.pipelines")
 GRAPH_LIMIT = 1024 * 1024
 SHOWN_DIGEST = 12
-"""Characters of a digest that people read."""
-SHORTEST_DIGEST = 6
+"""Characters of a digest that are shown."""
+MIN_DIGEST = 6
 MAX_JOBS = 10_000
-"""Jobs whose names of stages are remembered."""
-Wanted = tuple[str, str | None]
+"""Jobs whose stage names are remembered."""
+VersionKey = tuple[str, str | None]
 """A pipeline's name, and the beginning of a digest; None for the current version."""
+
+
+class PipelineRow(NamedTuple):
+    """A version of a pipeline."""
+
+    name: str
+    id: int
+    digest: str
+    declared_at: datetime
+    pinned: bool
+    graph: Json
+
+
+class _CurrentVersion(NamedTuple):
+    name: str
+    id: int
+
+
+class _StoredGraph(NamedTuple):
+    id: int
+    graph: Json
+
+
+class _Lane(NamedTuple):
+    pipeline: str
+    id: int
+    needs: list[str]
+    prefers: list[str]
+
+
+class _Id(NamedTuple):
+    id: int
+
+
+class _Name(NamedTuple):
+    name: str
+
+
+class _JobPipeline(NamedTuple):
+    id: int
+    pipeline_id: int
+
+
+VERSIONS = Statement("declare_versions", PipelineRow)
+CURRENT_VERSIONS = Statement("declare_current", _CurrentVersion)
+PIPELINE_NAMES = Statement("declare_names", _Name)
+PIN_VERSION = Statement("declare_pin", NoRow)
+GRAPHS = Statement("declare_known", _StoredGraph)
+LANES = Statement("declare_lanes", _Lane)
+ADD_PIPELINE = Statement("declare_pipeline", _Id)
+ADD_LANE = Statement("declare_lane", _Id)
+JOB_PIPELINES = Statement("observe_pipelines", _JobPipeline)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """A graph as stored: its row, and the lane of each of its stages. There is one for each row: `is` is equality."""
+    """A stored graph: its row, and the lane of each of its stages. There is one per row, so `is` compares them."""
 
     id: int
     graph: Graph
@@ -40,29 +94,34 @@ class Declared:
 
 
 class Catalogue:
-    """Graphs are immutable once stored, so what is known here never goes out of date."""
+    """The stored graphs that this process has read. A stored graph never changes, so none goes out of date."""
 
     def __init__(self) -> None:
-        self._own: dict[str, Check | None] = {}
+        self._checks: dict[str, Check | None] = {}
+        """Of the pipelines that this process declares."""
         self._by_id: dict[int, Declared] = {}
-        self._found: dict[Wanted, Declared] = {}
-        self._unreadable: dict[int, str] = {}
+        self._found: dict[VersionKey, Declared] = {}
+        self._faults: dict[int, str] = {}
         self._schemas: dict[int, SpecSchema] = {}
-        self._stages_of: dict[int, tuple[str, ...]] = {}
+        self._stage_names: dict[int, tuple[str, ...]] = {}
 
     @property
     def names(self) -> list[str]:
         """The pipelines that this process itself declares."""
-        return sorted(self._own)
+        return sorted(self._checks)
 
     def named(self, name: str, digest: str | None = None) -> Declared:
-        """The version that new jobs of this name run, or the one of this digest, as it was last found."""
+        """Return the version that new jobs of this name run, or the one of this digest, as it was last found."""
         found = self._found.get((name, digest))
         if found is None:
             raise UnknownPipeline(name, self.names)
         return found
 
-    def require(self, declared: Declared, spec: Json) -> None:
+    def get(self, pipeline_id: int) -> Declared | None:
+        """Return a pipeline that this process has loaded."""
+        return self._by_id.get(pipeline_id)
+
+    def require_valid(self, declared: Declared, spec: Json) -> None:
         """Raise `InvalidRequest` for a spec that the version can't run with.
 
         The schema is that of the version. The `check` is that of this process, whichever version the job runs: a
@@ -70,7 +129,7 @@ class Catalogue:
         """
         if declared.graph.spec is not None:
             self._schema(declared.id, declared.graph.spec).check(spec)
-        check = self._own.get(declared.graph.name)
+        check = self._checks.get(declared.graph.name)
         if check is None:
             return
         try:
@@ -90,32 +149,33 @@ class Catalogue:
             self._schemas[pipeline_id] = SpecSchema(schema)
         return self._schemas[pipeline_id]
 
-    async def find(self, store: Store, wanted: Iterable[Wanted]) -> None:
-        """Look up the versions that were never looked up here; `submit` notices when one is no longer current."""
-        missing = set(wanted) - self._found.keys()
-        if missing:
-            await self.look(store, missing)
+    async def find(
+        self, store: Store, wanted: Iterable[VersionKey], *, refresh: bool = False
+    ) -> Mapping[VersionKey, Declared]:
+        """Look up versions that were never looked up here, with `refresh` all of them; return what is known by now.
 
-    async def look(self, store: Store, wanted: Iterable[Wanted]) -> None:
-        """Look up versions, though they were found before: another may be current since."""
+        An unreadable version is left out. Raises `UnknownPipeline`.
+        """
         given = set(wanted)
-        for each in given:
-            self._found.pop(each, None)  # what is current now may be unreadable
-        self._found |= await store.read(lambda transaction: self._versions(transaction, given))
+        missing = given if refresh else given - self._found.keys()
+        if missing:
+            for each in missing:
+                self._found.pop(each, None)  # the current version may be unreadable now
+            self._found |= await store.read(lambda transaction: self._versions(transaction, missing))
+        return self._found
 
-    async def _versions(self, transaction: Transaction, wanted: set[Wanted]) -> dict[Wanted, Declared]:
+    async def _versions(self, transaction: Transaction, wanted: set[VersionKey]) -> dict[VersionKey, Declared]:
         names = {name for name, _ in wanted}
-        current: dict[str, int] = dict(
-            await transaction.run("declare_current", names=sorted(filter(NAME.fullmatch, names)))
-        )
+        rows = await transaction.run(CURRENT_VERSIONS, names=sorted(filter(NAME.fullmatch, names)))
+        current = {row.name: row.id for row in rows}
         unknown = sorted(names - current.keys())
         if unknown:
-            stored = {row[0] for row in await transaction.run("declare_names")}
-            raise UnknownPipeline(unknown[0], sorted(stored | self._own.keys()))
-        ids: dict[Wanted, int] = {}
+            stored = {row.name for row in await transaction.run(PIPELINE_NAMES)}
+            raise UnknownPipeline(unknown[0], sorted(stored | self._checks.keys()))
+        ids: dict[VersionKey, int] = {}
         for name, digest in wanted:
             ids[name, digest] = current[name] if digest is None else await version_id(transaction, name, digest)
-        declared = await self.known(transaction, ids.values())
+        declared = await self.load(transaction, ids.values())
         return {each: declared[pipeline_id] for each, pipeline_id in ids.items() if pipeline_id in declared}
 
     async def declare(self, store: Store, graph: Graph, check: Check | None = None) -> None:
@@ -125,71 +185,65 @@ class Catalogue:
             check_schema(f"{name}.spec", graph.spec)
 
         async def flow(transaction: Transaction) -> tuple[Declared, int | None, Declared | None]:
-            found = await transaction.run("declare_current", names=[name])
-            before = int(found[0][1]) if found else None
-            declared = await _store_graph(transaction, graph)
-            ((_, current),) = await transaction.run("declare_current", names=[name])
-            if current == declared.id:
-                return declared, before, declared
-            return declared, before, (await self.known(transaction, [current])).get(current)
+            before = await transaction.run(CURRENT_VERSIONS, names=[name])
+            text = encode("pipeline", graph.document(), GRAPH_LIMIT)
+            (added,) = await transaction.run(ADD_PIPELINE, name=name, digest=graph.digest, graph=text)
+            declared = Declared(added.id, graph, await _add_lanes(transaction, graph))
+            (current,) = await transaction.run(CURRENT_VERSIONS, names=[name])
+            loaded = {added.id: declared}
+            if current.id != added.id:
+                loaded = await self.load(transaction, [current.id])
+            return declared, before[0].id if before else None, loaded.get(current.id)
 
         declared, before, current = await store.write(flow)
         self._by_id[declared.id] = declared
-        self._own[name] = check
+        self._checks[name] = check
         self._found.pop((name, None), None)
         if current is not None:
             self._found[name, None] = current
         _log_version(declared, before, current)
 
-    def has(self, pipeline_id: int, stage: int) -> bool:
-        """Whether this process has loaded a stored pipeline, and it has such a stage."""
-        declared = self._by_id.get(pipeline_id)
-        return declared is not None and 0 <= stage < len(declared.graph.stages)
-
-    def graph(self, pipeline_id: int) -> Graph:
-        """The graph of a pipeline that is loaded."""
-        return self._by_id[pipeline_id].graph
-
-    async def known(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> dict[int, Declared]:
-        """The graphs of these pipelines. One that is missing or unreadable is logged once and left out."""
+    async def load(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> dict[int, Declared]:
+        """Return the graphs of these pipelines. One that is missing or unreadable is logged once and left out."""
         wanted = set(pipeline_ids)
         missing = wanted - self._by_id.keys()
         if missing:
-            await self._load(transaction, missing)
+            await self._read_graphs(transaction, missing)
         return {pipeline_id: self._by_id[pipeline_id] for pipeline_id in wanted & self._by_id.keys()}
 
-    async def stages_of(self, transaction: Transaction, job_ids: Iterable[int]) -> Mapping[int, tuple[str, ...]]:
-        """The names of the stages of these jobs, and perhaps of others. A job that is unknown is left out."""
-        if len(self._stages_of) > MAX_JOBS:
-            self._stages_of.clear()
-        missing = set(job_ids) - self._stages_of.keys()
-        if missing:
-            rows = await transaction.run("observe_pipelines", job_ids=sorted(missing))
-            known = await self.known(transaction, {pipeline_id for _, pipeline_id in rows})
-            self._stages_of |= {job_id: tuple(known[number].graph.index) for job_id, number in rows if number in known}
-        return self._stages_of
-
-    async def one(self, transaction: Transaction, pipeline_id: int) -> Declared:
-        """The graph of one pipeline; raises `CorruptState` where it is missing or unreadable."""
-        found = await self.known(transaction, [pipeline_id])
+    async def load_one(self, transaction: Transaction, pipeline_id: int) -> Declared:
+        """Return the graph of one pipeline. Raises `CorruptState` where it is missing or unreadable."""
+        found = await self.load(transaction, [pipeline_id])
         if pipeline_id not in found:
             raise unreadable(pipeline_id)
         return found[pipeline_id]
 
-    async def _load(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> None:
-        """Read graphs and their lanes. Nothing is written here: it happens inside reads, too."""
-        rows = await transaction.run("declare_known", pipeline_ids=sorted(pipeline_ids))
+    async def stages_of(self, transaction: Transaction, job_ids: Iterable[int]) -> Mapping[int, tuple[str, ...]]:
+        """Return the stage names of these jobs, and perhaps of others. A job that is unknown is left out."""
+        if len(self._stage_names) > MAX_JOBS:
+            self._stage_names.clear()
+        missing = set(job_ids) - self._stage_names.keys()
+        if missing:
+            rows = await transaction.run(JOB_PIPELINES, job_ids=sorted(missing))
+            loaded = await self.load(transaction, {row.pipeline_id for row in rows})
+            self._stage_names |= {
+                row.id: tuple(loaded[row.pipeline_id].graph.index) for row in rows if row.pipeline_id in loaded
+            }
+        return self._stage_names
+
+    async def _read_graphs(self, transaction: Transaction, pipeline_ids: Iterable[int]) -> None:
+        """Read graphs and their lanes. It writes nothing, because reading transactions call it too."""
         faults = dict.fromkeys(pipeline_ids, "it is not stored")
         graphs: dict[int, Graph] = {}
-        for pipeline_id, document in rows:
+        for row in await transaction.run(GRAPHS, pipeline_ids=sorted(pipeline_ids)):
             try:
-                graphs[pipeline_id] = Graph.from_document(document)
+                graphs[row.id] = Graph.from_document(row.graph)
             except Exception as error:  # noqa: BLE001 - whatever is stored there, other pipelines must be loaded
-                faults[pipeline_id] = f"its graph can't be read: {error!r}"
+                faults[row.id] = f"its graph can't be read: {error!r}"
         names = sorted({graph.name for graph in graphs.values()})
         lanes = {
-            (pipeline, frozenset(needs), frozenset(prefers)): lane
-            for pipeline, lane, needs, prefers in await transaction.run("declare_lanes", names=names)
+            (lane.pipeline, frozenset(lane.needs), frozenset(lane.prefers)): lane.id
+            for lane in await transaction.run(LANES, names=names)
         }
         for pipeline_id, graph in graphs.items():
             numbers = [lanes.get((graph.name, stage.needs, stage.prefers)) for stage in graph.stages]
@@ -198,62 +252,57 @@ class Catalogue:
                 continue
             faults.pop(pipeline_id)
             self._by_id[pipeline_id] = Declared(pipeline_id, graph, tuple(filter(None, numbers)))
-        self._report(faults)
-
-    def _report(self, faults: Mapping[int, str]) -> None:
         for pipeline_id, fault in faults.items():
-            if self._unreadable.get(pipeline_id) != fault:
+            if self._faults.get(pipeline_id) != fault:
                 logger.error(
-                    "pipeline %d is unreadable, its jobs are left alone: %s; run `reel doctor`", pipeline_id, fault
+                    "pipeline unreadable, its jobs are left alone pipeline=%d fault=%r hint=run `reel doctor`",
+                    pipeline_id,
+                    fault,
                 )
-            self._unreadable[pipeline_id] = fault
+            self._faults[pipeline_id] = fault
 
 
 def unreadable(pipeline_id: int) -> CorruptState:
+    """Return the error for a pipeline that is missing or unreadable."""
     return CorruptState(f"pipeline {pipeline_id} is missing or unreadable", hint="run `reel doctor`")
 
 
-async def _store_graph(transaction: Transaction, graph: Graph) -> Declared:
-    text = encode("pipeline", graph.document(), GRAPH_LIMIT)
-    identity = {"name": graph.name, "digest": graph.digest}
-    ((pipeline_id,),) = await transaction.run("declare_pipeline", graph=text, **identity)
-    return Declared(pipeline_id, graph, await _lanes(transaction, graph))
-
-
-async def _lanes(transaction: Transaction, graph: Graph) -> tuple[int, ...]:
-    numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+async def _add_lanes(transaction: Transaction, graph: Graph) -> tuple[int, ...]:
+    """Insert the lanes of a graph that are not stored yet; return the lane of each stage."""
+    lanes: dict[tuple[frozenset[str], frozenset[str]], int] = {}
     for stage in graph.stages:
-        if (stage.needs, stage.prefers) not in numbers:
-            numbers[stage.needs, stage.prefers] = await _lane(transaction, graph.name, stage.needs, stage)
-    return tuple(numbers[stage.needs, stage.prefers] for stage in graph.stages)
+        if (stage.needs, stage.prefers) not in lanes:
+            lanes[stage.needs, stage.prefers] = await _add_lane(transaction, graph.name, stage.needs, stage)
+    return tuple(lanes[stage.needs, stage.prefers] for stage in graph.stages)
 
 
 async def lane_for(transaction: Transaction, pipeline: str, needs: frozenset[str], stage: StageSpec) -> int:
-    """The lane of tasks with these needs and the preferences of a stage; it is made where there is none yet."""
-    for _, lane, known, prefers in await transaction.run("declare_lanes", names=[pipeline]):
-        if frozenset(known) == needs and frozenset(prefers) == stage.prefers:
-            return int(lane)
-    return await _lane(transaction, pipeline, needs, stage)
+    """Return the lane of tasks with these needs and the preferences of a stage; insert it if there is none yet."""
+    for lane in await transaction.run(LANES, names=[pipeline]):
+        if frozenset(lane.needs) == needs and frozenset(lane.prefers) == stage.prefers:
+            return lane.id
+    return await _add_lane(transaction, pipeline, needs, stage)
 
 
-async def _lane(transaction: Transaction, pipeline: str, needs: frozenset[str], stage: StageSpec) -> int:
-    ((lane,),) = await transaction.run(
-        "declare_lane", pipeline=pipeline, needs=sorted(needs), prefers=sorted(stage.prefers)
-    )
-    return int(lane)
+async def _add_lane(transaction: Transaction, pipeline: str, needs: frozenset[str], stage: StageSpec) -> int:
+    (lane,) = await transaction.run(ADD_LANE, pipeline=pipeline, needs=sorted(needs), prefers=sorted(stage.prefers))
+    return lane.id
 
 
 async def version_id(transaction: Transaction, name: str, digest: str) -> int:
-    """The stored version whose digest begins so. Raises `InvalidRequest` where there is none, or more than one."""
-    rows = await transaction.run("declare_versions", names=[name])
-    found = [row[1] for row in rows if len(digest) >= SHORTEST_DIGEST and row[2].startswith(digest)]
+    """Return the id of the stored version whose digest begins with `digest`.
+
+    Raises `InvalidRequest` where there is none, or more than one.
+    """
+    versions = await transaction.run(VERSIONS, names=[name])
+    found = [row.id for row in versions if len(digest) >= MIN_DIGEST and row.digest.startswith(digest)]
     if len(found) == 1:
-        return int(found[0])
-    known = ", ".join(row[2][:SHOWN_DIGEST] for row in rows) or "none"
+        return found[0]
+    known = ", ".join(row.digest[:SHOWN_DIGEST] for row in versions) or "none"
     raise InvalidRequest(
         "digest",
         f"{digest!r} is not the digest of {'one version' if found else 'a version'} of {name}",
-        hint=f"at least {SHORTEST_DIGEST} characters of one of: {known}; `reel pipelines` lists them",
+        hint=f"at least {MIN_DIGEST} characters of one of: {known}; `reel pipelines` lists them",
     )
 
 

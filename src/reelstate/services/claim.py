@@ -1,7 +1,7 @@
-"""claim: a worker takes ready tasks under lease. The rows it gets are its own until the lease runs out.
+"""claim: lease ready tasks to a worker. The tasks belong to it until the lease expires.
 
-A task that has lost a worker before is a suspect: it is only given to a worker that runs nothing else, and while it
-runs that worker gets nothing more, so that a killer takes no innocent neighbours along.
+A task that has lost a worker before is isolated: it is leased only to a worker that runs nothing else, and while it
+runs that worker gets nothing more. So a poison task never takes other tasks down with it.
 """
 
 from __future__ import annotations
@@ -9,43 +9,42 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple, TypedDict
 
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
+from reelstate.core.pipeline import Graph
 from reelstate.dispatch.hints import ClaimFilter
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.release import give_back
-from reelstate.services.verdict import HELD_COLUMNS, Held
-from reelstate.stores.store import Batch, Row, Store, Transaction
+from reelstate.services.release import release_leases
+from reelstate.services.report import REPORT_WORKER
+from reelstate.services.verdict import LEASE_COLUMNS, LeaseKey
+from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
 
 logger = logging.getLogger("reelstate.claim")
 
 REFUSED = (CorruptState, GuardRefused)
-"""What the database says to a change of a damaged row."""
-CANDIDATES = 100
+"""The errors of the database for a change of a damaged row."""
+MAX_CANDIDATES = 100
 """Tasks that are tried one by one where the claim of all at once is refused."""
 KEY_COLUMNS = ("job_id", "stage", "part")
-JOB, AT, FIT = 11, 14, 15
-"""Where a row of the statement begins to tell of the job, has the time, and says whether the worker may claim."""
 MAX_REFUSALS = 100
-NEVER = datetime.fromtimestamp(0, UTC)
-KNOWN_WORKERS = 10_000
-"""Workers that are remembered. One that is not claims all the same: without hints, and a lost answer costs a lease."""
-
-
+START_OF_TIME = datetime.fromtimestamp(0, UTC)
+MAX_WORKERS = 10_000
+"""Workers that are remembered. One that is forgotten can claim, without hints; a lost answer then costs it a lease."""
 POSTPONED = 300.0
-"""Seconds until a task whose pipeline is missing or unreadable is offered again: somebody may have put it back."""
+"""Seconds until a task whose pipeline is missing or unreadable is offered again: the pipeline may be restored."""
 UNREADABLE = "its pipeline is missing or unreadable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
-    """Who claims, how much, and of what."""
+    """A claim of a worker: how many tasks, and which."""
 
     worker_id: int
     limit: int
@@ -53,16 +52,16 @@ class ClaimRequest:
     capabilities: Collection[str] | None = None
     """What the worker can run; left out, what it was registered with."""
     hints: Sequence[TaskKey] = ()
-    """Tasks that a dispatch has named; none means whatever is first."""
+    """Tasks that a dispatch has named; none: the first that are ready."""
     gpu_grace: float = 60.0
-    """How long a fresh task is kept for an idle worker that has what it prefers."""
+    """Seconds for which a fresh task is kept for an idle worker that has what it prefers."""
     stale_after: float = 45.0
     max_instances: int | None = None
-    """Live instances that the worker's name may have: one that is offline comes back only if there is room."""
+    """Live instances that the worker's name may have: one that is offline comes back only below that."""
 
 
 class ClaimOptions(TypedDict, total=False):
-    """Options of `Engine.claim`, as `Claiming` has them."""
+    """Options of `Engine.claim`: fields of `ClaimRequest`."""
 
     pipelines: Collection[str] | None
     capabilities: Collection[str] | None
@@ -72,265 +71,336 @@ class ClaimOptions(TypedDict, total=False):
     max_instances: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Claimer:
-    running: int
-    runs_suspect: bool
-    suspect: TaskKey | None
-    """The first task that it could only run alone."""
-    draining: bool
+class _ClaimedRow(NamedTuple):
+    """A leased task, with its job where the statement has read it.
 
-
-class Claims:
-    """The workers that claim through one engine: what they ask for, and what a lost answer needs to be known of."""
-
-    def __init__(self) -> None:
-        self._answered: OrderedDict[int, datetime] = OrderedDict()
-        self._asking: dict[int, ClaimFilter] = {}
-        self._refusals: set[str] = set()
-
-    def report_refusal(self, error: Exception) -> None:
-        """Log once that the database refuses a task that would be claimed."""
-        if str(error) not in self._refusals and len(self._refusals) < MAX_REFUSALS:
-            self._refusals.add(str(error))
-            logger.error("claim refused, each task is claimed alone: %s; run `reel doctor`", error)
-
-    def __len__(self) -> int:
-        return len(self._answered)
-
-    def since(self, worker_id: int) -> datetime | None:
-        """When the last claim of this worker whose answer came was made; None where nobody here knows."""
-        return self._answered.get(worker_id)
-
-    def asking(self, worker_id: int) -> ClaimFilter | None:
-        """What it was registered for; None where another process has registered it."""
-        return self._asking.get(worker_id)
-
-    def answered(self, worker_id: int, at: datetime) -> None:
-        self._answered[worker_id] = at
-        self._answered.move_to_end(worker_id)
-        if len(self._answered) > KNOWN_WORKERS:
-            self.forget([next(iter(self._answered))])
-
-    def born(self, worker_id: int, asking: ClaimFilter) -> None:
-        """A worker that has just been registered has claimed nothing yet."""
-        self._asking[worker_id] = asking
-        self.answered(worker_id, NEVER)
-
-    def forget(self, worker_ids: Iterable[int]) -> None:
-        """They are gone; an id is never given again."""
-        for worker_id in worker_ids:
-            self._answered.pop(worker_id, None)
-            self._asking.pop(worker_id, None)
-
-
-async def claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: ClaimRequest) -> Claim:
-    """Lease up to `limit` tasks to a worker, the most urgent first, then the oldest job's.
-
-    Most often that is one statement. Where its answer is lost, the next look finds what it has leased. Where the
-    database refuses a task or its job, each task is leased alone and the refused ones are left out.
+    `claim` in PostgreSQL returns one row without a task where it has leased none.
     """
-    if claiming.limit < 1:
-        raise InvalidRequest("limit", f"{claiming.limit} is not a number of tasks", hint="claim at least one")
-    try:
-        return await _claim(store, catalogue, claims, claiming)
-    except REFUSED as error:
-        claims.report_refusal(error)
-    return await _claim_apart(store, catalogue, claims, claiming)
+
+    job_id: int
+    stage: int
+    part: int
+    token: int
+    attempt: int
+    max_attempts: int
+    lost: int
+    lease: float
+    priority: int
+    input: Json
+    checkpoint: Json
+    pipeline_id: int | None
+    spec: Json
+    """It stands in the first row of a job only."""
+    job_status: str | None
+    at: datetime
+    fit: bool
+    """Whether the worker may claim; if not, it must be looked at closely."""
 
 
-async def _claim_apart(store: Store, catalogue: Catalogue, claims: Claims, claiming: ClaimRequest) -> Claim:
-    scope = {"worker_id": claiming.worker_id, "pipelines": _listed(claiming.pipelines), "limit": CANDIDATES}
-    found = await store.read(lambda transaction: transaction.run("claim_candidates", **scope))
-    tasks: list[ClaimedTask] = []
-    suspects_waiting = False
-    for row in found:
-        try:
-            one = replace(claiming, hints=(TaskKey(*row),), limit=1)
-            taken = await _claim(store, catalogue, claims, one)
-        except REFUSED:
-            continue
-        tasks += taken.tasks
-        suspects_waiting = taken.suspects_waiting
-        if len(tasks) >= claiming.limit:
-            break
-    return Claim(tasks, suspects_waiting=suspects_waiting)
+class _Worker(NamedTuple):
+    """A worker that claims, and the first task that it could only run isolated."""
+
+    status: str
+    enabled: bool
+    running: int
+    runs_isolated: bool
+    job_id: int | None
+    stage: int
+    part: int
 
 
-async def _claim(store: Store, catalogue: Catalogue, claims: Claims, claiming: ClaimRequest) -> Claim:
-    unanswered: datetime | None = None
-
-    async def at_once(transaction: Transaction) -> _Taken | None:
-        nonlocal unanswered
-        unanswered = claims.since(claiming.worker_id)
-        return await _at_once(transaction, claiming)
-
-    async def in_turn(transaction: Transaction) -> _Taken:
-        return await _in_turn(transaction, catalogue, claiming, unanswered)
-
-    while True:
-        taken = await store.write_alone(at_once, in_turn)
-        if taken is None:
-            taken = await store.write(lambda transaction: _in_turn(transaction, catalogue, claiming, None))
-        if taken.at is not None:
-            claims.answered(claiming.worker_id, taken.at)
-        if not taken.is_told(catalogue):
-            taken = await store.write(partial(_told, catalogue=catalogue, taken=taken))
-        # Where all that was taken had to be postponed, what comes after it may be ready.
-        if taken.rows or not taken.postponed:
-            return Claim(_tasks(catalogue, taken), suspects_waiting=taken.suspects_waiting)
-
-
-async def claimed(store: Store, catalogue: Catalogue, worker_id: int, known: Collection[Held]) -> Claim:
-    """What is leased to a worker beyond what it knows of: the answers to its claims were lost on their way."""
-
-    async def flow(transaction: Transaction) -> _Taken:
-        rows = await transaction.run("claim_unanswered", worker_id=worker_id, since=NEVER)
-        unheard = [row for row in rows if (TaskKey(*row[:3]), row[3]) not in known]
-        return await _told(transaction, catalogue, _Taken.of(unheard))
-
-    return Claim(_tasks(catalogue, await store.write(flow)), suspects_waiting=False)
-
-
-class _Job(NamedTuple):
+class _JobRow(NamedTuple):
+    id: int
     pipeline_id: int
     spec: Json
     status: str
 
 
+CLAIM = Statement("claim", _ClaimedRow)
+CLAIM_WORKER = Statement("claim_worker", _Worker)
+CLAIM_JOBS = Statement("claim_jobs", _JobRow)
+CLAIM_CANDIDATES = Statement("claim_candidates", TaskKey)
+UNANSWERED = Statement("claim_unanswered", _ClaimedRow)
+POSTPONE = Statement("claim_postpone", NoRow)
+
+
+class Claims:
+    """The workers that claim through one engine: their filters, and when each last got an answer."""
+
+    def __init__(self) -> None:
+        self._answered: OrderedDict[int, datetime] = OrderedDict()
+        self._filters: dict[int, ClaimFilter] = {}
+        self._refusals: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._answered)
+
+    def add_worker(self, worker_id: int, claims: ClaimFilter) -> None:
+        """Remember a worker that has just been registered and has claimed nothing yet."""
+        self._filters[worker_id] = claims
+        self.note_answer(worker_id, START_OF_TIME)
+
+    def filter_of(self, worker_id: int) -> ClaimFilter | None:
+        """Return what a worker was registered for; None where another process has registered it."""
+        return self._filters.get(worker_id)
+
+    def filter_for(self, request: ClaimRequest) -> ClaimFilter | None:
+        """Return what a worker has code for and can do; None where another process has registered it."""
+        known = self._filters.get(request.worker_id)
+        pipelines = known.pipelines if known and request.pipelines is None else request.pipelines
+        capabilities = known.capabilities if known and request.capabilities is None else request.capabilities
+        if pipelines is None or capabilities is None:
+            return None
+        return ClaimFilter(frozenset(pipelines), frozenset(capabilities))
+
+    def last_answer(self, worker_id: int) -> datetime | None:
+        """Return when the last claim of this worker was made that was answered; None where that is not known."""
+        return self._answered.get(worker_id)
+
+    def note_answer(self, worker_id: int, at: datetime) -> None:
+        """Remember the time of a claim that was answered."""
+        self._answered[worker_id] = at
+        self._answered.move_to_end(worker_id)
+        if len(self._answered) > MAX_WORKERS:
+            self.forget([next(iter(self._answered))])
+
+    def forget(self, worker_ids: Iterable[int]) -> None:
+        """Forget workers that have ended; an id is never used again."""
+        for worker_id in worker_ids:
+            self._answered.pop(worker_id, None)
+            self._filters.pop(worker_id, None)
+
+    def log_refusal(self, error: Exception) -> None:
+        """Log once that the database refuses to lease a task."""
+        if str(error) not in self._refusals and len(self._refusals) < MAX_REFUSALS:
+            self._refusals.add(str(error))
+            logger.error("claim refused, each task is claimed alone error=%r hint=run `reel doctor`", str(error))
+
+
+class _Job(NamedTuple):
+    graph: Graph
+    spec: Json
+
+
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """Tasks that are leased, and what is known of their jobs."""
+class _Leased:
+    """Tasks that are leased, and their jobs."""
 
-    rows: list[Row]
-    jobs: dict[int, _Job]
-    at: datetime | None
-    suspects_waiting: bool = False
+    rows: list[_ClaimedRow]
+    jobs: dict[int, _Job] = field(default_factory=dict)
+    at: datetime | None = None
+    """When they were leased, by the store's clock."""
+    isolated_waiting: bool = False
     postponed: bool = False
-    """Some of what was taken can't be run, and was put off."""
+    """Some tasks can't be run and were postponed."""
 
-    @classmethod
-    def of(cls, rows: list[Row], *, suspects_waiting: bool = False) -> _Taken:
-        jobs: dict[int, _Job] = {}
-        for row in rows:
-            if row[JOB] is not None and (row[0] not in jobs or row[JOB + 1] is not None):
-                jobs[row[0]] = _Job(*row[JOB : JOB + 3])
-        at = rows[0][AT] if rows else None
-        return cls([row[:JOB] for row in rows if row[0] is not None], jobs, at, suspects_waiting)
+    def claim(self) -> Claim:
+        """Return the tasks in the order in which they should run."""
+        tasks = []
+        rows = sorted(self.rows, key=attrgetter("job_id", "stage", "part"))
+        for row in sorted(rows, key=attrgetter("priority"), reverse=True):
+            job = self.jobs[row.job_id]
+            stage = job.graph.stages[row.stage]
+            tasks.append(
+                ClaimedTask(
+                    TaskKey(row.job_id, row.stage, row.part),
+                    row.token,
+                    row.attempt,
+                    row.max_attempts,
+                    row.lost,
+                    row.lease,
+                    row.input,
+                    row.checkpoint,
+                    job.graph.name,
+                    stage.name,
+                    job.spec,
+                    stage.strict_lease,
+                    stage.timeout,
+                )
+            )
+        return Claim(tasks, isolated_waiting=self.isolated_waiting)
 
-    def is_told(self, catalogue: Catalogue) -> bool:
-        """Whether every task can be run from here: its job goes on, and the graph of it is at hand."""
-        return all(
-            (job := self.jobs.get(job_id)) and job.status in ACTIVE_JOBS and catalogue.has(job.pipeline_id, stage)
-            for job_id, stage in {row[:2] for row in self.rows}
+
+async def claim(store: Store, catalogue: Catalogue, claims: Claims, request: ClaimRequest) -> Claim:
+    """Lease up to `limit` tasks to a worker, the most urgent first, then those of the oldest job.
+
+    In PostgreSQL that is usually one statement. If its answer is lost, the next attempt finds what it has leased. Where
+    the database refuses a task or its job, each task is leased alone and the refused ones are left out. Raises
+    `InvalidRequest`, `WorkerUnknown` and `WorkerRefused`.
+    """
+    if request.limit < 1:
+        raise InvalidRequest("limit", f"{request.limit} is not a number of tasks", hint="claim at least one")
+    try:
+        return await _claim(store, catalogue, claims, request)
+    except REFUSED as error:
+        claims.log_refusal(error)
+    return await _claim_one_by_one(store, catalogue, claims, request)
+
+
+async def _claim_one_by_one(store: Store, catalogue: Catalogue, claims: Claims, request: ClaimRequest) -> Claim:
+    pipelines = None if request.pipelines is None else sorted(request.pipelines)
+    candidates = await store.read(
+        lambda transaction: transaction.run(
+            CLAIM_CANDIDATES, worker_id=request.worker_id, pipelines=pipelines, limit=MAX_CANDIDATES
         )
+    )
+    tasks: list[ClaimedTask] = []
+    isolated_waiting = False
+    for candidate in candidates:
+        try:
+            claimed = await _claim(store, catalogue, claims, replace(request, hints=(candidate,), limit=1))
+        except REFUSED:
+            continue
+        tasks += claimed.tasks
+        isolated_waiting = claimed.isolated_waiting
+        if len(tasks) >= request.limit:
+            break
+    return Claim(tasks, isolated_waiting=isolated_waiting)
 
 
-async def _at_once(transaction: Transaction, claiming: ClaimRequest) -> _Taken | None:
-    """One statement that is a transaction of its own; None when the worker must be looked at more closely."""
-    rows = await _lease(transaction, claiming, claiming.hints, looked=False)
-    return _Taken.of(rows) if rows[0][FIT] else None
+async def _claim(store: Store, catalogue: Catalogue, claims: Claims, request: ClaimRequest) -> Claim:
+    last_answer: datetime | None = None
+
+    async def claim_at_once(transaction: Transaction) -> _Leased | None:
+        """Lease with one statement; None when the worker must be looked at closely."""
+        nonlocal last_answer
+        last_answer = claims.last_answer(request.worker_id)
+        rows = await _lease(transaction, request, request.hints)
+        return _with_known_jobs(catalogue, rows) if rows[0].fit else None
+
+    async def claim_closely(transaction: Transaction) -> _Leased:
+        return await _claim_closely(transaction, catalogue, request, last_answer)
+
+    while True:
+        leased = await store.write_alone(claim_at_once, claim_closely)
+        if leased is None:
+            last_answer = None
+            leased = await store.write(claim_closely)
+        if leased.at is not None:
+            claims.note_answer(request.worker_id, leased.at)
+        if any(row.job_id not in leased.jobs for row in leased.rows):
+            leased = await store.write(partial(_load_jobs, catalogue=catalogue, leased=leased))
+        # Where every task had to be postponed, later ones may be ready.
+        if leased.rows or not leased.postponed:
+            return leased.claim()
 
 
-async def _in_turn(
-    transaction: Transaction, catalogue: Catalogue, claiming: ClaimRequest, since: datetime | None
-) -> _Taken:
-    """The same with a close look at the worker, after every other claim of its own."""
-    claimer = await _claimer(transaction, claiming)
-    rows: list[Row] = []
-    if since is not None:
-        rows = await transaction.run("claim_unanswered", worker_id=claiming.worker_id, since=since)
-    suspect = claimer.suspect
-    if not rows and not claimer.draining and not claimer.runs_suspect:
-        if suspect and not claimer.running:
-            rows = await _lease(transaction, claiming, [suspect], looked=True, suspect=True)
-        if not any(row[0] is not None for row in rows):
-            rows = await _lease(transaction, claiming, claiming.hints, looked=True)
-    waiting = bool(suspect and claimer.running and not claimer.draining and not claimer.runs_suspect)
-    taken = _Taken.of(rows, suspects_waiting=waiting)
-    return taken if taken.is_told(catalogue) else await _told(transaction, catalogue, taken)
+async def recover_claims(store: Store, catalogue: Catalogue, worker_id: int, known: Collection[LeaseKey]) -> Claim:
+    """Return the tasks leased to a worker that it does not know: the answers to its claims were lost."""
+
+    async def flow(transaction: Transaction) -> _Leased:
+        rows = await transaction.run(UNANSWERED, worker_id=worker_id, since=START_OF_TIME)
+        unknown = [row for row in rows if (TaskKey(row.job_id, row.stage, row.part), row.token) not in known]
+        return await _load_jobs(transaction, catalogue, _Leased(unknown))
+
+    return (await store.write(flow)).claim()
 
 
-async def _claimer(transaction: Transaction, claiming: ClaimRequest) -> _Claimer:
-    worker_id = claiming.worker_id
-    parameters = {"pipelines": _listed(claiming.pipelines), "capabilities": _listed(claiming.capabilities)}
-    found = await transaction.run("claim_worker", worker_id=worker_id, **parameters)
+async def _claim_closely(
+    transaction: Transaction, catalogue: Catalogue, request: ClaimRequest, last_answer: datetime | None
+) -> _Leased:
+    """Lease after a check of the worker, which waits for its other claims.
+
+    With `last_answer`, tasks that it was leased since then come first.
+    """
+    worker = await _check_worker(transaction, request)
+    draining = worker.status == WorkerStatus.DRAINING
+    rows: list[_ClaimedRow] = []
+    if last_answer is not None:
+        rows = await transaction.run(UNANSWERED, worker_id=request.worker_id, since=last_answer)
+    if not rows and not draining and not worker.runs_isolated:
+        if worker.job_id is not None and not worker.running:
+            isolated = TaskKey(worker.job_id, worker.stage, worker.part)
+            rows = await _lease(transaction, request, [isolated], checked=True, isolated=True)
+        if not any(row.job_id for row in rows):
+            rows = await _lease(transaction, request, request.hints, checked=True)
+    leased = _Leased(
+        [row for row in rows if row.job_id],
+        at=rows[0].at if rows else None,
+        isolated_waiting=bool(
+            worker.job_id is not None and worker.running and not draining and not worker.runs_isolated
+        ),
+    )
+    return await _load_jobs(transaction, catalogue, leased)
+
+
+async def _check_worker(transaction: Transaction, request: ClaimRequest) -> _Worker:
+    """Return a worker that may claim or drain; one that is offline comes back."""
+    worker_id = request.worker_id
+    found = await transaction.run(
+        CLAIM_WORKER,
+        worker_id=worker_id,
+        pipelines=None if request.pipelines is None else sorted(request.pipelines),
+        capabilities=None if request.capabilities is None else sorted(request.capabilities),
+    )
     if not found:
         raise WorkerUnknown(worker_id)
-    status, enabled, running, runs_suspect, *suspect = found[0]
-    if not enabled:
+    if not found[0].enabled:
         raise WorkerRefused(f"worker {worker_id} is disabled", hint="an operator disabled its name and may enable it")
-    if status == WorkerStatus.OFFLINE and not await transaction.run(
-        "report_worker", worker_id=worker_id, stuck=None, max_instances=claiming.max_instances
+    if found[0].status == WorkerStatus.OFFLINE and not await transaction.run(
+        REPORT_WORKER, worker_id=worker_id, stuck=None, max_instances=request.max_instances
     ):
         raise WorkerUnknown(worker_id)
-    first = None if suspect[0] is None else TaskKey(*suspect)
-    return _Claimer(running, bool(runs_suspect), first, draining=status == WorkerStatus.DRAINING)
-
-
-def _listed(names: Collection[str] | None) -> list[str] | None:
-    return None if names is None else sorted(names)
+    return found[0]
 
 
 async def _lease(
-    transaction: Transaction, claiming: ClaimRequest, named: Sequence[TaskKey], *, looked: bool, suspect: bool = False
-) -> list[Row]:
+    transaction: Transaction,
+    request: ClaimRequest,
+    named: Sequence[TaskKey],
+    *,
+    checked: bool = False,
+    isolated: bool = False,
+) -> list[_ClaimedRow]:
     return await transaction.run(
-        "claim",
-        Batch(KEY_COLUMNS, named[: claiming.limit]),
-        worker_id=claiming.worker_id,
-        limit=0 if named else claiming.limit,
-        pipelines=_listed(claiming.pipelines),
-        capabilities=_listed(claiming.capabilities),
-        grace=claiming.gpu_grace,
-        stale=claiming.stale_after,
-        looked=looked,
-        suspect=suspect,
-        alone=claiming.limit == 1,
+        CLAIM,
+        Batch(KEY_COLUMNS, named[: request.limit]),
+        worker_id=request.worker_id,
+        limit=0 if named else request.limit,
+        pipelines=None if request.pipelines is None else sorted(request.pipelines),
+        capabilities=None if request.capabilities is None else sorted(request.capabilities),
+        grace=request.gpu_grace,
+        stale=request.stale_after,
+        checked=checked,
+        isolated=isolated,
+        alone=request.limit == 1,
     )
 
 
-async def _told(transaction: Transaction, catalogue: Catalogue, taken: _Taken) -> _Taken:
-    """The same with all that is to be known of the jobs; those of them that are at rest get their tasks back."""
-    job_ids = sorted({row[0] for row in taken.rows})
-    jobs = {row[0]: _Job(*row[1:]) for row in await transaction.run("claim_jobs", job_ids=job_ids)}
-    await catalogue.known(transaction, {job.pipeline_id for job in jobs.values()})
-    able = [row for row in taken.rows if row[0] in jobs and catalogue.has(jobs[row[0]].pipeline_id, row[1])]
-    postponed = await _postpone(transaction, [row for row in taken.rows if row not in able])
-    resting = {job_id for job_id, job in jobs.items() if job.status not in ACTIVE_JOBS}
-    rows = await _without_resting(transaction, able, resting)
-    return replace(taken, jobs=jobs, rows=rows, postponed=taken.postponed or postponed)
+def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
+    """Return leased tasks with those jobs that are active, and whose graph this process has loaded."""
+    leased = _Leased([row for row in rows if row.job_id], at=rows[0].at)
+    incomplete = set()
+    for row in leased.rows:
+        declared = None if row.pipeline_id is None else catalogue.get(row.pipeline_id)
+        if not declared or row.job_status not in ACTIVE_JOBS or not 0 <= row.stage < len(declared.graph.stages):
+            incomplete.add(row.job_id)
+        elif row.job_id not in leased.jobs or row.spec is not None:
+            leased.jobs[row.job_id] = _Job(declared.graph, row.spec)
+    for job_id in incomplete:
+        leased.jobs.pop(job_id, None)
+    return leased
 
 
-async def _postpone(transaction: Transaction, rows: list[Row]) -> bool:
-    """Put off tasks that no graph describes: ready at once, they would be the first of every further claim."""
-    if not rows:
-        return False
-    held = [(*row[:3], row[3]) for row in rows]
-    await transaction.run("claim_postpone", Batch(HELD_COLUMNS, held), delay=POSTPONED, reason=UNREADABLE)
-    return True
-
-
-def _tasks(catalogue: Catalogue, taken: _Taken) -> list[ClaimedTask]:
-    """The leased rows as tasks, in the order they should be run."""
-    tasks = []
-    running = {row[0] for row in taken.rows}
-    graphs = {job_id: catalogue.graph(taken.jobs[job_id].pipeline_id) for job_id in running}
-    taken.rows.sort(key=lambda row: (-row[8], row[0], row[1], row[2]))
-    for job_id, stage, part, token, attempt, max_attempts, lost, lease, _priority, given, checkpoint in taken.rows:
-        graph = graphs[job_id]
-        key = TaskKey(job_id, stage, part)
-        declared_stage = graph.stages[stage]
-        spec, limits = taken.jobs[job_id].spec, (declared_stage.strict_lease, declared_stage.timeout)
-        rest = (graph.name, declared_stage.name, spec, *limits)
-        tasks.append(ClaimedTask(key, token, attempt, max_attempts, lost, lease, given, checkpoint, *rest))
-    return tasks
-
-
-async def _without_resting(transaction: Transaction, rows: list[Row], resting: set[int]) -> list[Row]:
-    """Give back tasks whose job came to rest while another claim held, but did not take, their rows."""
-    if not resting:
-        return rows
-    back = [(TaskKey(*row[:3]), row[3]) for row in rows if row[0] in resting]
-    await give_back(transaction, back, actor=Actor.WORKER, reason="the job is at rest")
-    return [row for row in rows if row[0] not in resting]
+async def _load_jobs(transaction: Transaction, catalogue: Catalogue, leased: _Leased) -> _Leased:
+    """Load the jobs of leased tasks; release tasks of inactive jobs, postpone those that no graph describes."""
+    if not leased.rows:
+        return leased
+    found = await transaction.run(CLAIM_JOBS, job_ids=sorted({row.job_id for row in leased.rows}))
+    declared = await catalogue.load(transaction, {job.pipeline_id for job in found})
+    graphs = {job.id: declared[job.pipeline_id].graph for job in found if job.pipeline_id in declared}
+    active = {job.id for job in found if job.status in ACTIVE_JOBS}
+    rows, inactive, unreadable = [], [], []
+    for row in leased.rows:
+        if row.job_id not in graphs or not 0 <= row.stage < len(graphs[row.job_id].stages):
+            unreadable.append((row.job_id, row.stage, row.part, row.token))
+        elif row.job_id not in active:
+            inactive.append((TaskKey(row.job_id, row.stage, row.part), row.token))
+        else:
+            rows.append(row)
+    if unreadable:  # ready at once, they would be the first of every further claim
+        await transaction.run(POSTPONE, Batch(LEASE_COLUMNS, unreadable), delay=POSTPONED, reason=UNREADABLE)
+    if inactive:  # their jobs stopped while another claim had locked, but did not lease, the tasks
+        await release_leases(transaction, inactive, actor=Actor.WORKER, reason="the job has stopped")
+    jobs = {job.id: _Job(graphs[job.id], job.spec) for job in found if job.id in graphs}
+    return replace(leased, rows=rows, jobs=jobs, postponed=leased.postponed or bool(unreadable))

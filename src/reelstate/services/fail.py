@@ -1,4 +1,4 @@
-"""fail: an attempt failed. The task rests and is tried again, or it is out of attempts and its job fails with it."""
+"""fail: record failed attempts. A task waits for its retry, or is out of attempts and its job fails with it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
 
 from reelstate.core.document import LIMITS, DocumentLimits, encode, shorten
 from reelstate.core.errors import InvalidRequest
@@ -13,113 +15,136 @@ from reelstate.core.machine import Actor, JobStatus, TaskStatus
 from reelstate.core.model import Failure, Json, TaskKey, Verdict
 from reelstate.core.policy import Backoff
 from reelstate.dispatch.dispatch import Wakeup
-from reelstate.services.catalogue import Catalogue, Declared
-from reelstate.services.complete import count
+from reelstate.services.catalogue import Catalogue
+from reelstate.services.complete import count_tasks
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
-from reelstate.services.orchestrate import advance, rest
-from reelstate.services.verdict import HELD_COLUMNS, held, held_of, held_rows, row_key, verdicts
-from reelstate.stores.store import Batch, Row, Store, Transaction
+from reelstate.services.orchestrate import advance, reset_tasks
+from reelstate.services.verdict import LEASE_COLUMNS, lease_keys, verdicts
+from reelstate.stores.store import Batch, Statement, Store, Transaction
 
-COLUMNS = (*HELD_COLUMNS, "retryable", "retry_in", "error")
-LONGEST_REST = 30 * 86_400.0
+FAILURE_COLUMNS = (*LEASE_COLUMNS, "retryable", "retry_in", "error")
+MAX_RETRY_DELAY = 30 * 86_400.0
+
+
+class _FailedTask(NamedTuple):
+    job_id: int
+    stage: int
+    part: int
+    token: int
+    final: bool
+    error: Json
+
+
+class _Attempt(NamedTuple):
+    job_id: int
+    stage: int
+    part: int
+    attempt: int
+    pipeline_id: int
+
+
+FAIL = Statement("fail", _FailedTask)
+ATTEMPTS = Statement("fail_attempts", _Attempt)
 
 
 @dataclass(frozen=True, slots=True)
 class FinalError:
-    """A task that will not be tried again by itself."""
+    """A task that is not retried automatically."""
 
     key: TaskKey
     error: Json
-    killer: bool = False
+    poison: bool = False
+    """The task keeps losing its worker."""
 
 
 async def fail(
     store: Store, catalogue: Catalogue, items: Sequence[Failure], limits: DocumentLimits = LIMITS
 ) -> tuple[list[Verdict], set[Wakeup]]:
-    """Record failed attempts, a verdict per item in the order given, and the bells to ring for what followed."""
+    """Record failed attempts; return a verdict per item in the order given, and the wake-ups for what followed."""
     if not items:
         return [], set()
-    errors = [_error_text(item, limits) for item in items]
-    asked = held(items)
-    dice = [random.random() for _ in items]
+    leases = lease_keys(items)
+    failures = [
+        (item, _error_text(item, limits), random.random()) for item in sorted(items, key=attrgetter("key", "token"))
+    ]
 
     async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Wakeup]]:
-        rests = await _rests(transaction, catalogue, items, dice)
-        rows = [
-            (*item.key, item.token, item.retryable, pause, error)
-            for item, pause, error in zip(items, rests, errors, strict=True)
-        ]
-        rows.sort(key=row_key)
-        moved = await transaction.run("fail", Batch(COLUMNS, rows))
-        final = [FinalError(TaskKey(*key), error) for *key, _, is_final, error in moved if is_final]
-        bells = await settle(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
-        accepted = {held_of(row) for row in moved}
-        return await verdicts(transaction, asked, accepted, lambda _: [TaskStatus.ERROR]), bells
+        backoffs = await _backoffs(transaction, catalogue, items)
+        rows = []
+        for item, error, jitter in failures:
+            delay = item.retry_in or 0.0
+            if item.retry_in is None and item.key in backoffs:
+                backoff, attempt = backoffs[item.key]
+                delay = backoff.delay(attempt, jitter)
+            rows.append((*item.key, item.token, item.retryable, delay, error))
+        moved = await transaction.run(FAIL, Batch(FAILURE_COLUMNS, rows))
+        final = [FinalError(TaskKey(row.job_id, row.stage, row.part), row.error) for row in moved if row.final]
+        wakeups = await apply_final_errors(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
+        accepted = [(TaskKey(row.job_id, row.stage, row.part), row.token) for row in moved]
+        return await verdicts(transaction, leases, accepted, lambda _: [TaskStatus.ERROR]), wakeups
 
     return await store.write(flow)
 
 
-async def settle(
+async def apply_final_errors(
     transaction: Transaction, catalogue: Catalogue, final: Sequence[FinalError], *, actor: Actor
 ) -> set[Wakeup]:
-    """What follows from final errors: a required stage fails its job, a killer has it quarantined, an optional
-    stage goes on without them. Gives the bells that tell of it.
+    """Fail the jobs of required tasks, quarantine those of poison tasks, let the others go on without the task.
+
+    Returns the wake-ups for what followed.
     """
     if not final:
         return set()
-    closed = await count(transaction, Counter((error.key.job_id, error.key.stage, "error") for error in final))
+    counts = Counter((error.key.job_id, error.key.stage, str(TaskStatus.ERROR)) for error in final)
+    closed = await count_tasks(transaction, counts)
     jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, {error.key.job_id for error in final})}
     moves: dict[int, JobMove] = {}
-    for error in sorted(final, key=lambda error: not error.killer):  # a killer weighs more than a failure
+    for error in sorted(final, key=lambda error: not error.poison):  # a quarantine takes precedence over a failure
         job = jobs.get(error.key.job_id)
-        if job and job.active and job.known and (error.killer or job.declared.graph.stages[error.key.stage].required):
+        if job and job.active and job.known and (error.poison or job.declared.graph.stages[error.key.stage].required):
             moves.setdefault(job.id, _move(job, error, actor))
     await move_jobs(transaction, list(moves.values()))
-    killed = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
-    await rest(transaction, moves.keys() - set(killed), actor=actor, reason="the job failed")
-    await rest(transaction, killed, actor=Actor.KEEPER, reason="the job was quarantined", stop=True)
-    others = {job: seen.opened for job, seen in closed.items() if job not in moves}
-    bells = await advance(transaction, catalogue, others)
-    return bells | ({Wakeup.JOB_INACTIVE} if moves else set()) | ({Wakeup.STOP} if killed else set())
+    quarantined = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
+    failed = moves.keys() - set(quarantined)
+    await reset_tasks(transaction, failed, actor=actor, reason="the job failed")
+    await reset_tasks(transaction, quarantined, actor=Actor.KEEPER, reason="the job was quarantined", stop_running=True)
+    others = {job_id: job.stages for job_id, job in closed.items() if job_id not in moves}
+    wakeups = await advance(transaction, catalogue, others)
+    return wakeups | ({Wakeup.JOB_INACTIVE} if moves else set()) | ({Wakeup.STOP} if quarantined else set())
 
 
 def _move(job: LockedJob, error: FinalError, actor: Actor) -> JobMove:
     stage = job.declared.graph.stages[error.key.stage].name
     evidence = {"task": str(error.key), "stage": stage, "part": error.key.part, "cause": error.error}
-    if error.killer:
+    if error.poison:
         reason = f"task {error.key} keeps losing its worker"
         return JobMove(job=job, status=JobStatus.QUARANTINED, actor=Actor.KEEPER, reason=reason, error=evidence)
     reason = f"task {error.key} of stage {stage} failed for good"
     return JobMove(job=job, status=JobStatus.FAILED, actor=actor, reason=reason, error=evidence)
 
 
-async def _rests(
-    transaction: Transaction, catalogue: Catalogue, items: Sequence[Failure], dice: Sequence[float]
-) -> list[float]:
-    """How long each task rests: what its handler asked for, or the backoff of its stage."""
-    asked = [item for item in items if item.retryable and item.retry_in is None]
-    terms: dict[TaskKey, Row] = {}
-    if asked:
-        batch = Batch(HELD_COLUMNS, held_rows((item.key, item.token) for item in asked))
-        terms = {TaskKey(*row[:3]): row[3:] for row in await transaction.run("fail_terms", batch)}
-    declared = await catalogue.known(transaction, {pipeline_id for _, pipeline_id in terms.values()})
-    rests = []
-    for item, throw in zip(items, dice, strict=True):
-        if item.key in terms and item.retry_in is None:
-            attempt, pipeline_id = terms[item.key]
-            rests.append(_backoff(declared.get(pipeline_id), item.key.stage).delay(attempt, throw))
-        else:
-            rests.append(item.retry_in or 0.0)
-    return rests
+async def _backoffs(
+    transaction: Transaction, catalogue: Catalogue, items: Sequence[Failure]
+) -> dict[TaskKey, tuple[Backoff, int]]:
+    """Return the backoff of the stage and the attempt of each retryable task whose handler has named no delay.
 
-
-def _backoff(declared: Declared | None, stage: int) -> Backoff:
-    """The backoff of a stage; the default where its pipeline is missing or unreadable."""
-    return declared.graph.stages[stage].backoff if declared else Backoff()
+    A pipeline that is missing or unreadable has the default backoff.
+    """
+    wanted = [(*item.key, item.token) for item in items if item.retryable and item.retry_in is None]
+    if not wanted:
+        return {}
+    found = await transaction.run(ATTEMPTS, Batch(LEASE_COLUMNS, wanted))
+    declared = await catalogue.load(transaction, {row.pipeline_id for row in found})
+    backoffs = {}
+    for row in found:
+        pipeline = declared.get(row.pipeline_id)
+        backoff = pipeline.graph.stages[row.stage].backoff if pipeline else Backoff()
+        backoffs[TaskKey(row.job_id, row.stage, row.part)] = backoff, row.attempt
+    return backoffs
 
 
 def _error_text(item: Failure, limits: DocumentLimits) -> str:
-    if item.retry_in is not None and not 0 <= item.retry_in <= LONGEST_REST:
+    if item.retry_in is not None and not 0 <= item.retry_in <= MAX_RETRY_DELAY:
         raise InvalidRequest("retry_in", f"{item.retry_in!r} is not a delay", hint="seconds, from 0 to 30 days")
     error = {"message": item.error} if isinstance(item.error, str) else item.error
     if isinstance(error, dict):
@@ -129,5 +154,5 @@ def _error_text(item: Failure, limits: DocumentLimits) -> str:
     try:
         return encode("error", error, 16 * limits.error)
     except InvalidRequest:
-        # What went wrong must be recorded even when it can't be told as it was given.
+        # The failure is recorded even where the error can't be stored as given.
         return encode("error", {"message": shorten(str(item.error), limits.error)}, 16 * limits.error)

@@ -1,30 +1,58 @@
-"""Rows of jobs held by a transaction, and the changes it makes to them."""
+"""Rows of jobs that a transaction has locked, and the changes that it makes to them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus
 from reelstate.core.model import Json
 from reelstate.services.catalogue import Catalogue, Declared, unreadable
-from reelstate.stores.store import Batch, Row, Transaction
+from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
 
-COLUMNS = ("id", "origin", "status", "phase", "actor", "reason", "error", "degraded")
-KNOWN = {str(status): status for status in JobStatus}
+MOVE_COLUMNS = ("id", "origin", "status", "phase", "actor", "reason", "error", "degraded")
+JOB_STATUSES = {str(status): status for status in JobStatus}
+
+
+class _JobRow(NamedTuple):
+    id: int
+    pipeline_id: int
+    status: str
+    phase: str
+    priority: int
+    version: int
+    delay: float
+
+
+class NewId(NamedTuple):
+    id: int
+
+
+class StoreTime(NamedTuple):
+    at: datetime
+
+
+LOCK_JOBS = Statement("orchestrate_lock", _JobRow)
+MOVE_JOBS = Statement("orchestrate_jobs", NoRow)
+NEW_IDS = Statement("submit_ids", NewId)
+"""Ids of new rows, in the order of time."""
+NOW = Statement("submit_now", StoreTime)
+"""The time by the store's clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockedJob:
-    """A job whose row this transaction holds."""
+    """A job whose row this transaction has locked."""
 
     id: int
     pipeline_id: int
     known: Declared | None
-    """None for a pipeline that is missing or unreadable: the job is left alone, except by cancel and quarantine."""
+    """None for a pipeline that is missing or unreadable: only cancel and quarantine change the job."""
     status: JobStatus | None
-    """None for a status that this version does not know: the job is left alone."""
+    """None for a status that this version does not know: nothing changes the job."""
     phase: JobStatus
     priority: int
     version: int
@@ -33,6 +61,7 @@ class LockedJob:
 
     @property
     def declared(self) -> Declared:
+        """The pipeline of the job. Raises `CorruptState` where it is missing or unreadable."""
         if self.known is None:
             raise unreadable(self.pipeline_id)
         return self.known
@@ -44,7 +73,7 @@ class LockedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobMove:
-    """A change of a locked job's status, with who made it and why."""
+    """A change of a locked job's status, with its actor and reason."""
 
     job: LockedJob
     status: JobStatus
@@ -55,7 +84,7 @@ class JobMove:
     degraded: Sequence[str] = ()
 
     def row(self) -> Row:
-        """In the order of COLUMNS."""
+        """Return the row for `MOVE_COLUMNS`."""
         error = None if self.error is None else json.dumps(self.error)
         degraded = json.dumps(list(self.degraded)) if self.degraded else None
         phase = self.phase or self.job.phase
@@ -63,26 +92,26 @@ class JobMove:
 
 
 async def lock_jobs(transaction: Transaction, catalogue: Catalogue, job_ids: Iterable[int]) -> list[LockedJob]:
-    """Hold the rows of these jobs until the transaction ends."""
+    """Lock the rows of these jobs until the transaction ends, and return them by id."""
     wanted = sorted(set(job_ids))
-    rows = await transaction.run("orchestrate_lock", job_ids=wanted) if wanted else []
-    declared = await catalogue.known(transaction, {row[1] for row in rows})
+    rows = await transaction.run(LOCK_JOBS, job_ids=wanted) if wanted else []
+    declared = await catalogue.load(transaction, {row.pipeline_id for row in rows})
     return [
         LockedJob(
-            job_id,
-            pipeline_id,
-            declared.get(pipeline_id),
-            KNOWN.get(status),
-            KNOWN.get(phase, JobStatus.PROCESSING),
-            priority,
-            version,
-            delay,
+            row.id,
+            row.pipeline_id,
+            declared.get(row.pipeline_id),
+            JOB_STATUSES.get(row.status),
+            JOB_STATUSES.get(row.phase, JobStatus.PROCESSING),
+            row.priority,
+            row.version,
+            row.delay,
         )
-        for job_id, pipeline_id, status, phase, priority, version, delay in rows
+        for row in rows
     ]
 
 
 async def move_jobs(transaction: Transaction, moves: Sequence[JobMove]) -> None:
-    """Change the status of jobs that are locked; each change is guarded by the status it starts from."""
+    """Change the status of locked jobs; each change is guarded by the status it starts from."""
     if moves:
-        await transaction.run("orchestrate_jobs", Batch(COLUMNS, [move.row() for move in moves]))
+        await transaction.run(MOVE_JOBS, Batch(MOVE_COLUMNS, [move.row() for move in moves]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import NamedTuple
 
 from reelstate.core.model import Claim, Submission, TaskKey
 from reelstate.core.policy import priority_number
@@ -10,12 +11,27 @@ from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.hints import ChannelMessage, ClaimFilter, Lane, MirrorSource, ReadyTask
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.extension import NO_EXTENSION, Extension
-from reelstate.stores.store import Store, Transaction
+from reelstate.stores.store import Statement, Store, Transaction
 
 WORKERS = "worker_status"
 """The channel for changes of workers."""
 MAX_EMPTY_ROUNDS = 3
 """Rounds of hints of which none was good, after which a claim gives up for now."""
+
+
+class _ReadyRow(NamedTuple):
+    job_id: int
+    stage: int
+    part: int
+    priority: int
+    lane: int
+    pipeline: str
+    needs: list[str]
+    prefers: list[str]
+
+
+READY_TASKS = Statement("mirror_ready", _ReadyRow)
+READY_TASKS_OF_JOBS = Statement("mirror_jobs", _ReadyRow)
 
 ClaimSome = Callable[[int, Sequence[TaskKey]], Awaitable[Claim]]
 """A claim of at most so many tasks: of those named, or of any when none is."""
@@ -26,12 +42,17 @@ async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int
 
     async def flow(transaction: Transaction) -> list[ReadyTask]:
         if job_ids is None:
-            rows = await transaction.run("mirror_ready", limit=limit)
+            rows = await transaction.run(READY_TASKS, limit=limit)
         else:
-            rows = await transaction.run("mirror_jobs", job_ids=sorted(job_ids), limit=limit)
+            rows = await transaction.run(READY_TASKS_OF_JOBS, job_ids=sorted(job_ids), limit=limit)
         return [
-            ReadyTask(TaskKey(*key), priority, number, Lane(pipeline, frozenset(needs), frozenset(prefers)))
-            for *key, priority, number, pipeline, needs, prefers in rows
+            ReadyTask(
+                TaskKey(row.job_id, row.stage, row.part),
+                row.priority,
+                row.lane,
+                Lane(row.pipeline, frozenset(row.needs), frozenset(row.prefers)),
+            )
+            for row in rows
         ]
 
     return await store.read(flow)
@@ -75,7 +96,7 @@ def source_of(store: Store, catalogue: Catalogue, extension: Extension = NO_EXTE
 
 async def claim_hinted(dispatch: Dispatch, asking: ClaimFilter | None, limit: int, claim: ClaimSome) -> Claim:
     """Claim what the dispatch hints at; where it does not know, whatever is first."""
-    made, vain = Claim([], suspects_waiting=False), 0
+    made, vain = Claim([], isolated_waiting=False), 0
     if asking is None:
         return await _looked(dispatch, limit, claim, made)
     while (left := limit - len(made.tasks)) > 0:
@@ -90,9 +111,9 @@ async def claim_hinted(dispatch: Dispatch, asking: ClaimFilter | None, limit: in
                 return made  # what is leased by now must be run, and the next claim meets the same trouble
             raise
         keys = {task.key for task in some.tasks}
-        diverted = some.suspects_waiting or not keys.issubset(hints.keys)
+        diverted = some.isolated_waiting or not keys.issubset(hints.keys)
         dispatch.settle_hints(asking, hints, None if diverted else keys)
-        made = Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
+        made = Claim(made.tasks + some.tasks, isolated_waiting=some.isolated_waiting)
         vain = 0 if keys else vain + 1
         if diverted or vain == MAX_EMPTY_ROUNDS:
             return made
@@ -113,4 +134,4 @@ async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) 
             return made
         raise
     dispatch.tasks_claimed([task.key for task in some.tasks])
-    return Claim(made.tasks + some.tasks, suspects_waiting=some.suspects_waiting)
+    return Claim(made.tasks + some.tasks, isolated_waiting=some.isolated_waiting)

@@ -144,7 +144,7 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: st
         if not rows:
             raise NotFound("job", job_id)
         (row,) = rows
-        declared = (await catalogue.known(transaction, [row.pipeline_id])).get(row.pipeline_id)
+        declared = (await catalogue.load(transaction, [row.pipeline_id])).get(row.pipeline_id)
         opened = {each.stage: each for each in await transaction.run(OBSERVE_STAGES, job_id=job_id)}
         single = (
             [number for number, stage in enumerate(declared.graph.stages) if stage.each is None] if declared else []
@@ -365,7 +365,7 @@ async def observe_workers(store: Store, catalogue: Catalogue) -> list[Worker]:
     async def flow(transaction: Transaction) -> list[Worker]:
         workers = await transaction.run(OBSERVE_WORKERS)
         held = await transaction.run(OBSERVE_WORKER_TASKS)
-        declared = await catalogue.known(transaction, {row.pipeline_id for row in held})
+        declared = await catalogue.load(transaction, {row.pipeline_id for row in held})
         tasks: dict[int, list[str]] = {}
         for row in held:
             name = stage_name(declared.get(row.pipeline_id), row.stage)
@@ -400,13 +400,13 @@ async def _declared(
 ) -> Declared | None:
     """Return the pipeline of a job; None where it is missing or unreadable."""
     pipeline_id = await _pipeline_id(transaction, job_id, owner)
-    return (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
+    return (await catalogue.load(transaction, [pipeline_id])).get(pipeline_id)
 
 
 async def _require_declared(
     transaction: Transaction, catalogue: Catalogue, job_id: int, owner: str | None = None
 ) -> Declared:
-    return await catalogue.one(transaction, await _pipeline_id(transaction, job_id, owner))
+    return await catalogue.load_one(transaction, await _pipeline_id(transaction, job_id, owner))
 
 
 async def _pipeline_id(transaction: Transaction, job_id: int, owner: str | None) -> int:
@@ -445,7 +445,7 @@ def _stage_number(declared: Declared | None, name: str) -> int:
 
 async def outputs_of(transaction: Transaction, catalogue: Catalogue, job_id: int, pipeline_id: int) -> dict[str, Json]:
     """Return the results of the last stages of a job, by their names."""
-    declared = (await catalogue.known(transaction, [pipeline_id])).get(pipeline_id)
+    declared = (await catalogue.load(transaction, [pipeline_id])).get(pipeline_id)
     if declared is None:
         return {}
     graph = declared.graph

@@ -1,62 +1,107 @@
-"""orchestrate: open the stages that have become possible, move the jobs' phases, make ready what is due.
+"""orchestrate: open the stages that can start, move jobs to their next phase, and make due tasks ready.
 
-It is a role, not a process. `advance` runs inside the transaction of whatever closed a stage (complete, fail, reclaim),
-and the loop around `orchestrate` is the backstop for what only time makes due. It runs no user code and never marks
-work done.
+It is a role, not a process. `advance` runs in the transaction that closed a stage (complete, fail, reclaim). The loop
+around `orchestrate` handles what becomes due with time. It runs no user code and never marks work done.
 
-Two workers may close two stages at once that a third waits for. Each sees only its own until the other has committed,
-so `advance` locks the job's row first and looks at the stages afterwards, in a new statement: whoever comes second
-sees both. The order of locks is tasks, stages, jobs everywhere.
+Two workers may close two stages at once that a third one waits for. Each sees only its own until the other has
+committed, so `advance` locks the job's row first and reads the stages afterwards, in a new statement: the second one
+sees both. Locks are taken in the order tasks, stages, jobs everywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from reelstate.core.aggregate import Counters
 from reelstate.core.machine import PHASES, Actor, JobStatus, TaskStatus
+from reelstate.core.model import Json
 from reelstate.core.pipeline import NextStages
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue, Declared
-from reelstate.services.isolation import Isolation, finder
+from reelstate.services.isolation import Isolation, JobId, finder
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
-from reelstate.services.stages import BrokenFanOut, OpeningStage, merged, open_stages
-from reelstate.stores.store import Batch, Store, Transaction
+from reelstate.services.stages import BrokenFanOut, OpeningStage, merge_openings, open_stages
+from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
 
-LATELY = 3600.0
-"""Seconds in which a task that was missed when its job came to rest is still looked for."""
-LONGEST_REASON, MAX_NAMES = 500, 100
-"""Of what a job says it lacks."""
+RECENT = 3600.0
+"""Seconds for which ready tasks of a stopped job are still looked for."""
+MAX_REASON_LENGTH, MAX_REASONS = 500, 100
+"""Limits of what a degraded job lists as missing."""
 
-Opened = dict[int, tuple[bool, Counters]]
-"""The stages a job has opened so far: whether each is open, and its counters."""
+OpenedStages = dict[int, tuple[bool, Counters]]
+"""The stages that a job has opened so far: whether each is open, and its counters."""
+
+
+class _DueTask(NamedTuple):
+    status: str
+    job_id: int
+
+
+class _StageCounters(NamedTuple):
+    job_id: int
+    stage: int
+    open: bool
+    total: int
+    done: int
+    skipped: int
+    failed: int
+
+
+class _FailedPart(NamedTuple):
+    """The first part of a stage that failed for good, and how many did."""
+
+    job_id: int
+    stage: int
+    part: int
+    error: Json
+    failed: int
+
+
+class _DegradedJob(NamedTuple):
+    job_id: int
+    degraded: list[Json]
+
+
+MAKE_READY = Statement("orchestrate_due", _DueTask)
+DUE_JOBS = Statement("orchestrate_due_jobs", JobId)
+STUCK_JOBS = Statement("orchestrate_stuck", JobId)
+STOPPED_JOBS_WITH_READY_TASKS = Statement("orchestrate_stopped", JobId)
+STAGE_COUNTERS = Statement("orchestrate_counters", _StageCounters)
+RESET_TASKS = Statement("orchestrate_reset", NoRow)
+STOP_TASKS = Statement("orchestrate_stop", NoRow)
+SET_PHASES = Statement("orchestrate_phases", NoRow)
+FAILED_PARTS = Statement("orchestrate_failures", _FailedPart)
+DEGRADED_JOBS = Statement("orchestrate_degraded", _DegradedJob)
 
 
 @dataclass(frozen=True, slots=True)
 class Orchestrated:
-    """What one pass of the backstop did."""
+    """What one pass of `orchestrate` did."""
 
     ready: int
     advanced: int
     jobs: frozenset[int] = frozenset()
-    """Those that may have tasks to run now."""
+    """The jobs that may have tasks to run now."""
 
 
 @dataclass(slots=True)
 class _Decisions:
-    """What follows for many jobs, to be written by one statement each."""
+    """What follows for many jobs; one statement of each kind writes it."""
 
     openings: list[OpeningStage] = field(default_factory=list)
     moves: list[JobMove] = field(default_factory=list)
-    quiet: list[tuple[int, str]] = field(default_factory=list)
+    phases: list[tuple[int, str]] = field(default_factory=list)
+    """The next phases of jobs that are still pending."""
     again: list[LockedJob] = field(default_factory=list)
+    """Jobs in which an empty stage was opened: it is closed already."""
     opens: bool = False
 
     @property
-    def bells(self) -> set[Wakeup]:
-        rests = any(move.status not in PHASES for move in self.moves)
-        return ({Wakeup.WORK} if self.opens else set()) | ({Wakeup.JOB_INACTIVE} if rests else set())
+    def wakeups(self) -> set[Wakeup]:
+        ends = any(move.status not in PHASES for move in self.moves)
+        return ({Wakeup.WORK} if self.opens else set()) | ({Wakeup.JOB_INACTIVE} if ends else set())
 
 
 async def orchestrate(
@@ -67,126 +112,130 @@ async def orchestrate(
     stuck_after: float = 60.0,
     isolation: Isolation | None = None,
 ) -> tuple[Orchestrated, set[Wakeup]]:
-    """Make due tasks ready, and move on any job whose next step was missed; with the bells to ring for it."""
+    """Make due tasks ready, and advance jobs whose next step was missed; return what was done, and the wake-ups."""
     alone = isolation or Isolation()
 
-    async def due(only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
+    async def make_ready(only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
         jobs = {"only": None if only is None else list(only), "without": list(without)}
-        moved = await store.write(lambda transaction: transaction.run("orchestrate_due", limit=limit, **jobs))
-        return [job_id for status, job_id in moved if status == TaskStatus.READY]
+        moved = await store.write(lambda transaction: transaction.run(MAKE_READY, limit=limit, **jobs))
+        return [row.job_id for row in moved if row.status == TaskStatus.READY]
 
-    async def stuck(transaction: Transaction) -> list[int]:
-        return [row[0] for row in await transaction.run("orchestrate_stuck", older=stuck_after, limit=limit)]
+    async def find_stuck(transaction: Transaction) -> list[int]:
+        return [row.job_id for row in await transaction.run(STUCK_JOBS, older=stuck_after, limit=limit)]
 
-    async def restless(transaction: Transaction) -> list[int]:
-        return [row[0] for row in await transaction.run("orchestrate_restless", lately=LATELY, limit=limit)]
+    async def find_stopped(transaction: Transaction) -> list[int]:
+        found = await transaction.run(STOPPED_JOBS_WITH_READY_TASKS, recent=RECENT, limit=limit)
+        return [row.job_id for row in found]
 
-    async def calm(only: Sequence[int] | None, without: Sequence[int]) -> None:
+    async def reset_stopped(only: Sequence[int] | None, without: Sequence[int]) -> None:
         async def flow(transaction: Transaction) -> None:
-            jobs = _chosen(await restless(transaction), only, without)
-            await rest(transaction, jobs, actor=Actor.ORCHESTRATOR, reason="the job is at rest")
+            jobs = _select(await find_stopped(transaction), only, without)
+            await reset_tasks(transaction, jobs, actor=Actor.ORCHESTRATOR, reason="the job has stopped")
 
         await store.write(flow)
 
-    async def move_on(only: Sequence[int] | None, without: Sequence[int]) -> set[Wakeup]:
-        jobs: dict[int, Opened] = {job_id: {} for job_id in _chosen(found, only, without)}
+    async def advance_stuck(only: Sequence[int] | None, without: Sequence[int]) -> set[Wakeup]:
+        jobs: dict[int, OpenedStages] = {job_id: {} for job_id in _select(stuck, only, without)}
         return await store.write(lambda transaction: advance(transaction, catalogue, jobs))
 
-    made_ready = await alone.sweep("orchestrate due", due, finder(store, "orchestrate_due_jobs", limit))
+    made_ready = await alone.sweep("orchestrate due", make_ready, finder(store, DUE_JOBS, limit))
     ready = [job_id for each in made_ready for job_id in each]
-    if await store.read(restless):
-        await alone.sweep("orchestrate rest", calm, lambda: store.read(restless))
-    found = await store.read(stuck)
-    bells = {Wakeup.WORK} if ready else set()
-    if found:
-        bells = bells.union(*await alone.sweep("orchestrate advance", move_on, lambda: store.read(stuck)))
-    return Orchestrated(ready=len(ready), advanced=len(found), jobs=frozenset([*ready, *found])), bells
+    if await store.read(find_stopped):
+        await alone.sweep("orchestrate stopped", reset_stopped, lambda: store.read(find_stopped))
+    stuck = await store.read(find_stuck)
+    wakeups = {Wakeup.WORK} if ready else set()
+    if stuck:
+        wakeups = wakeups.union(
+            *await alone.sweep("orchestrate advance", advance_stuck, lambda: store.read(find_stuck))
+        )
+    return Orchestrated(ready=len(ready), advanced=len(stuck), jobs=frozenset([*ready, *stuck])), wakeups
 
 
-def _chosen(found: Iterable[int], only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
+def _select(found: Iterable[int], only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
     return [job_id for job_id in found if job_id not in without and (only is None or job_id in only)]
 
 
-async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, Opened]) -> set[Wakeup]:
+async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mapping[int, OpenedStages]) -> set[Wakeup]:
     """Open what the closed stages of these jobs allow, and move the jobs to their next phase or to completed.
 
-    `closed` says which stages the caller has just closed: of a job with one stage that is all there is to know.
-    Gives the bells that tell of it.
+    `closed` has the stages that the caller has just closed; the other stages of a job are read here. Returns the
+    wake-ups for what followed.
     """
     jobs = [job for job in await lock_jobs(transaction, catalogue, closed) if job.active and job.known]
     known = {job.id: closed[job.id] for job in jobs if len(closed[job.id]) == len(job.declared.graph.stages)}
-    bells: set[Wakeup] = set()
+    wakeups: set[Wakeup] = set()
     while jobs:
         unknown = [job.id for job in jobs if job.id not in known]
         decisions = await _step(transaction, jobs, known | await stage_counters(transaction, unknown))
-        bells |= decisions.bells
+        wakeups |= decisions.wakeups
         jobs, known = decisions.again, {}
-    return bells
+    return wakeups
 
 
-async def stage_counters(transaction: Transaction, job_ids: Sequence[int]) -> dict[int, Opened]:
-    """The stages that these jobs have opened so far."""
-    seen: dict[int, Opened] = {job_id: {} for job_id in job_ids}
-    rows = await transaction.run("orchestrate_seen", job_ids=list(job_ids)) if job_ids else []
-    for job_id, stage, is_open, total, done, skipped, failed in rows:
-        seen[job_id][stage] = bool(is_open), Counters(total=total, done=done, skipped=skipped, failed=failed)
-    return seen
+async def stage_counters(transaction: Transaction, job_ids: Sequence[int]) -> dict[int, OpenedStages]:
+    """Return the stages that these jobs have opened so far."""
+    opened: dict[int, OpenedStages] = {job_id: {} for job_id in job_ids}
+    for row in await transaction.run(STAGE_COUNTERS, job_ids=list(job_ids)) if job_ids else []:
+        counters = Counters(total=row.total, done=row.done, skipped=row.skipped, failed=row.failed)
+        opened[row.job_id][row.stage] = bool(row.open), counters
+    return opened
 
 
-def closed_stages(declared: Declared, seen: Opened) -> set[int]:
-    """The stages that satisfy those after them."""
+def closed_stages(declared: Declared, opened: OpenedStages) -> set[int]:
+    """Return the stages that satisfy those after them."""
     return {
         stage
-        for stage, (is_open, counters) in seen.items()
+        for stage, (is_open, counters) in opened.items()
         if is_open and counters.closed and not (counters.failed and declared.graph.stages[stage].required)
     }
 
 
-async def rest(
-    transaction: Transaction, job_ids: Iterable[int], *, actor: str, reason: str, stop: bool = False
+async def reset_tasks(
+    transaction: Transaction, job_ids: Iterable[int], *, actor: str, reason: str, stop_running: bool = False
 ) -> None:
-    """Jobs came to rest: their waiting tasks go back to `new`; with `stop` the running ones too, uncharged."""
-    wanted = sorted(set(job_ids))
-    if wanted:
-        statement = "orchestrate_stop" if stop else "orchestrate_rest"
-        await transaction.run(statement, job_ids=wanted, actor=actor, reason=reason)
+    """Move the waiting tasks of stopped jobs back to `new`.
+
+    With `stop_running`, running tasks too; their run does not count as an attempt.
+    """
+    jobs = sorted(set(job_ids))
+    if jobs:
+        await transaction.run(STOP_TASKS if stop_running else RESET_TASKS, job_ids=jobs, actor=actor, reason=reason)
 
 
-async def _step(transaction: Transaction, jobs: list[LockedJob], seen: Mapping[int, Opened]) -> _Decisions:
-    """One round for each job; those in `again` must be looked at again because an empty stage was passed over."""
+async def _step(transaction: Transaction, jobs: list[LockedJob], opened: Mapping[int, OpenedStages]) -> _Decisions:
+    """Decide once for each job and write it; jobs in `again` must be looked at once more."""
     decisions = _Decisions()
     for job in jobs:
-        await _decide(transaction, job, seen[job.id], decisions)
+        await _decide(transaction, job, opened[job.id], decisions)
     if decisions.openings:
-        await open_stages(transaction, merged(decisions.openings))
-    if decisions.quiet:
-        await transaction.run("orchestrate_phases", Batch(("id", "phase"), decisions.quiet))
-    moves = await _with_failures(transaction, decisions.moves)
-    await move_jobs(transaction, await _with_words(transaction, moves))
+        await open_stages(transaction, merge_openings(decisions.openings))
+    if decisions.phases:
+        await transaction.run(SET_PHASES, Batch(("id", "phase"), decisions.phases))
+    moves = await _add_failure_reasons(transaction, decisions.moves)
+    await move_jobs(transaction, await _add_reported_losses(transaction, moves))
     failed = [move.job.id for move in decisions.moves if move.status is JobStatus.FAILED]
-    await rest(transaction, failed, actor=Actor.ORCHESTRATOR, reason="the job failed")
+    await reset_tasks(transaction, failed, actor=Actor.ORCHESTRATOR, reason="the job failed")
     return decisions
 
 
-async def _with_failures(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
-    """Moves to completed, each optional stage that lacks parts with how many failed, and why the first did."""
+async def _add_failure_reasons(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
+    """Add to each optional stage that lacks parts how many failed, and why the first did."""
     stages = [(move.job.id, move.job.declared.graph.index[name]) for move in moves for name in move.degraded]
     if not stages:
         return moves
     reasons: dict[tuple[int, str], str] = {}
     jobs = {move.job.id: move.job for move in moves}
-    rows = await transaction.run("orchestrate_failures", Batch(("job_id", "stage"), sorted(stages)))
-    for job_id, stage, part, error, failed in rows:
-        name = jobs[job_id].declared.graph.stages[stage].name
-        message = error.get("message") if isinstance(error, dict) else error
-        reasons[job_id, name] = f"{name}: {failed} failed, part {part}: {message}"[:LONGEST_REASON]
+    for row in await transaction.run(FAILED_PARTS, Batch(("job_id", "stage"), sorted(stages))):
+        name = jobs[row.job_id].declared.graph.stages[row.stage].name
+        message = row.error.get("message") if isinstance(row.error, dict) else row.error
+        reasons[row.job_id, name] = f"{name}: {row.failed} failed, part {row.part}: {message}"[:MAX_REASON_LENGTH]
     return [
         replace(move, degraded=[reasons.get((move.job.id, name), name) for name in move.degraded]) for move in moves
     ]
 
 
-async def _with_words(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
-    """Moves to completed, with what the last stages say is missing: what stands under `degraded` in their results."""
+async def _add_reported_losses(transaction: Transaction, moves: list[JobMove]) -> list[JobMove]:
+    """Add to jobs that complete what the results of their last stages list under `degraded`."""
     leaves = [
         (move.job.id, stage)
         for move in moves
@@ -196,45 +245,45 @@ async def _with_words(transaction: Transaction, moves: list[JobMove]) -> list[Jo
     ]
     if not leaves:
         return moves
-    said: dict[int, list[str]] = {}
-    for job_id, names in await transaction.run("orchestrate_degraded", Batch(("job_id", "stage"), leaves)):
-        said.setdefault(job_id, []).extend(str(name)[:LONGEST_REASON] for name in names[:MAX_NAMES])
-    return [
-        replace(move, degraded=[*move.degraded, *said[move.job.id]]) if move.job.id in said else move for move in moves
-    ]
+    reported: dict[int, list[str]] = {}
+    for row in await transaction.run(DEGRADED_JOBS, Batch(("job_id", "stage"), leaves)):
+        names = [str(name)[:MAX_REASON_LENGTH] for name in row.degraded[:MAX_REASONS]]
+        reported.setdefault(row.job_id, []).extend(names)
+    return [replace(move, degraded=[*move.degraded, *reported.get(move.job.id, ())]) for move in moves]
 
 
-async def _decide(transaction: Transaction, job: LockedJob, seen: Opened, decisions: _Decisions) -> None:
-    """What follows for one job. One-part stages are opened together later; a fan-out is opened here and now."""
-    opened = {stage for stage, (is_open, _) in seen.items() if is_open}
-    failed = [stage for stage in opened if seen[stage][1].failed and job.declared.graph.stages[stage].required]
+async def _decide(transaction: Transaction, job: LockedJob, stages: OpenedStages, decisions: _Decisions) -> None:
+    """Decide what follows for one job. One-part stages are opened together later; a fan-out is opened here."""
+    opened = {stage for stage, (is_open, _) in stages.items() if is_open}
+    failed = [stage for stage in opened if stages[stage][1].failed and job.declared.graph.stages[stage].required]
     if failed:
         decisions.moves.append(
-            _failed(job, "stage", job.declared.graph.stages[failed[0]].name, "tasks of it failed for good")
+            _fail_job(job, "stage", job.declared.graph.stages[failed[0]].name, "tasks of it failed for good")
         )
         return
-    following = job.declared.graph.next(closed_stages(job.declared, seen), opened)
+    following = job.declared.graph.next(closed_stages(job.declared, stages), opened)
     openings = [
-        OpeningStage([job.id], job.declared, opening, job.priority, job.delay, again=opening.stage in seen)
+        OpeningStage([job.id], job.declared, opening, job.priority, job.delay, again=opening.stage in stages)
         for opening in following.openings
     ]
     decisions.opens = decisions.opens or bool(openings)
-    if any(not opening.plain for opening in openings):
+    if all(opening.plain for opening in openings):
+        decisions.openings += openings
+    else:
         try:
             if await open_stages(transaction, openings):
                 decisions.again.append(job)
                 return
         except BrokenFanOut as broken:
-            decisions.moves.append(_failed(job, "fan_out", broken.stage, broken.message))
+            decisions.moves.append(_fail_job(job, "fan_out", broken.stage, broken.message))
             return
-    else:
-        decisions.openings += openings
-    _move(job, seen, following, decisions)
+    _move_on(job, stages, following, decisions)
 
 
-def _move(job: LockedJob, seen: Opened, following: NextStages, decisions: _Decisions) -> None:
+def _move_on(job: LockedJob, stages: OpenedStages, following: NextStages, decisions: _Decisions) -> None:
+    """Move a job to completed where every stage is closed, else to its next phase."""
     if following.phase is None:
-        names = [job.declared.graph.stages[stage].name for stage, (_, counters) in seen.items() if counters.failed]
+        names = [job.declared.graph.stages[stage].name for stage, (_, counters) in stages.items() if counters.failed]
         decisions.moves.append(JobMove(job=job, status=JobStatus.COMPLETED, actor=Actor.ORCHESTRATOR, degraded=names))
     elif following.phase == job.phase:
         return
@@ -243,9 +292,9 @@ def _move(job: LockedJob, seen: Opened, following: NextStages, decisions: _Decis
             JobMove(job=job, status=following.phase, phase=following.phase, actor=Actor.ORCHESTRATOR)
         )
     else:
-        decisions.quiet.append((job.id, following.phase))
+        decisions.phases.append((job.id, following.phase))
 
 
-def _failed(job: LockedJob, kind: str, stage: str, message: str) -> JobMove:
+def _fail_job(job: LockedJob, kind: str, stage: str, message: str) -> JobMove:
     error = {"type": kind, "stage": stage, "message": message}
     return JobMove(job=job, status=JobStatus.FAILED, actor=Actor.ORCHESTRATOR, reason=message, error=error)

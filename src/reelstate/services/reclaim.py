@@ -1,21 +1,39 @@
-"""reclaim: leases that ran out are taken back. Nothing but the expiry counts; a dead worker only shortens the wait.
+"""reclaim: take back leases that have expired. Only the expiry counts; a dead worker only shortens the wait.
 
-A worker counts as dead only for certain: its process was looked for on its own machine, and it is gone.
+A worker counts as dead only when its process was looked for on its own machine and does not exist.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 from reelstate.core.machine import Actor, TaskStatus
-from reelstate.core.model import Reclaimed, TaskKey
+from reelstate.core.model import Json, Reclaimed, TaskKey
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.fail import FinalError, settle
-from reelstate.services.isolation import Isolation, finder
-from reelstate.stores.store import Store, Transaction
+from reelstate.services.fail import FinalError, apply_final_errors
+from reelstate.services.isolation import Isolation, JobId, finder
+from reelstate.stores.store import NoRow, Statement, Store, Transaction
+
+
+class _ReclaimedTask(NamedTuple):
+    job_id: int
+    stage: int
+    part: int
+    status: str
+    poison: bool
+    error: Json
+
+
+class _WorkerId(NamedTuple):
+    id: int
+
+
+RECLAIM = Statement("reclaim", _ReclaimedTask)
+RECLAIM_JOBS = Statement("reclaim_jobs", JobId)
+END_DEAD_WORKERS = Statement("reclaim_dead", NoRow)
+END_SILENT_WORKERS = Statement("reclaim_workers", _WorkerId)
 
 
 async def reclaim(
@@ -29,59 +47,67 @@ async def reclaim(
     stall_after: float | None = None,
     isolation: Isolation | None = None,
 ) -> tuple[Reclaimed, set[Wakeup]]:
-    """Take back up to `limit` expired leases, in one statement that looks at the expiry and moves the task at once.
+    """Take back up to `limit` expired leases; return the counts and the wake-ups for what followed.
 
-    Leases of `dead` workers count as expired, and nothing else does with `expired=False`. With a `gap` no expiry counts
-    in the grace of the keepers, nor while none of them was here for so long. `stall_after` ends runs
-    that report no progress for so long, where their stage has set no limit. With the bells to ring for it.
+    One statement checks the expiry and moves the task. Leases of `dead` workers count as expired, and with
+    `expired=False` only those do. With a `gap`, in seconds, no expiry counts during the keepers' grace, nor while no
+    keeper has been seen for that long. `stall_after` ends runs without progress for that many seconds, where their
+    stage sets no limit.
     """
-    lost = sorted(dead)
+    lost_workers = sorted(dead)
 
     async def sweep(only: Sequence[int] | None, without: Sequence[int]) -> tuple[Reclaimed, set[Wakeup]]:
-        terms: dict[str, Any] = {"limit": limit, "expired": expired, "dead": lost, "gap": gap, "stall": stall_after}
-        terms |= {"only": None if only is None else list(only), "without": list(without)}
-        return await store.write(partial(_reclaim, catalogue=catalogue, **terms))
+        async def flow(transaction: Transaction) -> tuple[Reclaimed, set[Wakeup]]:
+            if lost_workers:
+                await transaction.run(END_DEAD_WORKERS, dead=lost_workers)
+            moved = await transaction.run(
+                RECLAIM,
+                limit=limit,
+                expired=expired,
+                dead=lost_workers,
+                gap=gap,
+                stall=stall_after,
+                only=None if only is None else list(only),
+                without=list(without),
+            )
+            return await _apply(transaction, catalogue, moved)
 
-    swept = await (isolation or Isolation()).sweep(
-        "reclaim", sweep, finder(store, "reclaim_jobs", limit, stall=stall_after)
+        return await store.write(flow)
+
+    find = finder(store, RECLAIM_JOBS, limit, stall=stall_after)
+    swept = await (isolation or Isolation()).sweep("reclaim", sweep, find)
+    total = Reclaimed(
+        ready=sum(each.ready for each, _ in swept),
+        failed=sum(each.failed for each, _ in swept),
+        stopped=sum(each.stopped for each, _ in swept),
+        quarantined=tuple(sorted({job_id for each, _ in swept for job_id in each.quarantined})),
     )
-    return _total([reclaimed for reclaimed, _ in swept]), {bell for _, bells in swept for bell in bells}
+    return total, {wakeup for _, wakeups in swept for wakeup in wakeups}
 
 
-async def _reclaim(transaction: Transaction, catalogue: Catalogue, **terms: Any) -> tuple[Reclaimed, set[Wakeup]]:
-    if terms["dead"]:
-        await transaction.run("reclaim_dead", dead=terms["dead"])
-    moved = await transaction.run("reclaim", **terms)
+async def _apply(
+    transaction: Transaction, catalogue: Catalogue, moved: Sequence[_ReclaimedTask]
+) -> tuple[Reclaimed, set[Wakeup]]:
     final = [
-        FinalError(TaskKey(*key), error, killer=bool(killer))
-        for *key, status, killer, error in moved
-        if status == TaskStatus.ERROR
+        FinalError(TaskKey(row.job_id, row.stage, row.part), row.error, poison=bool(row.poison))
+        for row in moved
+        if row.status == TaskStatus.ERROR
     ]
-    bells = await settle(transaction, catalogue, final, actor=Actor.KEEPER)
-    statuses = [row[3] for row in moved]
-    ready = statuses.count(TaskStatus.READY)
+    wakeups = await apply_final_errors(transaction, catalogue, final, actor=Actor.KEEPER)
+    statuses = [row.status for row in moved]
     reclaimed = Reclaimed(
-        ready=ready,
+        ready=statuses.count(TaskStatus.READY),
         failed=len(final),
         stopped=statuses.count(TaskStatus.NEW) + statuses.count(TaskStatus.CANCELLED),
-        quarantined=tuple(sorted({error.key.job_id for error in final if error.killer})),
+        quarantined=tuple(sorted({error.key.job_id for error in final if error.poison})),
     )
-    return reclaimed, bells | {Wakeup.WORK} if ready else bells
-
-
-def _total(swept: Sequence[Reclaimed]) -> Reclaimed:
-    return Reclaimed(
-        ready=sum(each.ready for each in swept),
-        failed=sum(each.failed for each in swept),
-        stopped=sum(each.stopped for each in swept),
-        quarantined=tuple(sorted({job_id for each in swept for job_id in each.quarantined})),
-    )
+    return reclaimed, wakeups | {Wakeup.WORK} if reclaimed.ready else wakeups
 
 
 async def reclaim_workers(store: Store, *, stale_after: float = 45.0) -> list[int]:
-    """Mark workers offline that have not been heard of; their leases still run out by themselves."""
+    """Mark workers offline that have sent no heartbeat for `stale_after` seconds; their leases still have to expire."""
 
     async def flow(transaction: Transaction) -> list[int]:
-        return [row[0] for row in await transaction.run("reclaim_workers", stale=stale_after)]
+        return [row.id for row in await transaction.run(END_SILENT_WORKERS, stale=stale_after)]
 
     return await store.write(flow)

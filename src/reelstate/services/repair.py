@@ -11,7 +11,7 @@ from reelstate.core.model import TaskKey
 from reelstate.core.record import RecordedChange, bridge
 from reelstate.services.catalogue import Catalogue, lane_for
 from reelstate.services.complete import recount
-from reelstate.services.jobs import KNOWN, LockedJob, lock_jobs
+from reelstate.services.jobs import JOB_STATUSES, LockedJob, lock_jobs
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, job_needs
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
@@ -132,7 +132,7 @@ async def _distrusted_status(transaction: Transaction, job: LockedJob, reason: s
     status = job.status
     if status is None:
         record = await transaction.run(REPAIR_RECORD, entity="job", id=job.id, stage=-1, part=-1)
-        status = KNOWN.get(record[-1].target) if record else None
+        status = JOB_STATUSES.get(record[-1].target) if record else None
     return (status, reason) if status in FINISHED_JOBS else (JobStatus.QUARANTINED, None)
 
 

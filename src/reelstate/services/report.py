@@ -1,30 +1,63 @@
-"""report: a worker's word on the tasks it runs. It renews their leases, notes progress and keeps checkpoints, logs,
-steps and states.
+"""report: renew the leases of the tasks that a worker runs, and store progress, checkpoints, logs, steps and states.
 
-A heartbeat is the same verb with nothing to say but which tasks it still holds; the answer tells which of them it has
-lost or must stop, and whether the worker should drain.
+A heartbeat is a report that only lists the tasks which the worker still holds. The answer says which of them it has
+lost or must stop, and whether it should drain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from reelstate.core import state
 from reelstate.core.document import LIMITS, DocumentLimits, encode, encode_optional, shorten, whole_number
 from reelstate.core.errors import InvalidRequest, WorkerUnknown
-from reelstate.core.model import Progress, Report, Verdict
+from reelstate.core.model import Progress, Report, TaskKey, Verdict
 from reelstate.core.step import normalise_step
-from reelstate.services.verdict import HELD_COLUMNS, held, held_of, verdicts
-from reelstate.stores.store import Batch, Row, Store, Transaction
+from reelstate.services.verdict import LEASE_COLUMNS, LeaseRow, lease_keys, verdicts
+from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
 
-COLUMNS = (*HELD_COLUMNS, "percent", "message", "step", "checkpoint")
-LOG_COLUMNS = (*HELD_COLUMNS, "level", "message", "metadata")
-STEP_COLUMNS = (*HELD_COLUMNS, "place", "type", "started", "argv", "exit_code", "seconds", "output")
+PROGRESS_COLUMNS = (*LEASE_COLUMNS, "percent", "message", "step", "checkpoint")
+LOG_COLUMNS = (*LEASE_COLUMNS, "level", "message", "metadata")
+STEP_COLUMNS = (*LEASE_COLUMNS, "step", "type", "started", "argv", "exit_code", "seconds", "output")
 STAGE_COLUMNS = ("job_id", "stage")
-STATE_COLUMNS = ("name", "task", "tag", "place", "event_id", "status", "severity", "message", "payload")
-WHOLE = 100
+STATE_COLUMNS = ("name", "task", "tag", "position", "event_id", "status", "severity", "message", "payload")
+MAX_PERCENT = 100
 MAX_STUCK = 100_000
 LEVELS = ("debug", "info", "warning", "error")
+
+
+class WorkerFlags(NamedTuple):
+    drain: bool
+
+
+class _StateJob(NamedTuple):
+    job_id: int
+    stage: int
+    name: str | None
+    """What the states of this stage are stored under; None where its pipeline is no longer stored."""
+
+
+class _State(NamedTuple):
+    """A state that a run has reported."""
+
+    job_id: int
+    stage: int
+    task: int
+    tag: str
+    event_id: str
+    status: int | None
+    severity: str
+    message: str
+    payload: str | None
+
+
+REPORT = Statement("report", LeaseRow)
+REPORT_WORKER = Statement("report_worker", WorkerFlags)
+ADD_LOGS = Statement("report_logs", NoRow)
+ADD_STEPS = Statement("report_steps", NoRow)
+STATE_JOBS = Statement("report_state_jobs", _StateJob)
+ADD_STATES = Statement("report_states", NoRow)
 
 
 async def report(
@@ -36,64 +69,63 @@ async def report(
     stuck: int | None = None,
     max_instances: int | None = None,
 ) -> Report:
-    """Renew the leases of these tasks, and note what is new of each; a verdict per item in the order given.
+    """Renew the leases of these tasks and store what is new of each; return a verdict per item in the order given.
 
-    `stuck` is how many handlers of the worker do not stop; None: as many as before. An instance that is offline comes
-    back, unless its name has `max_instances` live ones: then it is unknown.
+    `stuck` is how many handlers of the worker do not stop; None leaves the number as it is. An instance that is offline
+    comes back, unless its name has `max_instances` live ones: then it is unknown. Raises `WorkerUnknown`.
     """
     if stuck is not None:
         whole_number("stuck", stuck, MAX_STUCK)
-    rows = [_row(item, limits) for item in items]
+    rows = [_progress_row(item, limits) for item in items]
     logs = [_log_rows(item, limits) for item in items]
     steps = [_step_rows(item, limits) for item in items]
-    states = [_state_rows(item, limits) for item in items]
+    states = [_states(item, limits) for item in items]
 
     async def flow(transaction: Transaction) -> Report:
-        drain = await _heartbeat(transaction, worker_id, stuck=stuck, max_instances=max_instances)
+        flags = await transaction.run(REPORT_WORKER, worker_id=worker_id, stuck=stuck, max_instances=max_instances)
+        if not flags:
+            raise WorkerUnknown(worker_id)
         answers = await _renew(transaction, items, rows)
-        if lines := _accepted(logs, answers):
-            await transaction.run("report_logs", Batch(LOG_COLUMNS, lines))
-        if commands := _accepted(steps, answers):
-            await transaction.run("report_steps", Batch(STEP_COLUMNS, commands))
-        if said := _accepted(states, answers):
-            await _state(transaction, said)
-        return Report(answers, drain)
+        accepted = [number for number, answer in enumerate(answers) if answer is Verdict.OK]
+        if lines := [line for number in accepted for line in logs[number]]:
+            await transaction.run(ADD_LOGS, Batch(LOG_COLUMNS, lines))
+        if commands := [step for number in accepted for step in steps[number]]:
+            await transaction.run(ADD_STEPS, Batch(STEP_COLUMNS, commands))
+        if reported := [each for number in accepted for each in states[number]]:
+            await _add_states(transaction, reported)
+        return Report(answers, bool(flags[0].drain))
 
     return await store.write(flow)
-
-
-async def _heartbeat(transaction: Transaction, worker_id: int, *, stuck: int | None, max_instances: int | None) -> bool:
-    found = await transaction.run("report_worker", worker_id=worker_id, stuck=stuck, max_instances=max_instances)
-    if not found:
-        raise WorkerUnknown(worker_id)
-    return bool(found[0][0])
 
 
 async def _renew(transaction: Transaction, items: Sequence[Progress], rows: list[Row]) -> list[Verdict]:
     if not items:
         return []
-    renewed = {held_of(row) for row in await transaction.run("report", Batch(COLUMNS, rows))}
-    answers = await verdicts(transaction, held(items), renewed, lambda _: ())
+    leases = lease_keys(items)
+    renewed = {
+        (TaskKey(row.job_id, row.stage, row.part), row.token)
+        for row in await transaction.run(REPORT, Batch(PROGRESS_COLUMNS, rows))
+    }
+    answers = await verdicts(transaction, leases, renewed, lambda _: ())
     return [Verdict.OK if answer is Verdict.REPEATED else answer for answer in answers]
 
 
-async def _state(transaction: Transaction, said: list[Row]) -> None:
-    """Store states in the order in which they were said; the job they belong to is that of their stage."""
-    stages = sorted({row[:2] for row in said})
-    names = {row[:2]: row[2] for row in await transaction.run("report_state_jobs", Batch(STAGE_COLUMNS, stages))}
-    # A stage without a name is one of a pipeline that is not stored any more: its states belong nowhere.
-    rows = [(names[row[:2]], row[2], row[3], place, *row[4:]) for place, row in enumerate(said) if names.get(row[:2])]
+async def _add_states(transaction: Transaction, states: list[_State]) -> None:
+    """Store states in the order given, each under the job that the states of its stage belong to."""
+    stages = sorted({(each.job_id, each.stage) for each in states})
+    found = await transaction.run(STATE_JOBS, Batch(STAGE_COLUMNS, stages))
+    names = {(row.job_id, row.stage): row.name for row in found}
+    rows = [
+        (name, each.task, each.tag, position, each.event_id, each.status, each.severity, each.message, each.payload)
+        for position, each in enumerate(states)
+        if (name := names.get((each.job_id, each.stage)))
+    ]
     if rows:
-        await transaction.run("report_states", Batch(STATE_COLUMNS, rows))
+        await transaction.run(ADD_STATES, Batch(STATE_COLUMNS, rows))
 
 
-def _accepted(rows: list[list[Row]], answers: list[Verdict]) -> list[Row]:
-    """What was said under a token that still holds."""
-    return [row for said, answer in zip(rows, answers, strict=True) if answer is Verdict.OK for row in said]
-
-
-def _row(item: Progress, limits: DocumentLimits) -> Row:
-    if item.percent is not None and not 0 <= item.percent <= WHOLE:
+def _progress_row(item: Progress, limits: DocumentLimits) -> Row:
+    if item.percent is not None and not 0 <= item.percent <= MAX_PERCENT:
         raise InvalidRequest("percent", f"{item.percent!r} is not a percentage", hint="a number from 0 to 100")
     message = None if item.message is None else shorten(item.message, limits.message)
     step = None if item.step is None else shorten(item.step, limits.message)
@@ -127,20 +159,22 @@ def _step_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
             step.seconds,
             step.output,
         )
-        for step in (normalise_step(said, limits) for said in item.steps)
+        for step in (normalise_step(each, limits) for each in item.steps)
     ]
 
 
-def _state_rows(item: Progress, limits: DocumentLimits) -> list[Row]:
+def _states(item: Progress, limits: DocumentLimits) -> list[_State]:
     return [
-        (
-            *item.key,
-            said.tag,
-            f"{item.token}.{said.number}",
-            said.status,
-            str(said.severity),
-            said.message,
-            encode_optional("payload", said.payload, limits.checkpoint),
+        _State(
+            job_id=item.key.job_id,
+            stage=item.key.stage,
+            task=item.key.part,
+            tag=reported.tag,
+            event_id=f"{item.token}.{reported.number}",
+            status=reported.status,
+            severity=str(reported.severity),
+            message=reported.message,
+            payload=encode_optional("payload", reported.payload, limits.checkpoint),
         )
-        for said in (state.normalise_state(each, limits) for each in item.states)
+        for reported in (state.normalise_state(each, limits) for each in item.states)
     ]

@@ -1,35 +1,50 @@
-"""Why a worker's word on a task was not accepted. The event that ended the run under its token tells."""
+"""Verdicts: what became of a worker's report on each task.
+
+A report that was not accepted is explained by the event that ended the run under its token.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import TaskKey, Verdict
-from reelstate.stores.store import Batch, Row, Transaction
+from reelstate.stores.store import Batch, Statement, Transaction
 
-Held = tuple[TaskKey, int]
-"""A task, and the token under which a worker speaks of it."""
+LeaseKey = tuple[TaskKey, int]
+"""A task, and the token under which a worker holds it."""
 
-Targets = Callable[[Held], Sequence[str]]
+Targets = Callable[[LeaseKey], Sequence[str]]
 
-LARGEST = 2**63 - 1
-HELD_COLUMNS = ("job_id", "stage", "part", "token")
+LEASE_COLUMNS = ("job_id", "stage", "part", "token")
+MAX_ID, MAX_STAGE, MAX_PART = 2**63 - 1, 2**15 - 1, 2**31 - 1
 
 
-def held(items: Iterable[_Item]) -> list[Held]:
-    """What these items speak of; a key or token that could not be one is refused."""
-    result = []
-    for item in items:
-        (job_id, stage, part), token = item.key, item.token
-        if not (type(token) is type(job_id) is type(stage) is type(part) is int):
-            raise InvalidRequest("key", f"{item.key} with token {token!r} names no task", hint="use them as claimed")
-        if not (0 <= token <= LARGEST and 0 <= job_id <= LARGEST and 0 <= stage < 2**15 and 0 <= part < 2**31):
-            raise InvalidRequest("key", f"{item.key} with token {token} names no task", hint="use them as claimed")
-        result.append((item.key, token))
-    return result
+class LeaseRow(NamedTuple):
+    """A task and its token."""
+
+    job_id: int
+    stage: int
+    part: int
+    token: int
+
+
+class _EndedRun(NamedTuple):
+    """A task as it is, and the event that ended the run under the token `asked`."""
+
+    job_id: int
+    stage: int
+    part: int
+    token: int | None
+    status: str | None
+    target: str | None
+    actor: str | None
+    asked: int
+
+
+ENDED_RUNS = Statement("complete_verdicts", _EndedRun)
 
 
 class _Item(Protocol):
@@ -40,66 +55,53 @@ class _Item(Protocol):
     def token(self) -> int: ...
 
 
-def held_rows(held: Iterable[Held]) -> list[Row]:
-    return [(*key, token) for key, token in held]
-
-
-def held_of(row: Row) -> Held:
-    """The task and token that a statement's row begins with."""
-    return TaskKey(*row[:3]), row[3]
-
-
-def row_key(row: Row) -> Row:
-    """The order in which tasks are locked."""
-    return row[:4]
+def lease_keys(items: Iterable[_Item]) -> list[LeaseKey]:
+    """Return the task and token of each item. Raises `InvalidRequest` for a key or token out of range."""
+    keys = []
+    for item in items:
+        (job_id, stage, part), token = item.key, item.token
+        is_valid = type(token) is type(job_id) is type(stage) is type(part) is int
+        if not is_valid or not (
+            0 <= token <= MAX_ID and 0 <= job_id <= MAX_ID and 0 <= stage <= MAX_STAGE and 0 <= part <= MAX_PART
+        ):
+            raise InvalidRequest(
+                "key", f"{item.key} with token {token!r} names no task", hint="use the key and token of the claim"
+            )
+        keys.append((item.key, token))
+    return keys
 
 
 async def verdicts(
-    transaction: Transaction, asked: Sequence[Held], accepted: set[Held], targets: Targets
+    transaction: Transaction, asked: Sequence[LeaseKey], accepted: Collection[LeaseKey], targets: Targets
 ) -> list[Verdict]:
-    """A verdict per item in its order: the accepted are ok, the others are looked up.
+    """Return a verdict per item, in the order of `asked`: ok for the accepted ones, the others are looked up.
 
-    `targets` tells the statuses to which this same report would have moved a task: if the token's run has ended there
-    by the worker's own word, the report is a repetition and the first answer stands.
+    `targets` gives the statuses to which this report would have moved a task. If the worker itself has ended the run
+    under that token in one of them, the report is a repetition and the first answer stands. An item that stands twice
+    in `asked` was accepted once and repeated after that.
     """
     if len(accepted) == len(asked):
         return [Verdict.OK] * len(asked)
-    answers = {item: Verdict.OK for item in asked if item in accepted}
-    refused = [item for item in asked if item not in answers]
+    answers = dict.fromkeys(accepted, Verdict.OK)
+    refused = [(*key, token) for key, token in asked if (key, token) not in answers]
     if refused:
-        for *key, token, status, target, actor, given in await _ends(transaction, refused):
-            item = TaskKey(*key), given
-            answers[item] = _verdict(token, given, status, target, actor, targets(item))
-    return _one_each(asked, answers)
+        for run in await transaction.run(ENDED_RUNS, Batch(LEASE_COLUMNS, refused)):
+            lease = TaskKey(run.job_id, run.stage, run.part), run.asked
+            answers[lease] = _verdict(run, targets(lease))
+    result: list[Verdict] = []
+    seen: set[LeaseKey] = set()
+    for lease in asked:
+        repeated = answers[lease] is Verdict.OK and lease in seen
+        result.append(Verdict.REPEATED if repeated else answers[lease])
+        seen.add(lease)
+    return result
 
 
-async def _ends(transaction: Transaction, refused: Sequence[Held]) -> list[Row]:
-    return await transaction.run("complete_verdicts", Batch(HELD_COLUMNS, held_rows(refused)))
-
-
-def _verdict(
-    token: int | None,
-    asked: int,
-    status: str | None,
-    target: str | None,
-    actor: str | None,
-    targets: Sequence[str],
-) -> Verdict:
-    if token is None or asked > token:
+def _verdict(run: _EndedRun, targets: Sequence[str]) -> Verdict:
+    if run.token is None or run.asked > run.token:
         return Verdict.UNKNOWN
-    if actor is not None and actor.partition(":")[0] == Actor.WORKER and target in targets:
+    if run.actor is not None and run.actor.partition(":")[0] == Actor.WORKER and run.target in targets:
         return Verdict.REPEATED
-    if TaskStatus.CANCELLED in (target, status if asked == token else None):
+    if TaskStatus.CANCELLED in (run.target, run.status if run.asked == run.token else None):
         return Verdict.CANCELLED
     return Verdict.LOST
-
-
-def _one_each(asked: Sequence[Held], answers: Mapping[Held, Verdict]) -> list[Verdict]:
-    """An item given twice in one batch was accepted once and repeated after that."""
-    seen: set[Held] = set()
-    result = []
-    for item in asked:
-        verdict = answers[item]
-        result.append(Verdict.REPEATED if verdict is Verdict.OK and item in seen else verdict)
-        seen.add(item)
-    return result

@@ -12,7 +12,7 @@ from reelstate.core.errors import InvalidRequest, NotFound, TooManyRequests, Wor
 from reelstate.core.machine import WORKER, WorkerStatus
 from reelstate.core.model import Json, TaskKey, WorkerKind
 from reelstate.services.observe import observe_instances
-from reelstate.services.release import give_back
+from reelstate.services.release import release_leases
 from reelstate.stores.store import Batch, Store, Transaction
 
 KINDS = ("local", "remote")
@@ -178,7 +178,7 @@ async def revoke(store: Store, name: str, *, actor: str) -> tuple[int, int]:
 async def _relieve(transaction: Transaction, name: str, *, actor: str, reason: str) -> int:
     rows = await transaction.run("workers_leases", name=name)
     held = [(TaskKey(*row[:3]), row[3]) for row in rows]
-    return len(await give_back(transaction, held, actor=actor, reason=reason))
+    return len(await release_leases(transaction, held, actor=actor, reason=reason))
 
 
 def _check(actor: str, name: str, reason: str | None) -> None:

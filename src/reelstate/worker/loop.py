@@ -256,7 +256,7 @@ class WorkerLoop:
             await asyncio.sleep(self.settings.retry_delay * random.uniform(0.5, 1.0))
         else:
             self._should_claim |= len(claim.tasks) == limit
-            self._schedule_yield(isolated_waiting=claim.suspects_waiting)
+            self._schedule_yield(isolated_waiting=claim.isolated_waiting)
             await self._accept(claim.tasks)
 
     def _schedule_yield(self, *, isolated_waiting: bool) -> None:

@@ -10,7 +10,7 @@ from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.cancel import cancel_tasks
 from reelstate.services.operate.operation import Operated, Operation, move, operate, require_reason
 from reelstate.services.operate.retry import reopen
-from reelstate.services.orchestrate import advance, rest
+from reelstate.services.orchestrate import advance, reset_tasks
 from reelstate.stores.store import Store, Transaction
 
 TARGETS = (JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED)
@@ -35,7 +35,9 @@ async def force(
         if target is JobStatus.COMPLETED:
             await cancel_tasks(transaction, jobs, operation)
         else:
-            await rest(transaction, job_ids, actor=operation.actor, reason=f"forced: {operation.reason}", stop=True)
+            await reset_tasks(
+                transaction, job_ids, actor=operation.actor, reason=f"forced: {operation.reason}", stop_running=True
+            )
         if target is JobStatus.PENDING:
             await reopen(transaction, jobs, operation)
         await move(transaction, jobs, target, operation)

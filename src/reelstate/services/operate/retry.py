@@ -16,7 +16,7 @@ from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import recount
 from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate
-from reelstate.services.orchestrate import Opened, advance, closed_stages, stage_counters
+from reelstate.services.orchestrate import OpenedStages, advance, closed_stages, stage_counters
 from reelstate.stores.store import Batch, Store, Transaction
 
 ALL_PARTS = (0, 2**31 - 1)
@@ -106,7 +106,7 @@ def _in_use(names: Sequence[str]) -> InvalidRequest:
     return InvalidRequest("stage", message, hint="wait for them, or cancel")
 
 
-def _parts_missing(job: LockedJob, start: From, opened: Opened) -> InvalidRequest | None:
+def _parts_missing(job: LockedJob, start: From, opened: OpenedStages) -> InvalidRequest | None:
     stage = job.declared.graph.index[start.stage]
     if stage not in opened:
         return _not_begun(start) if job.active else None

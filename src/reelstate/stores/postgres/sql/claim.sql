@@ -1,16 +1,16 @@
--- Either the first tasks of all lanes that this worker serves (one index probe a lane, in the order of the index,
--- merged), or those tasks that a hint has named, with what is to be known of their jobs: all on one way to the server.
--- Rows that others are taking are passed over. The locked rows are updated where they lie, by their place in the table.
--- A worker that another claim of its own holds, that may not claim, or for which a suspect waits, gets nothing here and
--- is told that it is not `fit`: `claim_worker` then looks closely, waits its turn, and asks again (`looked`). What the
--- worker runs is counted here each time, for what that statement waited for it could not see.
--- A lane that prefers what this worker lacks is left alone while its tasks are fresh and a better worker is idle.
--- A job leaves `pending` with its first claim. One whose row changes at this very moment is left out; `claim_jobs` then
--- tells of it. Its spec stands in the first of its rows alone.
+-- Lease the first tasks of all lanes that this worker serves (one index probe per lane, in index order, merged), or the
+-- tasks that a hint has named; return them with their jobs, in one round trip.
+-- Rows that other claims have locked are skipped. The locked rows are updated by their physical position (ctid).
+-- A worker whose row another claim has locked, that may not claim, or for which an isolated task waits, gets nothing here
+-- and is not `fit`: `claim_worker` then checks it, waits for the lock, and this statement runs again (`checked`). The
+-- tasks that the worker runs are counted here each time: what `claim_worker` waited for it could not see.
+-- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
+-- A job leaves `pending` with its first claim. A job whose row changes at this moment is left out; `claim_jobs` then
+-- reads it. The spec stands in the first row of a job only.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), held AS MATERIALIZED (
-    SELECT count(*) AS running, coalesce(bool_or(t.lane < 0), false) AS runs_suspect
+    SELECT count(*) AS running, coalesce(bool_or(t.lane < 0), false) AS runs_isolated
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
 ), worker AS MATERIALIZED (
     SELECT w.slots, w.status = 'active' AND n.enabled AS claims,
@@ -22,8 +22,8 @@ WITH clock AS MATERIALIZED (
 ), fit AS MATERIALIZED (
     SELECT worker.slots, worker.pipelines, worker.capabilities, held.running
     FROM worker CROSS JOIN held
-    WHERE worker.claims AND NOT held.runs_suspect AND (held.running = 0 OR NOT %(suspect)s)
-      AND (%(looked)s OR NOT EXISTS (
+    WHERE worker.claims AND NOT held.runs_isolated AND (held.running = 0 OR NOT %(isolated)s)
+      AND (%(checked)s OR NOT EXISTS (
           SELECT FROM reelstate.lanes l
           WHERE l.pipeline = ANY (worker.pipelines) AND l.needs <@ worker.capabilities
             AND EXISTS (SELECT FROM reelstate.tasks WHERE lane = -l.id AND status = 'ready')))
@@ -40,10 +40,10 @@ WITH clock AS MATERIALIZED (
            THEN NULL ELSE (SELECT now FROM clock) - make_interval(secs => %(grace)s) END AS ready_before
     FROM fit JOIN reelstate.lanes l ON l.pipeline = ANY (fit.pipelines) AND l.needs <@ fit.capabilities
 ), first AS MATERIALIZED (
-    SELECT t.place
+    SELECT t.task
     FROM mine
     CROSS JOIN LATERAL (
-        SELECT ctid AS place, job_id, stage, part, priority FROM reelstate.tasks
+        SELECT ctid AS task, job_id, stage, part, priority FROM reelstate.tasks
         WHERE lane = mine.id AND status = 'ready'
           AND (mine.ready_before IS NULL OR ready_at <= mine.ready_before)
         ORDER BY priority DESC, job_id, stage, part LIMIT %(limit)s
@@ -51,25 +51,25 @@ WITH clock AS MATERIALIZED (
     ) t
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT %(limit)s
 ), named AS MATERIALIZED (
-    SELECT t.place
+    SELECT t.task
     FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[]) AS given (job_id, stage, part)
     CROSS JOIN LATERAL (
-        SELECT ctid AS place, lane, ready_at FROM reelstate.tasks
+        SELECT ctid AS task, lane, ready_at FROM reelstate.tasks
         WHERE job_id = given.job_id AND stage = given.stage AND part = given.part AND status = 'ready'
         FOR UPDATE SKIP LOCKED
     ) t
-    JOIN mine ON mine.id = CASE WHEN %(suspect)s THEN -t.lane ELSE t.lane END
+    JOIN mine ON mine.id = CASE WHEN %(isolated)s THEN -t.lane ELSE t.lane END
     WHERE mine.ready_before IS NULL OR t.ready_at <= mine.ready_before
 ), taken AS (
     UPDATE reelstate.tasks t
     SET status = 'running', worker_id = %(worker_id)s, last_worker = %(worker_id)s, token = t.token + 1,
         attempt = t.attempt + 1, percent = 0,
-        alone = fit.running = 0 AND (%(suspect)s OR (fit.slots = 1 AND %(alone)s)),
+        alone = fit.running = 0 AND (%(isolated)s OR (fit.slots = 1 AND %(alone)s)),
         claimed_at = clock.now, progress_at = clock.now, started_at = coalesce(t.started_at, clock.now),
         lease_expires_at = clock.now + make_interval(secs => least(t.lease, t.stall_after, t.timeout)),
         version = t.version + 1, actor = 'worker', reason = NULL, changed_at = clock.now
     FROM clock CROSS JOIN fit
-    WHERE t.ctid = ANY (ARRAY(SELECT place FROM first UNION ALL SELECT place FROM named))
+    WHERE t.ctid = ANY (ARRAY(SELECT task FROM first UNION ALL SELECT task FROM named))
     RETURNING t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
               t.checkpoint
 ), begun AS (
@@ -85,8 +85,8 @@ WITH clock AS MATERIALIZED (
     FOR KEY SHARE
 )
 SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
-       t.checkpoint, j.pipeline_id, CASE WHEN t.place = 1 THEN j.spec END AS spec, j.status,
-       clock.now, EXISTS (SELECT FROM fit) AS fit
+       t.checkpoint, j.pipeline_id, CASE WHEN t.number = 1 THEN j.spec END AS spec,
+       j.status AS job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit
 FROM clock
-LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY job_id) AS place FROM taken) t ON true
+LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY job_id) AS number FROM taken) t ON true
 LEFT JOIN (SELECT * FROM begun UNION ALL SELECT * FROM active) j ON j.id = t.job_id

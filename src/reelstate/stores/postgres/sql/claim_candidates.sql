@@ -1,4 +1,4 @@
--- The first ready tasks of the pipelines that a worker serves, in the order of claims: each is claimed alone, by its
+-- The first ready tasks of the pipelines that a worker serves, in the order of claims. Each is claimed alone, by its
 -- key, where the claim of all at once fails on one of them.
 SELECT t.job_id, t.stage, t.part FROM reelstate.tasks AS t
 JOIN reelstate.lanes AS l ON l.id = t.lane

@@ -1,4 +1,4 @@
--- Tasks that can't be run wait as `new` for a while. The run does not count as an attempt.
+-- Move tasks that can't be run back to `new` for a while. The run does not count as an attempt.
 UPDATE reelstate.tasks t
 SET status = 'new', run_after = clock.now + make_interval(secs => %(delay)s), ready_at = NULL, attempt = t.attempt - 1,
     worker_id = NULL, lease_expires_at = NULL,

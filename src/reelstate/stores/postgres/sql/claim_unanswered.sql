@@ -1,7 +1,6 @@
--- What a claim has leased to this worker whose answer never came: all that was claimed since its last answer,
--- the newest first: by its time the worker knows next time what it has been told.
+-- Tasks leased to this worker since its last answered claim, the newest first: the answer to their claim was lost.
 SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
-       NULL::bigint AS pipeline_id, NULL::jsonb AS spec, NULL::text AS status, claimed_at AS now, true AS fit
+       NULL::bigint AS pipeline_id, NULL::jsonb AS spec, NULL::text AS job_status, claimed_at AS at, true AS fit
 FROM reelstate.tasks
 WHERE worker_id = %(worker_id)s AND claimed_at > %(since)s
 ORDER BY claimed_at DESC

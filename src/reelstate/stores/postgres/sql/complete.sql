@@ -1,7 +1,7 @@
--- Accepted while the task runs under the same token, even after expiry: the row lock orders it against reclaim. Accepted
--- too after the keeper took it back, until somebody else begins it: then the loss was none, and is not counted.
--- Here and below rows are locked in the order of the input, which the caller sorts, by a nested loop over it.
--- The workers that ran them are credited in the same statement, each once and in the order of their ids.
+-- Accepted while the task runs under the same token, even after expiry: the row lock orders it against reclaim. Also
+-- accepted after the keeper has reclaimed the task, until another worker claims it: then the loss is not counted.
+-- Rows are locked in the order of the input, which the caller sorts, by a nested loop over it.
+-- The totals of the workers change in the same statement, each once and in the order of their ids.
 WITH moved AS (
 UPDATE reelstate.tasks t
 SET status = %(status)s, result = given.result::jsonb, percent = 100, error = NULL, worker_id = NULL,
@@ -19,7 +19,7 @@ FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[], %(
 WHERE t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
   AND t.token = given.token AND (t.status = 'running' OR t.status = 'ready' AND t.actor = 'keeper')
 RETURNING t.job_id, t.stage, t.part, t.token, t.status, t.last_worker
-), credited AS (
+), counted AS (
     UPDATE reelstate.worker_instances i SET done = i.done + counted.number
     FROM (SELECT last_worker, count(*) AS number FROM moved GROUP BY last_worker ORDER BY last_worker) AS counted
     WHERE i.id = counted.last_worker

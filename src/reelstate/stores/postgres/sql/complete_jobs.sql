@@ -1,4 +1,4 @@
--- Jobs whose only stage has closed without a failure.
+-- Complete jobs whose only stage has closed without a failure.
 UPDATE reelstate.jobs j
 SET status = 'completed', finished_at = greatest(clock.now, j.started_at), version = j.version + 1, actor = 'orchestrator', reason = NULL,
     changed_at = clock.now

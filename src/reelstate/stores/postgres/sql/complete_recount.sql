@@ -1,4 +1,4 @@
--- Counters made anew from the tasks; `open` is false for a stage that waits to be opened again, null to leave it.
+-- Recompute counters from the tasks; `open` is false for a stage that waits to be opened again, null to leave it.
 UPDATE reelstate.stages s
 SET open = coalesce(given.open, s.open), total = counted.total, done = counted.done, skipped = counted.skipped,
     failed = counted.failed

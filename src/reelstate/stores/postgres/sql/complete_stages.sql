@@ -1,4 +1,4 @@
--- The counters of the stages, once a batch.
+-- Add to the counters of stages, once per batch.
 UPDATE reelstate.stages s
 SET done = s.done + given.done, skipped = s.skipped + given.skipped, failed = s.failed + given.failed
 FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(done)s::integer[], %(skipped)s::integer[],

@@ -1,5 +1,5 @@
 -- Why a report was not accepted: the task as it is, and the event that ended the run under this token. A result may
--- come after the keeper has ended the run, so the last of two such events counts.
+-- arrive after the keeper has ended the run, so the last of two such events counts.
 SELECT given.job_id, given.stage, given.part, t.token, t.status, e.target, e.actor, given.token AS asked
 FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[], %(token)s::bigint[])
      AS given (job_id, stage, part, token)

@@ -1,5 +1,5 @@
--- The version of each name that new jobs run: the pinned one, else the one that was declared first most recently. A version
--- keeps its id when it is declared again.
+-- The version of each name that new jobs run: the pinned one, else the newest. A version keeps its id when it is
+-- declared again.
 SELECT DISTINCT ON (name) name, id FROM reelstate.pipelines
 WHERE name = ANY (%(names)s::text[])
 ORDER BY name, pinned DESC, id DESC

@@ -1,4 +1,4 @@
--- The workers that ran them are charged in the same statement.
+-- Record failed attempts; the totals of the workers change in the same statement.
 WITH moved AS (
 UPDATE reelstate.tasks t
 SET status = 'error', error = given.error::jsonb, worker_id = NULL, lease_expires_at = NULL,

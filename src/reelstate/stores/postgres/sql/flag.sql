@@ -1,5 +1,5 @@
--- Flag jobs by the run that has reported no progress for the longest time; clear the flags of jobs that have none such.
--- `stall` is the deployment's limit of runs whose stage sets none. Jobs that somebody changes right now are passed over.
+-- Flag jobs by the run that has reported no progress for the longest time; clear the flags of jobs without such a run.
+-- `stall` is the deployment's limit for runs whose stage sets none. Locked jobs are skipped.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), stalled AS MATERIALIZED (
@@ -8,16 +8,16 @@ WITH clock AS (
     WHERE t.worker_id IS NOT NULL AND t.status = 'running' AND t.stall_after IS NULL
       AND t.progress_at + make_interval(secs => coalesce(t.flag_after, %(stall)s::float8)) <= clock.now
     ORDER BY t.job_id, t.progress_at, t.stage, t.part
-), told AS MATERIALIZED (
+), reasons AS MATERIALIZED (
     SELECT s.job_id, 'task ' || s.job_id || '/' || s.stage || '/' || s.part || ' of stage '
            || coalesce(p.graph #>> ARRAY['stages', s.stage::text, 'name'], '#' || s.stage)
            || ' has reported no progress for ' || round(s.seconds)::bigint || ' s' AS flagged
     FROM stalled s JOIN reelstate.jobs j ON j.id = s.job_id LEFT JOIN reelstate.pipelines p ON p.id = j.pipeline_id
 ), changed AS MATERIALIZED (
-    SELECT j.id, told.flagged
-    FROM reelstate.jobs j LEFT JOIN told ON told.job_id = j.id
+    SELECT j.id, reasons.flagged
+    FROM reelstate.jobs j LEFT JOIN reasons ON reasons.job_id = j.id
     WHERE (j.flagged IS NOT NULL OR j.id IN (SELECT job_id FROM stalled))
-      AND j.flagged IS DISTINCT FROM told.flagged
+      AND j.flagged IS DISTINCT FROM reasons.flagged
       AND j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
       AND (%(only)s::bigint[] IS NULL OR j.id = ANY (%(only)s::bigint[])) AND j.id <> ALL (%(without)s::bigint[])
     ORDER BY j.id LIMIT %(limit)s

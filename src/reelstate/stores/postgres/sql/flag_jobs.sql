@@ -1,5 +1,5 @@
--- The jobs that are flagged, or in which a run has reported no progress for too long: those that `flag` is about.
-SELECT id FROM reelstate.jobs WHERE flagged IS NOT NULL
+-- The jobs that `flag` handles: they are flagged, or a run of theirs has reported no progress for too long.
+SELECT id AS job_id FROM reelstate.jobs WHERE flagged IS NOT NULL
 UNION
 SELECT job_id FROM reelstate.tasks
 WHERE worker_id IS NOT NULL AND status = 'running' AND stall_after IS NULL

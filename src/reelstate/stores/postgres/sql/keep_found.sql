@@ -1,4 +1,4 @@
--- Findings that did not stand before.
+-- Insert findings that are new.
 INSERT INTO reelstate.findings (name, job_id, stage, part, subject, found_at)
 SELECT name, job_id, stage, part, subject, coalesce(%(now)s::timestamptz, clock_timestamp())
 FROM unnest(%(name)s::text[], %(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[],

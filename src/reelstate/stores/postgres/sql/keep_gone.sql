@@ -1,4 +1,4 @@
--- Findings that stand no longer.
+-- Delete findings that are gone.
 DELETE FROM reelstate.findings f
 WHERE (f.name, f.job_id, f.stage, f.part, f.subject) NOT IN (
     SELECT name, job_id, stage, part, subject

@@ -1,11 +1,11 @@
--- A keeper is here: it takes the lead if that is free, and ends the gap if there was one. A time that lies ahead is of
--- a clock that was set back since, and counts for nothing.
+-- Record a keeper as alive: it takes the lead if that is free, and ends the gap if there was one. A stored time in the
+-- future comes from before the clock was set back, and is ignored.
 -- A gap is a pause of all keepers that is longer than two sweeps (`lead`), and than `gap` or a third of the shortest
 -- lease in force: workers could not renew meanwhile. It is followed by a grace as long as the longest lease, at most
--- `grace`; `reclaim` looks at each task's own. A grace still running is made longer, not begun anew; those with less
--- than an hour between them share `most` seconds.
--- `step` tells by how much the clock was set since a keeper was last here: back if that time lies ahead, forward if more
--- time went by here than on the keeper's own steady clock (`since`, `elapsed`).
+-- `grace`; `reclaim` applies the lease of each task. A running grace is extended, not begun again; graces with less than
+-- an hour between them share `max_grace` seconds.
+-- `step` is by how much the clock was set since a keeper was last seen: back if that time is in the future, forward if
+-- more time has passed by this clock than by the keeper's monotonic one (`since`, `elapsed`).
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), before AS MATERIALIZED (
@@ -21,7 +21,7 @@ WITH clock AS (
                 THEN k.grace_seconds ELSE 0 END AS spent
     FROM reelstate.keeper k, clock
     FOR UPDATE OF k
-), judged AS MATERIALIZED (
+), checked AS MATERIALIZED (
     SELECT before.*,
            CASE WHEN pause > %(lead)s::float8
                 THEN pause > least(%(gap)s::float8, (SELECT min(lease) / 3 FROM reelstate.tasks WHERE worker_id IS NOT NULL))
@@ -31,10 +31,10 @@ WITH clock AS (
                                               - %(elapsed)s::float8)) END AS step
     FROM before
 ), grace AS (
-    SELECT judged.*, CASE WHEN gap THEN greatest(0, least(
+    SELECT checked.*, CASE WHEN gap THEN greatest(0, least(
         least(%(grace)s::float8, (SELECT max(lease) FROM reelstate.tasks WHERE worker_id IS NOT NULL))
-          - extract(epoch FROM resumes_at - now)::float8, %(most)s::float8 - spent)) ELSE 0 END AS more
-    FROM judged
+          - extract(epoch FROM resumes_at - now)::float8, %(max_grace)s::float8 - spent)) ELSE 0 END AS more
+    FROM checked
 )
 UPDATE reelstate.keeper k
 SET leader = CASE WHEN free THEN %(keeper)s ELSE k.leader END,

@@ -1,4 +1,4 @@
--- Instances that have been offline for long and hold nothing. Their events stay, and so does their name.
+-- Delete instances that have been offline for `older` seconds and hold no lease. Their events and names stay.
 DELETE FROM reelstate.workers w
 WHERE w.status = 'offline'
   AND w.changed_at < coalesce(%(now)s::timestamptz, clock_timestamp()) - make_interval(secs => %(older)s)

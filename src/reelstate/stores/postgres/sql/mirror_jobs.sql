@@ -1,5 +1,5 @@
--- The first ready tasks of some jobs in the order of claims: where each lies in the index is known, so finished tasks of
--- the same job cost nothing.
+-- The first ready tasks of some jobs in the order of claims: the index is probed by job, so finished tasks of the
+-- same job cost nothing.
 SELECT t.job_id, t.stage, t.part, t.priority, t.lane, l.pipeline, l.needs, l.prefers
 FROM reelstate.jobs j
 JOIN reelstate.pipelines p ON p.id = j.pipeline_id

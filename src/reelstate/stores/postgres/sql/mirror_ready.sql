@@ -1,4 +1,4 @@
--- The first ready tasks of all lanes in the order of claims, suspects among them.
+-- The first ready tasks of all lanes in the order of claims, isolated tasks included.
 SELECT t.job_id, t.stage, t.part, t.priority, t.lane, l.pipeline, l.needs, l.prefers
 FROM reelstate.lanes l
 CROSS JOIN (VALUES (1), (-1)) AS side (sign)

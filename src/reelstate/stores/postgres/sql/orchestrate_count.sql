@@ -1,4 +1,4 @@
--- How many parts a fan-out has; null where its path leads nowhere, or to what is no array and no whole number.
+-- The number of parts of a fan-out; null where its path does not exist, or leads to no array and no whole number.
 WITH given AS (
     SELECT CASE WHEN %(source)s < 0
                 THEN (SELECT spec FROM reelstate.jobs WHERE id = %(job_id)s)
@@ -10,5 +10,5 @@ SELECT CASE jsonb_typeof(items)
            WHEN 'array' THEN jsonb_array_length(items)
            WHEN 'number' THEN CASE WHEN items::numeric >= 0 AND items::numeric = trunc(items::numeric)
                                         AND items::numeric <= 10000000 THEN items::integer END
-       END
+       END AS total
 FROM given

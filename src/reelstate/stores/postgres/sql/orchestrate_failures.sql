@@ -1,4 +1,4 @@
--- Of each stage, the error of its first part that failed for good, and how many did.
+-- The first part of each stage that failed for good, with its error, and how many did.
 SELECT DISTINCT ON (t.job_id, t.stage) t.job_id, t.stage, t.part, t.error,
        count(*) OVER (PARTITION BY t.job_id, t.stage) AS failed
 FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[]) AS given (job_id, stage)

@@ -8,4 +8,3 @@ FROM unnest(%(id)s::bigint[], %(origin)s::text[], %(status)s::text[], %(phase)s:
      AS given (id, origin, status, phase, actor, reason, error, degraded),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
 WHERE j.id = given.id AND j.status = given.origin
-RETURNING j.id

@@ -1,3 +1,3 @@
 SELECT id, pipeline_id, status, phase, priority, version,
-       greatest(0, coalesce(extract(epoch FROM run_after - coalesce(%(now)s::timestamptz, clock_timestamp())), 0))::float8
+       greatest(0, coalesce(extract(epoch FROM run_after - coalesce(%(now)s::timestamptz, clock_timestamp())), 0))::float8 AS delay
 FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[]) ORDER BY id FOR UPDATE

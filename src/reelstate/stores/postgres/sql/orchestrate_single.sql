@@ -1,4 +1,4 @@
--- Open a one-part stage of many jobs for the first time, with its task.
+-- Open a one-part stage in many jobs for the first time: insert the stage and its task.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), opened AS (

@@ -1,6 +1,6 @@
--- As for rest, but what runs is stopped too, uncharged. A row that somebody holds at this moment must not be missed, and
--- waiting for it could be a deadlock: the flow starts again.
-WITH resting AS MATERIALIZED (
+-- As `orchestrate_reset`, and stop running tasks too; their run does not count as an attempt. A locked row
+-- must not be skipped, and waiting for it could deadlock: the flow starts again.
+WITH waiting AS MATERIALIZED (
     SELECT job_id, stage, part FROM reelstate.tasks
     WHERE job_id = ANY (%(job_ids)s::bigint[])
       AND (status = 'ready' OR status = 'error' AND run_after IS NOT NULL OR status = 'running')
@@ -12,5 +12,5 @@ SET status = 'new', run_after = NULL, ready_at = NULL, worker_id = NULL, lease_e
     attempt = t.attempt - CASE WHEN t.status = 'running' THEN 1 ELSE 0 END,
     version = t.version + 1, actor = %(actor)s, reason = %(reason)s,
     changed_at = coalesce(%(now)s::timestamptz, clock_timestamp())
-FROM resting
-WHERE t.job_id = resting.job_id AND t.stage = resting.stage AND t.part = resting.part
+FROM waiting
+WHERE t.job_id = waiting.job_id AND t.stage = waiting.stage AND t.part = waiting.part

@@ -1,5 +1,5 @@
--- The tasks of stages that were opened again and have no fan-out to be made anew. One that was taken back from a job
--- at rest may have used up its attempts; it gets the stage's once more.
+-- Make the tasks of reopened stages without a fan-out ready. A task of a stopped job may be out of attempts; it gets those
+-- of the stage once more.
 UPDATE reelstate.tasks t
 SET status = 'ready', lane = sign(lane) * %(lane)s, ready_at = clock.now, run_after = NULL,
     max_attempts = greatest(t.max_attempts, t.attempt + %(attempts)s), version = t.version + 1, actor = 'orchestrator',

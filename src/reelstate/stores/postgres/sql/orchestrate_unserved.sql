@@ -1,6 +1,6 @@
--- Stages with tasks that have been ready for so long, in lanes whose needs no active worker has: of each lane, and of its
--- mirror where isolated tasks wait, the first.
-SELECT DISTINCT t.job_id, t.stage, l.id, j.pipeline_id
+-- Stages with tasks that have been ready for `older` seconds in lanes whose needs no active worker has: the first of each
+-- lane, and of its negative number, where isolated tasks wait.
+SELECT DISTINCT t.job_id, t.stage, l.id AS lane, j.pipeline_id
 FROM reelstate.lanes l CROSS JOIN (VALUES (1), (-1)) AS side (sign)
 CROSS JOIN LATERAL (
     SELECT job_id, stage, ready_at FROM reelstate.tasks

@@ -1,10 +1,11 @@
--- Leases that expired or whose worker is dead, and what becomes of each task, in one statement. A stall and a timeout
--- are charged but are no loss of the worker. A task that has lost too many, and this one while alone on it, is a killer.
--- With a `gap`, no expiry counts while no keeper was here for so long, or for a third of the task's lease. That is looked
--- at here, because between the sweep's first look and this statement the database may have been away. After such a gap a
--- lease that ran out since it began has its own length of grace; a timeout has none, for an outage is no reason for it.
--- `stall` is the deployment's limit of runs whose stage sets none: they end as stalled though their lease is in force.
--- What follows may count in the stages and move the jobs, so their rows are locked here, in the order of all locks.
+-- Take back leases that expired or whose worker is dead, and decide on each task, in one statement. A stall and a timeout
+-- count as an attempt, but not as a lost worker. A task that has lost too many workers, the last one while it ran alone,
+-- is a poison task.
+-- With a `gap`, no expiry counts while no keeper was seen for that long, or for a third of the task's lease. That is checked
+-- here, because the database may have been unreachable since the sweep began. After such a gap a lease that expired since
+-- then has its own length of grace; a timeout has none, for an outage does not cause it.
+-- `stall` is the deployment's limit for runs whose stage sets none: they end as stalled though their lease is in force.
+-- Later statements count in the stages and move the jobs, so their rows are locked here, in the order of all locks.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), expired AS MATERIALIZED (
@@ -37,7 +38,7 @@ WITH clock AS (
 ), parents AS MATERIALIZED (
     SELECT id, status FROM reelstate.jobs
     WHERE id IN (SELECT job_id FROM expired) AND (SELECT count(*) FROM counting) >= 0 ORDER BY id FOR UPDATE
-), judged AS MATERIALIZED (
+), decided AS MATERIALIZED (
     SELECT expired.*,
            CASE WHEN parents.status IN ('completed', 'cancelled') THEN 'cancelled'
                 WHEN parents.status IN ('failed', 'quarantined') THEN 'new'
@@ -47,22 +48,22 @@ WITH clock AS (
                 ELSE 'ready' END AS status,
            expired.cause IN ('lease expired', 'worker died') AND t.alone
              AND (t.lost_alone + 1 >= t.max_lost
-                  OR t.attempt >= t.max_attempts AND t.lost + 1 >= t.max_lost) AS killer
+                  OR t.attempt >= t.max_attempts AND t.lost + 1 >= t.max_lost) AS poison
     FROM expired JOIN parents ON parents.id = expired.job_id
     JOIN reelstate.tasks t USING (job_id, stage, part)
 )
 UPDATE reelstate.tasks t
-SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
-    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') AND t.lost + 1 >= t.isolate_after
+SET status = decided.status, worker_id = NULL, lease_expires_at = NULL,
+    lane = CASE WHEN decided.cause IN ('lease expired', 'worker died') AND t.lost + 1 >= t.isolate_after
                 THEN -abs(t.lane) ELSE t.lane END,
-    lost = t.lost + CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
-    lost_alone = t.lost_alone + CASE WHEN judged.cause IN ('lease expired', 'worker died') AND t.alone THEN 1 ELSE 0 END,
-    ready_at = CASE WHEN judged.status = 'ready' THEN clock.now ELSE t.ready_at END,
-    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN greatest(clock.now, t.started_at) END,
-    error = CASE WHEN judged.status = 'error' THEN jsonb_build_object(
-        'type', 'lost', 'message', judged.cause, 'worker', t.worker_id, 'attempt', t.attempt,
+    lost = t.lost + CASE WHEN decided.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
+    lost_alone = t.lost_alone + CASE WHEN decided.cause IN ('lease expired', 'worker died') AND t.alone THEN 1 ELSE 0 END,
+    ready_at = CASE WHEN decided.status = 'ready' THEN clock.now ELSE t.ready_at END,
+    finished_at = CASE WHEN decided.status IN ('error', 'cancelled') THEN greatest(clock.now, t.started_at) END,
+    error = CASE WHEN decided.status = 'error' THEN jsonb_build_object(
+        'type', 'lost', 'message', decided.cause, 'worker', t.worker_id, 'attempt', t.attempt,
         'step', t.step, 'last_message', t.message) ELSE t.error END,
-    version = t.version + 1, actor = 'keeper', reason = judged.cause, changed_at = clock.now
-FROM judged, clock
-WHERE t.job_id = judged.job_id AND t.stage = judged.stage AND t.part = judged.part
-RETURNING t.job_id, t.stage, t.part, t.status, judged.killer, t.error
+    version = t.version + 1, actor = 'keeper', reason = decided.cause, changed_at = clock.now
+FROM decided, clock
+WHERE t.job_id = decided.job_id AND t.stage = decided.stage AND t.part = decided.part
+RETURNING t.job_id, t.stage, t.part, t.status, decided.poison, t.error

@@ -1,4 +1,4 @@
--- The jobs in which a lease has expired, a run has stalled, or a lease belongs to a worker that is offline: those that a sweep is about.
+-- The jobs that `reclaim` handles: a lease has expired, a run has stalled, or a lease belongs to an offline worker.
 SELECT DISTINCT t.job_id
 FROM reelstate.tasks t LEFT JOIN reelstate.workers w ON w.id = t.worker_id
 WHERE t.worker_id IS NOT NULL AND t.status = 'running'

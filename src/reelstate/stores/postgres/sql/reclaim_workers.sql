@@ -1,4 +1,4 @@
--- The heartbeat is looked at again in the update itself, so a worker that has just spoken is not taken for dead.
+-- The update itself checks the heartbeat, so a worker that has just sent one stays active.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 )

@@ -1,4 +1,4 @@
--- Give tasks back uncharged. In a job at rest they wait as `new`.
+-- Return tasks to the queue; the run does not count as an attempt. In an inactive job they wait as `new`.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), held AS MATERIALIZED (
@@ -10,12 +10,12 @@ WITH clock AS (
     ORDER BY t.job_id, t.stage, t.part
     FOR UPDATE OF t
 ), parents AS MATERIALIZED (
-    SELECT id, status IN ('failed', 'quarantined', 'completed', 'cancelled') AS resting
+    SELECT id, status IN ('failed', 'quarantined', 'completed', 'cancelled') AS inactive
     FROM reelstate.jobs WHERE id IN (SELECT job_id FROM held) ORDER BY id FOR SHARE
 )
 UPDATE reelstate.tasks t
-SET status = CASE WHEN parents.resting THEN 'new' ELSE 'ready' END,
-    ready_at = CASE WHEN parents.resting THEN NULL ELSE clock.now END,
+SET status = CASE WHEN parents.inactive THEN 'new' ELSE 'ready' END,
+    ready_at = CASE WHEN parents.inactive THEN NULL ELSE clock.now END,
     attempt = t.attempt - 1, worker_id = NULL, lease_expires_at = NULL,
     version = t.version + 1, actor = %(actor)s, reason = %(reason)s, changed_at = clock.now
 FROM held JOIN parents ON parents.id = held.job_id, clock

@@ -1,4 +1,4 @@
--- Renew leases and note progress. What a worker says for the first time is progress; saying it again is only renewal.
+-- Renew leases and store progress. A value that differs from the stored one is progress; a repeated one only renews.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), held AS MATERIALIZED (

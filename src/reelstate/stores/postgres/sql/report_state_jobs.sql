@@ -1,5 +1,5 @@
--- The jobs that the states of these stages belong to: made when they are not there, made anew when they were deleted,
--- and brought up to date when a stage has other parts than before. One that is as it should be is not even locked.
+-- The jobs that the states of these stages belong to: insert those that are missing, renew deleted ones, and update those
+-- whose stage has other parts than before. One that is up to date is not locked.
 WITH wanted AS MATERIALIZED (
     SELECT s.job_id, s.stage, s.job_id || '.' || (p.graph -> 'stages' -> s.stage::integer ->> 'name') AS name,
            s.total AS tasks,

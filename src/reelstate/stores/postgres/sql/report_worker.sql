@@ -1,5 +1,5 @@
--- A sign of life. A worker taken for dead is back, if its name has room for it; the flags tell it whether to go on
--- claiming.
+-- Record a heartbeat. An offline worker becomes active, if its name has fewer than `max_instances`; `drain` tells it to
+-- stop claiming.
 UPDATE reelstate.workers w
 SET last_heartbeat_at = clock.now, stuck = coalesce(%(stuck)s::integer, w.stuck),
     status = CASE WHEN w.status = 'offline' THEN 'active' ELSE w.status END,
@@ -11,4 +11,4 @@ FROM reelstate.worker_names n, (SELECT coalesce(%(now)s::timestamptz, clock_time
 WHERE w.id = %(worker_id)s AND n.name = w.name
   AND (w.status <> 'offline' OR %(max_instances)s::integer IS NULL
        OR (SELECT count(*) FROM reelstate.workers o WHERE o.name = w.name AND o.status <> 'offline') < %(max_instances)s)
-RETURNING w.status = 'draining' OR NOT n.enabled
+RETURNING w.status = 'draining' OR NOT n.enabled AS drain

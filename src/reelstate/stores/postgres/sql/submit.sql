@@ -1,4 +1,4 @@
--- Jobs that differ in nothing but their id and spec.
+-- Insert jobs that differ in their id and spec only.
 INSERT INTO reelstate.jobs (id, pipeline_id, user_id, phase, priority, actor, run_after, created_at, changed_at, spec,
     video_id)
 SELECT id, %(pipeline_id)s, %(user_id)s, %(phase)s, %(priority)s, 'user',

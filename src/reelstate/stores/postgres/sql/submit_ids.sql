@@ -1,1 +1,1 @@
-SELECT reelstate.new_id() FROM generate_series(1, %(count)s)
+SELECT reelstate.new_id() AS id FROM generate_series(1, %(count)s)

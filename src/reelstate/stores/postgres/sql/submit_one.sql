@@ -1,6 +1,6 @@
--- A job of a pipeline that begins with one stage of one part: the job, the stage and the task, on one way to the
--- server. Run again for the same request it makes nothing and gives nothing; nor where the pipeline is no longer the
--- version that new jobs of the name run (`current` is null where the caller has named a version).
+-- A job of a pipeline whose only first stage has one part: insert the job, the stage and the task in one round trip.
+-- Inserts and returns nothing if run again for the same request, or where the pipeline is no longer the version that new
+-- jobs of the name run (`current` is null where the caller has named a version).
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), made AS (
@@ -28,4 +28,4 @@ SELECT job_id, %(stage)s, 0, %(lane)s, %(priority)s, %(attempts)s, %(max_lost)s,
        CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END,
        CASE WHEN %(delay)s > 0 THEN NULL ELSE clock.now END, clock.now, 'orchestrator'
 FROM opened, clock
-RETURNING job_id
+RETURNING job_id AS id

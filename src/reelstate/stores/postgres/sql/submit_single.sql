@@ -1,5 +1,5 @@
--- Jobs that differ in nothing but their id and spec, of a pipeline that begins with one stage of one part: the job,
--- the stage and the task, on one way to the server.
+-- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the job, the
+-- stage and the task, in one round trip.
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), made AS (

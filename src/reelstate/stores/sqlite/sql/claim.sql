@@ -1,9 +1,9 @@
--- Either the first tasks of all lanes that this worker serves (one index probe a lane, in the order of the index,
--- merged), or those tasks that a hint has named.
--- A lane that prefers what this worker lacks is left alone while its tasks are fresh and a better worker is idle.
--- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked
--- or passed over, because a write transaction has the database to itself. The worker has been looked at, and of the
--- jobs `claim_jobs` tells, for a statement that gives rows can't be part of another.
+-- Lease the first tasks of all lanes that this worker serves (one index probe per lane, in index order, merged), or the
+-- tasks that a hint has named.
+-- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
+-- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked or
+-- skipped, because a write transaction has the database to itself. The worker was checked before, and `claim_jobs`
+-- returns the jobs, because an UPDATE with RETURNING can't be part of another statement.
 WITH given (job_id, stage, part) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
 ), worker AS MATERIALIZED (
@@ -29,7 +29,7 @@ WITH given (job_id, stage, part) AS (
       AND NOT EXISTS (SELECT 1 FROM json_each(l.needs) AS needed
                       WHERE needed.value NOT IN (SELECT value FROM json_each(worker.capabilities)))
 ), first AS (
-    SELECT t.rowid AS place
+    SELECT t.rowid AS task
     FROM mine CROSS JOIN tasks AS t
     WHERE t.rowid IN (
         SELECT r.rowid FROM tasks AS r INDEXED BY tasks_ready
@@ -38,18 +38,18 @@ WITH given (job_id, stage, part) AS (
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT :limit)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT :limit
 ), named AS (
-    SELECT t.rowid AS place
+    SELECT t.rowid AS task
     FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
-    JOIN mine ON mine.id = CASE WHEN :suspect THEN -t.lane ELSE t.lane END
+    JOIN mine ON mine.id = CASE WHEN :isolated THEN -t.lane ELSE t.lane END
     WHERE t.status = 'ready' AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
 )
 UPDATE tasks
 SET status = 'running', worker_id = :worker_id, last_worker = :worker_id, token = token + 1,
-    attempt = attempt + 1, alone = :suspect OR (:alone AND (SELECT slots = 1 FROM worker)
+    attempt = attempt + 1, alone = :isolated OR (:alone AND (SELECT slots = 1 FROM worker)
         AND NOT EXISTS (SELECT 1 FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = :worker_id)), percent = 0, claimed_at = :now, progress_at = :now,
     started_at = coalesce(started_at, :now),
     lease_expires_at = :now + min(lease, coalesce(stall_after, lease), coalesce(timeout, lease)),
     version = version + 1, actor = 'worker', reason = NULL, changed_at = :now
-WHERE rowid IN (SELECT place FROM first UNION ALL SELECT place FROM named)
+WHERE rowid IN (SELECT task FROM first UNION ALL SELECT task FROM named)
 RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
           NULL AS pipeline_id, NULL AS spec, NULL AS job_status, :now AS at, 1 AS fit

@@ -1,4 +1,4 @@
--- Tasks that can't be run wait as `new` for a while. The run does not count as an attempt.
+-- Move tasks that can't be run back to `new` for a while. The run does not count as an attempt.
 WITH given (job_id, stage, part, token) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]')

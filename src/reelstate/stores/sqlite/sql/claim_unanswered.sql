@@ -1,5 +1,4 @@
--- What a claim has leased to this worker whose answer never came: all that was claimed since its last answer,
--- the newest first: by its time the worker knows next time what it has been told.
+-- Tasks leased to this worker since its last answered claim, the newest first: the answer to their claim was lost.
 SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
        NULL AS pipeline_id, NULL AS spec, NULL AS job_status, claimed_at AS at, 1 AS fit
 FROM tasks

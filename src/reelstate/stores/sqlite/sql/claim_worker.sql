@@ -1,12 +1,12 @@
--- The worker, what it runs now, and the first suspect it could take: a task that has cost a worker before and may
--- only be run alone.
+-- The worker, what it runs now, and the first isolated task it could take: one that has lost a worker before and runs
+-- alone.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated subquery.
 WITH named AS MATERIALIZED (
     SELECT w.status, n.enabled, coalesce(:pipelines, w.pipelines) AS pipelines,
            coalesce(:capabilities, w.capabilities) AS capabilities
     FROM workers AS w JOIN worker_names AS n ON n.name = w.name
     WHERE w.id = :worker_id
-), suspect AS MATERIALIZED (
+), isolated AS MATERIALIZED (
     SELECT t.job_id, t.stage, t.part
     FROM named CROSS JOIN lanes AS l CROSS JOIN tasks AS t
     WHERE l.pipeline IN (SELECT value FROM json_each(named.pipelines))
@@ -18,8 +18,8 @@ WITH named AS MATERIALIZED (
           ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT 1)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT 1
 ), held AS MATERIALIZED (
-    SELECT count(*) AS running, coalesce(max(lane < 0), 0) AS runs_suspect
+    SELECT count(*) AS running, coalesce(max(lane < 0), 0) AS runs_isolated
     FROM tasks WHERE status = 'running' AND worker_id = :worker_id
 )
-SELECT named.status, named.enabled, held.running, held.runs_suspect, suspect.job_id, suspect.stage, suspect.part
-FROM named CROSS JOIN held LEFT JOIN suspect ON true
+SELECT named.status, named.enabled, held.running, held.runs_isolated, isolated.job_id, isolated.stage, isolated.part
+FROM named CROSS JOIN held LEFT JOIN isolated ON true

@@ -1,10 +1,10 @@
--- Accepted while the task runs under the same token, even after expiry: the write lock orders it against reclaim. Accepted
--- too after the keeper took it back, until somebody else begins it: then the loss was none, and is not counted.
--- Of several reports on one task SQLite would take the last; beside min() it gives the columns of the first.
--- Differs from PostgreSQL: what workers completed is counted first, by a statement of its own, for a CTE cannot write.
+-- Accepted while the task runs under the same token, even after expiry: the write lock orders it against reclaim. Also
+-- accepted after the keeper has reclaimed the task, until another worker claims it: then the loss is not counted.
+-- Of several reports on one task SQLite would take the last; with min() it returns the columns of the first.
+-- Differs from PostgreSQL: the totals of the workers are counted first, in their own statement: a CTE can't write.
 UPDATE worker_instances SET done = done + counted.number
 FROM (SELECT last_worker, count(*) AS number FROM (
-    SELECT DISTINCT t.rowid AS place, t.last_worker
+    SELECT DISTINCT t.rowid AS task, t.last_worker
     FROM json_each(:rows) AS given CROSS JOIN tasks AS t
         ON t.job_id = json_extract(given.value, '$[0]') AND t.stage = json_extract(given.value, '$[1]')
        AND t.part = json_extract(given.value, '$[2]')
@@ -16,7 +16,7 @@ WITH given (job_id, stage, part, token, result, number) AS (
            json_extract(value, '$[3]'), json_extract(value, '$[4]'), key
     FROM json_each(:rows)
 ), held AS MATERIALIZED (
-    SELECT t.rowid AS place, given.result, t.status = 'ready' AND t.reason IN ('lease expired', 'worker died') AS was_lost,
+    SELECT t.rowid AS task, given.result, t.status = 'ready' AND t.reason IN ('lease expired', 'worker died') AS was_lost,
            min(given.number)
     FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
     WHERE t.token = given.token AND (t.status = 'running' OR t.status = 'ready' AND t.actor = 'keeper')
@@ -28,5 +28,5 @@ SET status = :status, result = held.result, percent = 100, error = NULL, worker_
     changed_at = :now, lost = lost - held.was_lost, lost_alone = lost_alone - (held.was_lost AND alone),
     lane = CASE WHEN held.was_lost AND lost - 1 < isolate_after THEN abs(lane) ELSE lane END
 FROM held
-WHERE tasks.rowid = held.place
+WHERE tasks.rowid = held.task
 RETURNING job_id, stage, part, token, status

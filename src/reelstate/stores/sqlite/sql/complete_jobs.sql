@@ -1,4 +1,4 @@
--- Jobs whose only stage has closed without a failure.
+-- Complete jobs whose only stage has closed without a failure.
 UPDATE jobs
 SET status = 'completed', finished_at = max(:now, coalesce(started_at, :now)), version = version + 1, actor = 'orchestrator', reason = NULL,
     changed_at = :now

@@ -1,4 +1,4 @@
--- Counters made anew from the tasks; `open` is 0 for a stage that waits to be opened again, null to leave it.
+-- Recompute counters from the tasks; `open` is 0 for a stage that waits to be opened again, null to leave it.
 WITH given (job_id, stage, open) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
 ), counted AS MATERIALIZED (

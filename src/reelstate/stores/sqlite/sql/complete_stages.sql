@@ -1,4 +1,4 @@
--- The counters of the stages, once a batch.
+-- Add to the counters of stages, once per batch.
 WITH given (job_id, stage, done, skipped, failed) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]'), json_extract(value, '$[4]')

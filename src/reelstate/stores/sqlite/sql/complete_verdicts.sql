@@ -1,5 +1,5 @@
 -- Why a report was not accepted: the task as it is, and the event that ended the run under this token. A result may
--- come after the keeper has ended the run, so the last of two such events counts.
+-- arrive after the keeper has ended the run, so the last of two such events counts.
 WITH given (job_id, stage, part, token) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]')

@@ -1,5 +1,5 @@
--- The version of each name that new jobs run: the pinned one, else the one that was declared first most recently. A version
--- keeps its id when it is declared again.
+-- The version of each name that new jobs run: the pinned one, else the newest. A version keeps its id when it is
+-- declared again.
 SELECT DISTINCT name, first_value(id) OVER (PARTITION BY name ORDER BY pinned DESC, id DESC) AS id
 FROM pipelines
 WHERE name IN (SELECT value FROM json_each(:names))

@@ -1,5 +1,5 @@
--- The jobs that are flagged, or in which a run has reported no progress for too long: those that `flag` is about.
-SELECT id FROM jobs WHERE flagged IS NOT NULL
+-- The jobs that `flag` handles: they are flagged, or a run of theirs has reported no progress for too long.
+SELECT id AS job_id FROM jobs WHERE flagged IS NOT NULL
 UNION
 SELECT job_id FROM tasks
 WHERE status = 'running' AND stall_after IS NULL AND progress_at + coalesce(flag_after, :stall) <= :now

@@ -1,4 +1,4 @@
--- Findings that did not stand before. (A SELECT before ON CONFLICT must have a WHERE.)
+-- Insert findings that are new. (A SELECT before ON CONFLICT must have a WHERE.)
 WITH given (name, job_id, stage, part, subject) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]'), json_extract(value, '$[4]')

@@ -1,4 +1,4 @@
--- Findings that stand no longer.
+-- Delete findings that are gone.
 WITH given (name, job_id, stage, part, subject) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]'), json_extract(value, '$[4]')

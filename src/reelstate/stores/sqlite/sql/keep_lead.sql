@@ -1,12 +1,12 @@
--- A keeper is here: it takes the lead if that is free, and ends the gap if there was one. A time that lies ahead is of
--- a clock that was set back since, and counts for nothing.
+-- Record a keeper as alive: it takes the lead if that is free, and ends the gap if there was one. A stored time in the
+-- future comes from before the clock was set back, and is ignored.
 -- A gap is a pause of all keepers that is longer than two sweeps (`lead`), and than `gap` or a third of the shortest
 -- lease in force: workers could not renew meanwhile. It is followed by a grace as long as the longest lease, at most
--- `grace`; `reclaim` looks at each task's own. A grace still running is made longer, not begun anew; those with less
--- than an hour between them share `most` seconds.
--- `step` tells by how much the clock was set since a keeper was last here: back if that time lies ahead, forward if more
--- time went by here than on the keeper's own steady clock (`since`, `elapsed`).
--- Differs from PostgreSQL: RETURNING sees the row alone, so what was before is read by a statement of its own.
+-- `grace`; `reclaim` applies the lease of each task. A running grace is extended, not begun again; graces with less than
+-- an hour between them share `max_grace` seconds.
+-- `step` is by how much the clock was set since a keeper was last seen: back if that time is in the future, forward if
+-- more time has passed by this clock than by the keeper's monotonic one (`since`, `elapsed`).
+-- Differs from PostgreSQL: RETURNING sees the row alone, so the old row is read by its own statement.
 CREATE TEMP TABLE IF NOT EXISTS sighting (step, seen_at, gap);
 DELETE FROM temp.sighting;
 INSERT INTO temp.sighting
@@ -25,7 +25,7 @@ WITH before AS MATERIALIZED (
 ), grace AS MATERIALIZED (
     SELECT before.*, CASE WHEN gap THEN max(0, min(
         min(:grace, coalesce((SELECT max(lease) FROM tasks WHERE status = 'running'), :grace)) - (resumes_at - :now),
-        :most - spent)) ELSE 0 END AS more
+        :max_grace - spent)) ELSE 0 END AS more
     FROM before
 )
 UPDATE keeper

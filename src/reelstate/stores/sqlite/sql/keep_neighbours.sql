@@ -1,4 +1,4 @@
--- Workers of one machine that may hold something, and what each said of its process.
+-- Workers of one machine that may hold leases, with what each has registered about its process.
 SELECT w.id, w.metadata FROM workers AS w
 WHERE w.kind = 'local'
   AND CASE WHEN json_valid(w.metadata) THEN json_extract(w.metadata, '$.process.machine') END = :machine

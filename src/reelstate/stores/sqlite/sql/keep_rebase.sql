@@ -1,7 +1,6 @@
--- The clock was set by `step` seconds: leases, due times and what they are counted from are moved along, as far as they
--- were written before that. With a step forward those are not younger than `seen_at`; with a step back those that lie
--- ahead, or are older than the last sweeps (`lead`). Nothing that has happened is left ahead of the clock, and no lease
--- is longer than its task's.
+-- The clock was set by `step` seconds: move leases, due times and the times they are counted from along, if they were
+-- written before that. After a step forward those are not younger than `seen_at`; after a step back those in the future,
+-- or older than the last sweeps (`lead`). No past event is left in the future, and no lease is longer than its task's.
 UPDATE tasks
 SET lease_expires_at = min(
         CASE WHEN CASE WHEN :step > 0 THEN lease_expires_at <= :seen_at + lease ELSE lease_expires_at > :now + lease END

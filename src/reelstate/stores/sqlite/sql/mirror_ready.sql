@@ -1,4 +1,4 @@
--- The first ready tasks of all lanes in the order of claims, suspects among them.
+-- The first ready tasks of all lanes in the order of claims, isolated tasks included.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids.
 WITH side (sign) AS (VALUES (1), (-1))
 SELECT t.job_id, t.stage, t.part, t.priority, t.lane, l.pipeline, l.needs, l.prefers

@@ -1,4 +1,4 @@
--- How many parts a fan-out has; null where its path leads nowhere, or to what is no array and no whole number.
+-- The number of parts of a fan-out; null where its path does not exist, or leads to no array and no whole number.
 -- Differs from PostgreSQL: without #> the path is walked key by key; `type` tells JSON from text that is not.
 WITH RECURSIVE walk (depth, type, value) AS (
     SELECT 0, json_type(document), document
@@ -15,5 +15,5 @@ WITH RECURSIVE walk (depth, type, value) AS (
 )
 SELECT CASE WHEN type = 'array' THEN json_array_length(value)
             WHEN type IN ('integer', 'real') AND value BETWEEN 0 AND 10000000 AND value = CAST(value AS INTEGER)
-            THEN CAST(value AS INTEGER) END
+            THEN CAST(value AS INTEGER) END AS total
 FROM (SELECT 1) LEFT JOIN items ON true

@@ -1,4 +1,4 @@
--- What last stages say is missing of their jobs, though these complete: the array `degraded` in a result.
+-- What the results of last stages list as missing: the array `degraded`.
 WITH given (job_id, stage) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )

@@ -1,7 +1,7 @@
--- What has become due is made ready; what is due in a job at rest goes back to `new`.
+-- Make due tasks ready; a due task of an inactive job goes back to `new`.
 WITH due AS MATERIALIZED (
-    SELECT t.place, j.status IN ('failed', 'quarantined', 'completed', 'cancelled') AS resting
-    FROM (SELECT rowid AS place, job_id FROM tasks INDEXED BY tasks_due
+    SELECT t.task, j.status IN ('failed', 'quarantined', 'completed', 'cancelled') AS inactive
+    FROM (SELECT rowid AS task, job_id FROM tasks INDEXED BY tasks_due
           WHERE run_after IS NOT NULL AND status IN ('new', 'error') AND run_after <= :now
             AND (:only IS NULL OR job_id IN (SELECT value FROM json_each(:only)))
             AND job_id NOT IN (SELECT value FROM json_each(:without))
@@ -9,10 +9,10 @@ WITH due AS MATERIALIZED (
     JOIN jobs AS j ON j.id = t.job_id
 )
 UPDATE tasks
-SET status = CASE WHEN due.resting THEN 'new' ELSE 'ready' END, run_after = NULL,
-    ready_at = CASE WHEN due.resting THEN NULL ELSE :now END,
-    version = version + CASE WHEN due.resting AND tasks.status = 'new' THEN 0 ELSE 1 END,
+SET status = CASE WHEN due.inactive THEN 'new' ELSE 'ready' END, run_after = NULL,
+    ready_at = CASE WHEN due.inactive THEN NULL ELSE :now END,
+    version = version + CASE WHEN due.inactive AND tasks.status = 'new' THEN 0 ELSE 1 END,
     actor = 'orchestrator', reason = NULL, changed_at = :now
 FROM due
-WHERE tasks.rowid = due.place
+WHERE tasks.rowid = due.task
 RETURNING status, job_id

@@ -1,4 +1,4 @@
--- Of each stage, the error of its first part that failed for good, and how many did: beside min() SQLite gives the
+-- The first part of each stage that failed for good, with its error, and how many did: with min() SQLite returns the
 -- columns of the row that has the minimum.
 WITH given (job_id, stage) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)

@@ -10,4 +10,3 @@ SET status = given.status, phase = given.phase, version = version + 1, actor = g
     finished_at = CASE WHEN given.status IN ('completed', 'failed', 'quarantined') THEN max(:now, coalesce(jobs.started_at, :now)) END
 FROM given
 WHERE jobs.id = given.id AND jobs.status = given.origin
-RETURNING id

@@ -1,4 +1,4 @@
--- Open a one-part stage of many jobs for the first time, with its task.
+-- Open a one-part stage in many jobs for the first time: insert the stage and its task.
 INSERT INTO stages (job_id, stage, total, sole, opened_at)
 SELECT value, :stage, 1, :sole, :now FROM json_each(:job_ids);
 

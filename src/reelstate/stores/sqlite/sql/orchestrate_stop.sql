@@ -1,4 +1,4 @@
--- As for rest, but what runs is stopped too, uncharged.
+-- As `orchestrate_reset`, and stop running tasks too; their run does not count as an attempt.
 UPDATE tasks
 SET status = 'new', run_after = NULL, ready_at = NULL, worker_id = NULL, lease_expires_at = NULL,
     attempt = attempt - CASE WHEN status = 'running' THEN 1 ELSE 0 END,

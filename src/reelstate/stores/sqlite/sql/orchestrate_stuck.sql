@@ -1,5 +1,5 @@
--- The backstop: jobs at work in which nothing can move any more, though some stage is closed or none is open.
-SELECT j.id
+-- Active jobs in which no task is left to run, though they are not completed: their next step was missed.
+SELECT j.id AS job_id
 FROM jobs AS j
 WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
   AND j.status <> 'completed'

@@ -1,5 +1,5 @@
--- The tasks of stages that were opened again and have no fan-out to be made anew. One that was taken back from a job
--- at rest may have used up its attempts; it gets the stage's once more.
+-- Make the tasks of reopened stages without a fan-out ready. A task of a stopped job may be out of attempts; it gets those
+-- of the stage once more.
 UPDATE tasks
 SET status = 'ready', lane = CASE WHEN lane < 0 THEN -:lane ELSE :lane END, ready_at = :now, run_after = NULL, max_attempts = max(max_attempts, attempt + :attempts),
     version = version + 1, actor = 'orchestrator',

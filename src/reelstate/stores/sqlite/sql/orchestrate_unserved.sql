@@ -1,7 +1,7 @@
--- Stages with tasks that have been ready for so long, in lanes whose needs no active worker has: of each lane, and of its
--- mirror where isolated tasks wait, the first.
+-- Stages with tasks that have been ready for `older` seconds in lanes whose needs no active worker has: the first of each
+-- lane, and of its negative number, where isolated tasks wait.
 -- Differs from PostgreSQL: without LATERAL the first tasks of a lane are a correlated list of rowids.
-SELECT DISTINCT t.job_id, t.stage, l.id, j.pipeline_id
+SELECT DISTINCT t.job_id, t.stage, l.id AS lane, j.pipeline_id
 FROM lanes AS l CROSS JOIN (SELECT 1 AS sign UNION ALL SELECT -1) AS side CROSS JOIN tasks AS t
 JOIN jobs AS j ON j.id = t.job_id
 WHERE l.needs <> '[]'

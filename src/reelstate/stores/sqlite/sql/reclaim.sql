@@ -1,12 +1,13 @@
--- Leases that expired or whose worker is dead, and what becomes of each task, in one statement. A stall and a timeout
--- are charged but are no loss of the worker. A task that has lost too many, and this one while alone on it, is a killer.
--- With a `gap`, no expiry counts while no keeper was here for so long, or for a third of the task's lease. That is looked
--- at here, because between the sweep's first look and this statement the database may have been away. After such a gap a
--- lease that ran out since it began has its own length of grace; a timeout has none, for an outage is no reason for it.
--- `stall` is the deployment's limit of runs whose stage sets none: they end as stalled though their lease is in force.
--- Differs from PostgreSQL: RETURNING sees the row alone, so a killer is told by the counters that were just raised.
+-- Take back leases that expired or whose worker is dead, and decide on each task, in one statement. A stall and a timeout
+-- count as an attempt, but not as a lost worker. A task that has lost too many workers, the last one while it ran alone,
+-- is a poison task.
+-- With a `gap`, no expiry counts while no keeper was seen for that long, or for a third of the task's lease. That is checked
+-- here, because the database may have been unreachable since the sweep began. After such a gap a lease that expired since
+-- then has its own length of grace; a timeout has none, for an outage does not cause it.
+-- `stall` is the deployment's limit for runs whose stage sets none: they end as stalled though their lease is in force.
+-- Differs from PostgreSQL: RETURNING sees the row alone, so a poison task is recognised by the counters just raised.
 WITH expired AS MATERIALIZED (
-    SELECT rowid AS place, job_id, attempt, max_attempts, alone, lost_alone, max_lost,
+    SELECT rowid AS task, job_id, attempt, max_attempts, alone, lost_alone, max_lost,
            CASE WHEN worker_id IN (SELECT value FROM json_each(:dead)) THEN 'worker died'
                 WHEN claimed_at + timeout <= :now THEN 'timed out'
                 WHEN progress_at + stall_after <= :now THEN 'stalled'
@@ -26,8 +27,8 @@ WITH expired AS MATERIALIZED (
       AND (:only IS NULL OR job_id IN (SELECT value FROM json_each(:only)))
       AND job_id NOT IN (SELECT value FROM json_each(:without))
     ORDER BY job_id, stage, part LIMIT :limit
-), judged AS MATERIALIZED (
-    SELECT e.place, e.cause,
+), decided AS MATERIALIZED (
+    SELECT e.task, e.cause,
            CASE WHEN j.status IN ('completed', 'cancelled') THEN 'cancelled'
                 WHEN j.status IN ('failed', 'quarantined') THEN 'new'
                 WHEN e.attempt >= e.max_attempts
@@ -37,19 +38,19 @@ WITH expired AS MATERIALIZED (
     FROM expired AS e JOIN jobs AS j ON j.id = e.job_id
 )
 UPDATE tasks
-SET status = judged.status, worker_id = NULL, lease_expires_at = NULL,
-    lost = lost + CASE WHEN judged.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
-    lane = CASE WHEN judged.cause IN ('lease expired', 'worker died') AND lost + 1 >= isolate_after
+SET status = decided.status, worker_id = NULL, lease_expires_at = NULL,
+    lost = lost + CASE WHEN decided.cause IN ('lease expired', 'worker died') THEN 1 ELSE 0 END,
+    lane = CASE WHEN decided.cause IN ('lease expired', 'worker died') AND lost + 1 >= isolate_after
                 THEN -abs(lane) ELSE lane END,
-    lost_alone = lost_alone + CASE WHEN judged.cause IN ('lease expired', 'worker died') AND alone THEN 1 ELSE 0 END,
-    ready_at = CASE WHEN judged.status = 'ready' THEN :now ELSE ready_at END,
-    finished_at = CASE WHEN judged.status IN ('error', 'cancelled') THEN max(:now, coalesce(started_at, :now)) END,
-    error = CASE WHEN judged.status = 'error' THEN json_object(
-        'type', 'lost', 'message', judged.cause, 'worker', worker_id, 'attempt', attempt,
+    lost_alone = lost_alone + CASE WHEN decided.cause IN ('lease expired', 'worker died') AND alone THEN 1 ELSE 0 END,
+    ready_at = CASE WHEN decided.status = 'ready' THEN :now ELSE ready_at END,
+    finished_at = CASE WHEN decided.status IN ('error', 'cancelled') THEN max(:now, coalesce(started_at, :now)) END,
+    error = CASE WHEN decided.status = 'error' THEN json_object(
+        'type', 'lost', 'message', decided.cause, 'worker', worker_id, 'attempt', attempt,
         'step', step, 'last_message', message) ELSE error END,
-    version = version + 1, actor = 'keeper', reason = judged.cause, changed_at = :now
-FROM judged
-WHERE tasks.rowid = judged.place
+    version = version + 1, actor = 'keeper', reason = decided.cause, changed_at = :now
+FROM decided
+WHERE tasks.rowid = decided.task
 RETURNING job_id, stage, part, status,
           reason IN ('lease expired', 'worker died') AND alone
-            AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS killer, error
+            AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS poison, error

@@ -1,11 +1,11 @@
--- Renew leases and note progress. What a worker says for the first time is progress; saying it again is only renewal.
+-- Renew leases and store progress. A value that differs from the stored one is progress; a repeated one only renews.
 WITH given (job_id, stage, part, token, percent, message, step, checkpoint) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
            json_extract(value, '$[6]'), json_extract(value, '$[7]')
     FROM json_each(:rows)
 ), held AS MATERIALIZED (
-    SELECT t.rowid AS place, given.percent, given.message, given.step, given.checkpoint,
+    SELECT t.rowid AS task, given.percent, given.message, given.step, given.checkpoint,
            CASE WHEN given.percent <> t.percent
                   OR given.message IS NOT t.message AND given.message IS NOT NULL
                   OR given.step IS NOT t.step AND given.step IS NOT NULL
@@ -21,5 +21,5 @@ SET percent = coalesce(held.percent, tasks.percent), message = coalesce(held.mes
     lease_expires_at = min(:now + lease, coalesce(held.progress_at + stall_after, :now + lease),
                            coalesce(claimed_at + timeout, :now + lease))
 FROM held
-WHERE tasks.rowid = held.place
+WHERE tasks.rowid = held.task
 RETURNING job_id, stage, part, token

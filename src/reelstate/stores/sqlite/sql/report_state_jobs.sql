@@ -1,5 +1,5 @@
--- The jobs that the states of these stages belong to: made when they are not there, made anew when they were deleted,
--- and brought up to date when a stage has other parts than before.
+-- The jobs that the states of these stages belong to: insert those that are missing, renew deleted ones, and update those
+-- whose stage has other parts than before.
 WITH given (job_id, stage) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )
@@ -19,7 +19,7 @@ WHERE state_jobs.deleted_at IS NOT NULL OR state_jobs.tasks <> excluded.tasks OR
 WITH given (job_id, stage) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )
-SELECT given.job_id, given.stage, given.job_id || '.' || json_extract(p.graph, '$.stages[' || given.stage || '].name')
+SELECT given.job_id, given.stage, given.job_id || '.' || json_extract(p.graph, '$.stages[' || given.stage || '].name') AS name
 FROM given
 JOIN jobs AS j ON j.id = given.job_id
 JOIN pipelines AS p ON p.id = j.pipeline_id

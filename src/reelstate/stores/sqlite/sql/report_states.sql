@@ -1,14 +1,13 @@
--- The next versions of states, several of one key in the order in which they were said, but for those that a report
--- before has stored. The log takes its numbers from those of events, so that one cursor serves both.
+-- Add the next versions of states, several of one key in the order given, except those that an earlier report has stored. The log takes its numbers from those of events, so that one cursor serves both.
 INSERT INTO sqlite_sequence (name, seq) SELECT 'events', 0 WHERE NOT EXISTS (
     SELECT 1 FROM sqlite_sequence WHERE name = 'events');
 
-WITH given (name, task, tag, place, event_id, status, severity, message, payload) AS (
+WITH given (name, task, tag, position, event_id, status, severity, message, payload) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
            json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]')
     FROM json_each(:rows)
-), said AS MATERIALIZED (
+), new AS MATERIALIZED (
     SELECT given.*, k.generation, s.version, s.status AS before
     FROM given
     JOIN state_jobs AS k ON k.job_id = given.name
@@ -18,14 +17,14 @@ WITH given (name, task, tag, place, event_id, status, severity, message, payload
                       WHERE l.job_id = given.name AND l.generation = k.generation AND l.task = given.task
                         AND l.tag = given.tag AND l.event_id = given.event_id)
 ), counted AS (
-    SELECT said.*, row_number() OVER (ORDER BY place) AS number,
-           row_number() OVER following AS nth, count(status) OVER following AS spoken
-    FROM said WINDOW following AS (PARTITION BY name, task, tag ORDER BY place)
+    SELECT new.*, row_number() OVER (ORDER BY position) AS number,
+           row_number() OVER following AS nth, count(status) OVER following AS changed
+    FROM new WINDOW following AS (PARTITION BY name, task, tag ORDER BY position)
 )
 INSERT INTO state_log (id, job_id, generation, task, tag, status, severity, message, payload, schema_version, version,
     event_id, at)
 SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'events') + number, name, generation, task, tag,
-       coalesce(max(status) OVER (PARTITION BY name, task, tag, spoken), before, 0),
+       coalesce(max(status) OVER (PARTITION BY name, task, tag, changed), before, 0),
        severity, message, payload, 1, coalesce(version, 0) + nth, event_id, :now
 FROM counted;
 

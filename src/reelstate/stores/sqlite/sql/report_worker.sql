@@ -1,6 +1,6 @@
--- A sign of life. A worker taken for dead is back, if its name has room for it; the flags tell it whether to go on
--- claiming.
--- In RETURNING a column has lost its type, and without the cast the index on it.
+-- Record a heartbeat. An offline worker becomes active, if its name has fewer than `max_instances`; `drain` tells it to
+-- stop claiming.
+-- In RETURNING a column has lost its type; without the cast the index is not used.
 UPDATE workers
 SET last_heartbeat_at = :now, stuck = coalesce(:stuck, stuck),
     status = CASE WHEN status = 'offline' THEN 'active' ELSE status END,
@@ -11,4 +11,4 @@ SET last_heartbeat_at = :now, stuck = coalesce(:stuck, stuck),
 WHERE id = :worker_id AND EXISTS (SELECT 1 FROM worker_names AS n WHERE n.name = workers.name)
   AND (status <> 'offline' OR :max_instances IS NULL
        OR (SELECT count(*) FROM workers AS o WHERE o.name = workers.name AND o.status <> 'offline') < :max_instances)
-RETURNING status = 'draining' OR NOT (SELECT n.enabled FROM worker_names AS n WHERE n.name = CAST(workers.name AS TEXT))
+RETURNING status = 'draining' OR NOT (SELECT n.enabled FROM worker_names AS n WHERE n.name = CAST(workers.name AS TEXT)) AS drain

@@ -1,7 +1,7 @@
--- A job of a pipeline that begins with one stage of one part: the job, the stage and the task. It makes nothing and gives
+-- A job of a pipeline whose only first stage has one part: insert the job, the stage and the task. Inserts and returns
 -- nothing where the pipeline is no longer the version that new jobs of the name run (`current` is null where the caller
 -- has named a version).
--- Differs from PostgreSQL: an answer can't be lost here, so a request is never made twice.
+-- Differs from PostgreSQL: no answer is lost here, so a request is never repeated.
 UPDATE ids SET last = max(last, (CAST(strftime('%s', 'now') AS INTEGER) - 1735689600 << 22) - 1) + 1;
 
 INSERT INTO jobs (id, pipeline_id, user_id, phase, priority, actor, run_after, created_at, changed_at, spec, request)
@@ -25,5 +25,5 @@ SELECT last, :stage, 0, :lane, :priority, :attempts, :max_lost, :isolate_after, 
 FROM ids
 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ids.last AND request = :request);
 
-SELECT last FROM ids
+SELECT last AS id FROM ids
 WHERE EXISTS (SELECT 1 FROM jobs WHERE id = ids.last AND request = :request)

@@ -1,5 +1,5 @@
--- Jobs that differ in nothing but their id and spec, of a pipeline that begins with one stage of one part: the job,
--- the stage and the task.
+-- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the job, the
+-- stage and the task.
 WITH given (id, spec) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )

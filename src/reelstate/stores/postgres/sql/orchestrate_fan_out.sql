@@ -1,4 +1,4 @@
--- One task per element of an array, or per index below a number.
+-- Insert one task per element of an array, or per index below a number.
 WITH given AS (
     SELECT CASE WHEN %(source)s < 0
                 THEN (SELECT spec FROM reelstate.jobs WHERE id = %(job_id)s)
@@ -6,9 +6,9 @@ WITH given AS (
                       WHERE job_id = %(job_id)s AND stage = %(source)s AND part = 0)
            END #> %(path)s::text[] AS items
 ), parts AS (
-    SELECT place - 1 AS part, element
+    SELECT position - 1 AS part, element
     FROM given, jsonb_array_elements(CASE WHEN jsonb_typeof(items) = 'array' THEN items ELSE '[]' END)
-         WITH ORDINALITY AS elements (element, place)
+         WITH ORDINALITY AS elements (element, position)
     UNION ALL
     SELECT part, to_jsonb(part)
     FROM given, generate_series(0, CASE WHEN jsonb_typeof(items) = 'number' THEN items::integer ELSE 0 END - 1) AS part

@@ -1,4 +1,4 @@
--- Each change of the findings as an event. The row of the keepers counts them, so that no number is left out.
+-- Write each change of the findings as an event. The keeper's row counts them, so that the versions have no gap.
 -- Differs from PostgreSQL: a CTE can't write, so these are two statements.
 UPDATE keeper SET findings = findings + json_array_length(:rows);
 WITH given (number, origin, target, reason, data) AS (

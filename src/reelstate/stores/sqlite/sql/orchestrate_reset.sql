@@ -1,4 +1,4 @@
--- Tasks of jobs that came to rest wait as `new`.
+-- Move the waiting tasks of stopped jobs back to `new`.
 UPDATE tasks
 SET status = 'new', run_after = NULL, ready_at = NULL,
     version = version + 1, actor = :actor, reason = :reason, changed_at = :now

@@ -1,4 +1,4 @@
--- Each change of the findings as an event. The row of the keepers counts them, so that no number is left out.
+-- Write each change of the findings as an event. The keeper's row counts them, so that the versions have no gap.
 WITH counted AS (
     UPDATE reelstate.keeper SET findings = findings + cardinality(%(target)s::text[])
     RETURNING findings - cardinality(%(target)s::text[]) AS before

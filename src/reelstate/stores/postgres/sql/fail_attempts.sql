@@ -1,4 +1,4 @@
--- What the stage's backoff needs to know; it can't change while the token holds.
+-- The attempts and pipelines of tasks, for the backoff; they can't change while the token holds.
 SELECT t.job_id, t.stage, t.part, t.attempt, j.pipeline_id
 FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[], %(token)s::bigint[])
      AS given (job_id, stage, part, token)

@@ -1,4 +1,4 @@
--- What the stage's backoff needs to know; it can't change while the token holds.
+-- The attempts and pipelines of tasks, for the backoff; they can't change while the token holds.
 WITH given (job_id, stage, part, token) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]')

@@ -1,4 +1,4 @@
--- One task per element of an array, or per index below a number.
+-- Insert one task per element of an array, or per index below a number.
 -- Differs from PostgreSQL: without #> the path is walked key by key; `type` tells JSON from text that is not.
 WITH RECURSIVE walk (depth, type, value) AS (
     SELECT 0, json_type(document), document

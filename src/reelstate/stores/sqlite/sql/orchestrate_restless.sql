@@ -1,5 +1,0 @@
--- Jobs that came to rest lately and still have ready tasks.
-SELECT j.id FROM jobs AS j INDEXED BY jobs_stopped
-WHERE j.status IN ('failed', 'quarantined') AND j.finished_at IS NOT NULL AND j.changed_at > :now - :lately
-  AND EXISTS (SELECT 1 FROM tasks AS t WHERE t.job_id = j.id AND t.status = 'ready')
-ORDER BY j.id LIMIT :limit
