@@ -190,7 +190,7 @@ def test_a_profile_is_a_name_or_a_file(reel: Reel) -> None:
     file, name, _ = specs(reel)
     assert (file["profile"]["name"], name["profile"]) == ("mine", "hevc")
     wrong = reel("videos", "retranscode", video_id, "--profile", "nothing")
-    assert (wrong.code, "no profile is called 'nothing'" in wrong.words) == (1, True)
+    assert (wrong.code, "there is no profile 'nothing'" in wrong.words) == (1, True)
 
 
 def test_a_retranscode_is_waited_for(reel: Reel) -> None:

@@ -10,7 +10,7 @@ import pytest
 from reelstate.config import Settings
 from reelstate.media.ffmpeg.arguments import ArgumentRefused, require_allowed, require_graph
 from reelstate.media.planning.plan import make_plan
-from reelstate.media.planning.profile import load
+from reelstate.media.planning.profile import load_profile
 from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.tools import MediaTools
 from tests.media.test_commands import FACTS, every_command
@@ -24,7 +24,7 @@ READS = "null,drawtext=textfile=/etc/shadow"
 @pytest.mark.parametrize("profile", ["h264", "hevc", "av1"])
 @pytest.mark.parametrize("facts", [FACTS, HDR], ids=["standard", "hdr"])
 def test_every_command_of_ours_is_allowed(profile: str, facts: Any) -> None:
-    for argv in every_command(make_plan(facts, load(profile))).values():
+    for argv in every_command(make_plan(facts, load_profile(profile))).values():
         require_allowed(argv, ROOT)
 
 
@@ -33,7 +33,7 @@ def test_every_command_of_ours_is_allowed(profile: str, facts: Any) -> None:
     [("tonemap", WRITES), ("tonemap", READS), ("primaries", f"input,{WRITES}"), ("matrix", "2020_ncl'\\''")],
 )
 def test_a_word_of_a_plan_can_not_bring_a_filter_into_a_graph(field: str, word: str) -> None:
-    plan = make_plan(HDR, load("h264"))
+    plan = make_plan(HDR, load_profile("h264"))
     changes: dict[str, Any] = {field: word}
     hostile = replace(plan, picture=replace(plan.picture, **changes))
     refused = 0

@@ -9,8 +9,8 @@ import pytest
 from reelstate.media.ffmpeg import commands
 from reelstate.media.ffmpeg.commands import SAFE_INPUT, SCORES
 from reelstate.media.formats.fragmented_mp4 import parse
-from reelstate.media.planning.plan import Plan, make_plan, settle
-from reelstate.media.planning.profile import load
+from reelstate.media.planning.plan import Plan, make_plan, settle_plan
+from reelstate.media.planning.profile import load_profile
 from reelstate.media.sources.facts import SourceFacts, SubtitleFacts, VideoFacts
 from tests.media.clips import FRAMES, LOSSLESS, X264, facts_of, ffmpeg, make_clip, run, run_checked, sound_facts
 from tests.media.streams import builds
@@ -45,7 +45,7 @@ def every_command(plan: Plan) -> dict[str, list[str]]:
     }
 
 
-COMMANDS = every_command(make_plan(FACTS, load("h264")))
+COMMANDS = every_command(make_plan(FACTS, load_profile("h264")))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -78,7 +78,7 @@ def test_no_list_names_what_reads_other_files() -> None:
 def test_a_chunk_begins_its_grid_at_a_whole_number_of_microseconds() -> None:
     for name in ("24000/1001", "24", "25", "30000/1001", "30", "50", "60000/1001", "60"):
         facts = changed(rate=Fraction(name))
-        plan = settle(make_plan(facts, replace(load("h264"), segment_seconds=1, chunk_seconds=1)), facts)
+        plan = settle_plan(make_plan(facts, replace(load_profile("h264"), segment_seconds=1, chunk_seconds=1)), facts)
         for chunk in plan.grid.chunks():
             start = plan.grid.origin + plan.grid.time(plan.grid.anchor(chunk))
             assert (start * 1_000_000).denominator == 1
@@ -100,7 +100,7 @@ def test_nothing_that_a_source_says_of_itself_reaches_a_command() -> None:
         audio=(replace(FACTS.audio[0], language=evil, title=evil, layout=evil),),
         subtitles=(replace(WORDS, language=evil, title=evil),),
     )
-    for argv in every_command(make_plan(facts, load("h264"))).values():
+    for argv in every_command(make_plan(facts, load_profile("h264"))).values():
         assert not any("movie" in word for word in argv)
 
 
@@ -147,7 +147,7 @@ def test_a_film_with_one_key_frame_has_sprites_too(build: str, tmp_path: Path) -
 def a_plan(build: str, folder: Path, options: str = X264) -> tuple[Plan, Path]:
     source = make_clip(build, folder / "source.mp4", options)
     facts = facts_of(build, source)
-    return settle(make_plan(facts, LOSSLESS), facts), source
+    return settle_plan(make_plan(facts, LOSSLESS), facts), source
 
 
 def size_of(build: str, picture: Path) -> tuple[int, int]:
@@ -167,7 +167,7 @@ def test_captions_count_from_the_first_frame(build: str, tmp_path: Path) -> None
         "-map", "0:v", "-map", "1:s", *X264.split(), "-c:s", "subrip", str(source),
     )  # fmt: skip
     facts = replace(facts_of(build, source, Fraction(30)), subtitles=(replace(WORDS, index=1),))
-    plan = settle(make_plan(facts, LOSSLESS), facts)
+    plan = settle_plan(make_plan(facts, LOSSLESS), facts)
     run_checked(commands.captions(builds()[build], plan, plan.captions[0], str(source), str(tmp_path / "out.vtt")))
     text = (tmp_path / "out.vtt").read_text()
     assert text.startswith("WEBVTT")
@@ -230,7 +230,7 @@ def test_a_file_that_names_others_is_not_followed(kind: str, build: str, tmp_pat
     secret = make_clip(build, tmp_path / "secret.mkv", X264)
     hostile, target = tmp_path / "movie.mp4", tmp_path / "out.mp4"
     hostile.write_text(HOSTILE[kind].format(secret=secret.name))
-    plan = make_plan(FACTS, load("h264"))
+    plan = make_plan(FACTS, load_profile("h264"))
     finished = run(
         commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[0], str(hostile), {"240p": str(target)})
     )
@@ -250,7 +250,7 @@ def test_a_file_named_like_an_option_or_an_address_is_a_file(build: str, tmp_pat
 def test_a_chunk_is_cmaf_with_a_key_frame_at_every_group_of_pictures(number: int, build: str, tmp_path: Path) -> None:
     source = make_clip(build, tmp_path / "source.mp4", X264)
     facts = facts_of(build, source)
-    plan = settle(make_plan(facts, replace(LOSSLESS, gop_seconds=0.5)), facts)
+    plan = settle_plan(make_plan(facts, replace(LOSSLESS, gop_seconds=0.5)), facts)
     assert (plan.grid.segment_frames, plan.grid.gop_frames) == (28, 14)
     made = tmp_path / "made.mp4"
     run_checked(
@@ -268,7 +268,7 @@ def test_a_chunk_is_cmaf_with_a_key_frame_at_every_group_of_pictures(number: int
 def test_sound_is_cmaf_and_its_priming_is_edited_out(build: str, tmp_path: Path) -> None:
     source = make_clip(build, tmp_path / "source.mp4", f"{X264} -c:a aac", inputs=("-f", "lavfi", "-i", "sine"))
     facts = replace(facts_of(build, source), audio=(sound_facts(),))
-    plan = settle(make_plan(facts, LOSSLESS), facts)
+    plan = settle_plan(make_plan(facts, LOSSLESS), facts)
     made = tmp_path / "made.mp4"
     run_checked(commands.encode_audio(builds()[build], plan, plan.audio[0], str(source), str(made)))
     parsed = parse(made)

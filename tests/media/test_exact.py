@@ -9,7 +9,7 @@ import pytest
 from reelstate.media.ffmpeg import commands
 from reelstate.media.formats.fragmented_mp4 import Fragmented, parse
 from reelstate.media.planning.grid import Chunk
-from reelstate.media.planning.plan import Plan, make_plan, settle
+from reelstate.media.planning.plan import Plan, make_plan, settle_plan
 from reelstate.media.planning.profile import Rung
 from reelstate.media.sources.facts import SourceFacts
 from tests.media.clips import (
@@ -149,7 +149,7 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_chunks_joined_show_every_frame_of_the_source(kind: str, build: str, tmp_path: Path) -> None:
     facts = a_clip(kind, build, tmp_path)
-    plan = settle(make_plan(facts, replace(LOSSLESS, max_rate=15 if kind == "twice too fast" else 60)), facts)
+    plan = settle_plan(make_plan(facts, replace(LOSSLESS, max_rate=15 if kind == "twice too fast" else 60)), facts)
     source = tmp_path / "source"
     chunks = encoded(build, plan, source)
     whole = encoded(build, in_one_piece(plan), source)[0]["90p"]
@@ -176,7 +176,7 @@ def test_chunks_of_a_filtered_source_are_those_of_the_whole(kind: str, build: st
         make_clip(build, source, f"{X264} -pix_fmt yuv420p10le {tags} -f mp4")
         facts = facts_of(build, source, transfer="smpte2084", primaries="bt2020", matrix="bt2020nc", bits=10)
     chunked_at_key_frames = replace(LOSSLESS, segment_seconds=1)
-    plan = settle(make_plan(facts, chunked_at_key_frames), facts)
+    plan = settle_plan(make_plan(facts, chunked_at_key_frames), facts)
     chunks = encoded(build, plan, source)
     whole = encoded(build, in_one_piece(plan), source)[0]
     found = shown(build, tmp_path, joined([chunk["90p"] for chunk in chunks]))
@@ -200,7 +200,7 @@ def test_segments_are_equal_in_every_rung_and_follow_each_other_without_a_gap(
     )
     cuts = "negate=enable='lt(mod(n,10),5)'"
     facts = facts_of(build, make_clip(build, tmp_path / "source", f"-vf {cuts} {X264} -f mp4"))
-    plan = settle(make_plan(facts, replace(LOSSLESS, rungs=rungs)), facts)
+    plan = settle_plan(make_plan(facts, replace(LOSSLESS, rungs=rungs)), facts)
     if not all(has_encoder(build, name) for name in plan.encoders):
         pytest.skip(f"NOT TESTED: this ffmpeg has no {', '.join(plan.encoders)}")
     chunks = encoded(build, plan, tmp_path / "source")
@@ -228,7 +228,7 @@ def check_segments(plan: Plan, files: list[Fragmented]) -> None:
 def test_the_same_chunk_made_again_is_the_same_to_the_byte(build: str, tmp_path: Path) -> None:
     facts = facts_of(build, make_clip(build, tmp_path / "source", f"{X264} -f mp4"))
     rungs = (replace(LOSSLESS.rungs[0], crf=28, preset="fast", max_bitrate=200_000),)
-    plan = settle(make_plan(facts, replace(LOSSLESS, rungs=rungs)), facts)
+    plan = settle_plan(make_plan(facts, replace(LOSSLESS, rungs=rungs)), facts)
     chunk = plan.grid.chunks()[1]
     assert encoded_chunk(build, plan, chunk, tmp_path / "source") == encoded_chunk(
         build, plan, chunk, tmp_path / "source"
@@ -249,7 +249,7 @@ def test_sound_is_in_time_and_as_long_as_the_picture(lead: Fraction, build: str,
         "-map", "0:v", "-map", "1:a", *X264.split(), "-c:a", "flac", str(source),
     )  # fmt: skip
     facts = replace(facts_of(build, source), audio=(replace(sound_facts(), codec="flac"),))
-    plan = settle(make_plan(facts, LOSSLESS), facts)
+    plan = settle_plan(make_plan(facts, LOSSLESS), facts)
     track, made = plan.audio[0], tmp_path / "sound.mp4"
     run_checked(commands.encode_audio(builds()[build], plan, track, str(source), str(made)))
     samples = ffmpeg(build, "-i", str(made), "-map", "0:a", "-ac", "1", "-f", "s16le", "-")

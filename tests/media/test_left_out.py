@@ -46,7 +46,7 @@ async def test_audio_that_no_decoder_is_allowed_for_is_left_out_and_degraded_nam
         for source, codec in ((allowed, "adpcm_ima_qt"), (unknown, "unknown")):
             stream = await here.stream(source, profile=ONE_RUNG)
             assert stream.manifest["audio"] == []
-            assert stream.detail.job.degraded == [f"audio stream 1 ({codec}) is left out: its codec is not decoded"]
+            assert stream.detail.job.degraded == [f"audio stream 1 ({codec}) is left out: its codec is not supported"]
 
 
 async def test_audio_of_a_file_without_an_index_that_can_not_be_copied_is_left_out_and_the_rest_is_cut(

@@ -8,7 +8,7 @@ import pytest
 
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Json, Task
-from reelstate.media.planning.quality import Ladder, Quality, QualityStatus, ladder_of, qualities
+from reelstate.media.planning.quality import Ladder, Quality, QualityStatus, list_qualities, read_ladder
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LADDER = Ladder((("720p", True), ("360p", False)), (("1080p", "higher than the source"),), (5, 5, 2))
@@ -31,11 +31,11 @@ def ready(part: int, **fields: Any) -> Task:
 
 
 def by_name(*tasks: Task) -> dict[str, Quality]:
-    return {found.quality: found for found in qualities(LADDER, tasks)}
+    return {found.quality: found for found in list_qualities(LADDER, tasks)}
 
 
 def test_before_anything_runs_every_quality_is_pending_and_what_is_left_out_says_why() -> None:
-    assert qualities(LADDER, []) == [
+    assert list_qualities(LADDER, []) == [
         Quality(quality="720p", required=True, status=QualityStatus.PENDING, segments_total=12),
         Quality(quality="360p", required=False, status=QualityStatus.PENDING, segments_total=12),
         Quality(quality="1080p", required=False, status=QualityStatus.SKIPPED, error_message="higher than the source"),
@@ -89,14 +89,14 @@ def test_a_chunk_that_failed_at_one_rung_blames_no_other() -> None:
     task = a_task(0, TaskStatus.ERROR, error=error, started_at=NOW, finished_at=NOW)
     found = by_name(task, ready(1), ready(2))
     assert (found["360p"].status, found["360p"].error_message) == (QualityStatus.FAILED, "chunk 0: no memory")
-    assert (found["720p"].status, found["720p"].error_message) == (QualityStatus.PENDING, "chunk 0: 360p failed in it")
+    assert (found["720p"].status, found["720p"].error_message) == (QualityStatus.PENDING, "chunk 0: 360p failed")
     other = by_name(replace(task, error={"type": "RungFailed", "message": "9000p: no memory"}), ready(1), ready(2))
     assert {found.status for found in other.values()} == {QualityStatus.FAILED, QualityStatus.SKIPPED}
 
 
 def test_a_quality_of_an_earlier_version_is_complete_and_says_whose_it_is() -> None:
     ladder = replace(LADDER, reused=("1080p", "90p"), reused_from=7)
-    found = {each.quality: each for each in qualities(ladder, [done(0, "720p")])}
+    found = {each.quality: each for each in list_qualities(ladder, [done(0, "720p")])}
     for name in ladder.reused:
         assert found[name] == Quality(
             quality=name, required=False, status=QualityStatus.COMPLETED, segments_total=12, segments_completed=12,
@@ -129,7 +129,7 @@ def test_the_ladder_is_read_from_the_results_of_the_stages() -> None:
         {"number": 2, "segments": [60, 9]},
     ]
     results = {"plan": {**plan, "skipped": [["1080p", "higher than the source"]]}, "fetch": {"chunks": chunks}}
-    assert ladder_of(results) == LADDER
-    assert ladder_of({"plan": plan}) == Ladder((("720p", True), ("360p", False)))
-    assert ladder_of({}) is None
-    assert ladder_of({"plan": "something else"}) is None
+    assert read_ladder(results) == LADDER
+    assert read_ladder({"plan": plan}) == Ladder((("720p", True), ("360p", False)))
+    assert read_ladder({}) is None
+    assert read_ladder({"plan": "something else"}) is None

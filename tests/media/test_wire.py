@@ -16,7 +16,7 @@ from reelstate.config import Settings
 from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.planning.grid import MAX_FRAMES, Chunk, Grid
 from reelstate.media.planning.plan import Plan, make_plan
-from reelstate.media.planning.profile import load
+from reelstate.media.planning.profile import load_profile
 from reelstate.media.records import MAX_NUMBER, MAX_TEXT, MalformedRecord
 from reelstate.media.results import RESULTS, read_result
 from reelstate.media.sources.facts import AudioFacts, SourceFacts, SubtitleFacts, VideoFacts
@@ -35,7 +35,7 @@ FACTS = SourceFacts(
     audio=(AudioFacts(index=1, codec="aac", channels=2, sample_rate=48000, duration=Fraction(60), language="eng"),),
     subtitles=(SubtitleFacts(index=2, codec="subrip", text=True),),
 )
-PLAN = make_plan(FACTS, load("h264"))
+PLAN = make_plan(FACTS, load_profile("h264"))
 FILE = {"key": "versions/1/encode/0/1/720p.mp4", "size": 9, "sha256": "0" * 64}
 TRACK = {**FILE, "init_hash": "0" * 64, "timescale": 12800, "frames": 50, "segments": [[0, 9, 512, 3]], "init": FILE}
 WORDS = {"number": 0, "language": "eng", "title": "", "default": True}

@@ -258,7 +258,7 @@ def _spec(source: str, **given: Any) -> dict[str, Any]:
     """What the pipeline is told, if it can be: a worker would refuse the rest later."""
     spec = {name: value for name, value in given.items() if value is not None}
     try:
-        TranscodeRequest.of({"source": source, **spec})
+        TranscodeRequest.from_spec({"source": source, **spec})
     except UnusableSource as error:
         raise InvalidRequest("source", error.message, hint=error.hint) from error
     return spec

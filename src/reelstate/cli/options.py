@@ -12,7 +12,7 @@ from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json
 from reelstate.core.policy import PRIORITIES, priority_number
-from reelstate.media.planning.profile import load, names
+from reelstate.media.planning.profile import load_profile, profile_names
 
 DEFAULT_DATABASE: str = DEFAULTS.database_url
 LARGEST_ID = 2**63 - 1
@@ -37,8 +37,8 @@ def profile_document(text: str | None) -> Json:
     """A profile as a spec names it: by its name, or whole where it is the user's own file."""
     if text is None:
         return None
-    profile = load(text)
-    return text if text in names() else profile.to_json()
+    profile = load_profile(text)
+    return text if text in profile_names() else profile.to_json()
 
 
 def priority(text: str | int) -> int:
@@ -121,7 +121,9 @@ Priority = Annotated[
 ]
 ProfileName = Annotated[
     str | None,
-    typer.Option("--profile", metavar="NAME|FILE", help=f"What is made: {', '.join(names())}, or a file of yours."),
+    typer.Option(
+        "--profile", metavar="NAME|FILE", help=f"What is made: {', '.join(profile_names())}, or a file of yours."
+    ),
 ]
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Show it until it ends; exits with 1 if it fails.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

@@ -119,7 +119,7 @@ def of_film(submission: Submission, film: str, title: str | None, wanted: dict[s
     place = source_address(film)
     video = NewVideo(source=place, title=title or source_name(film))
     spec = {**submission.spec, **wanted}
-    TranscodeRequest.of({"source": place, **spec})
+    TranscodeRequest.from_spec({"source": place, **spec})
     return replace(submission, spec=spec, resource=video)
 
 

@@ -10,19 +10,19 @@ from reelstate.core.machine import ACTIVE_JOBS, TaskStatus
 from reelstate.core.model import JobDetail, Json, Page, Task
 from reelstate.engine import Engine
 from reelstate.library.model import VideoDetail, VideoVersion
-from reelstate.media.planning.quality import ENCODE, Ladder, Quality, ladder_of, qualities
+from reelstate.media.planning.quality import ENCODE, Ladder, Quality, list_qualities, read_ladder
 from reelstate.services.paging import every
 
 
 async def read_qualities(engine: Engine, detail: JobDetail) -> list[Quality]:
     """Every quality of a job, as far as it is known; none for a job of another kind."""
     ladder = await _ladder(engine, detail)
-    return [] if ladder is None else qualities(ladder, await _chunks(engine, detail))
+    return [] if ladder is None else list_qualities(ladder, await _chunks(engine, detail))
 
 
 async def _ladder(engine: Engine, detail: JobDetail) -> Ladder | None:
     """The ladder of a job, with the rungs that it takes from an earlier version."""
-    ladder, earlier = ladder_of(detail.plan), _field(detail.job.spec, "reuse_from")
+    ladder, earlier = read_ladder(detail.plan), _field(detail.job.spec, "reuse_from")
     if ladder is None or not isinstance(earlier, int):
         return ladder
     made = {name for name, _ in ladder.rungs}
@@ -74,7 +74,7 @@ class LadderReader:
             self._done = await _chunks(self.engine, detail, TaskStatus.DONE)
         known = {task.part for task in self._done}
         at_work = [task for task in current if task.stage_name == ENCODE and task.part not in known]
-        return qualities(ladder, [*self._done, *at_work])
+        return list_qualities(ladder, [*self._done, *at_work])
 
 
 async def _chunks(engine: Engine, detail: JobDetail, *statuses: TaskStatus) -> list[Task]:

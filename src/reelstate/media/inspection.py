@@ -26,7 +26,7 @@ from reelstate.media.packaging.init_segments import read_header
 from reelstate.media.packaging.manifest import DASH, MANIFEST, MASTER, read_manifest
 from reelstate.media.packaging.verify import verify
 from reelstate.media.pipeline import transcode_pipeline
-from reelstate.media.planning.plan import Plan, settle
+from reelstate.media.planning.plan import Plan, settle_plan
 from reelstate.media.planning.request import TranscodeRequest, earlier_version, uploaded_source
 from reelstate.media.result_checks import Made, require_header, require_planned, tracks_of
 from reelstate.media.results import RESULTS, Fetched, Packaged, Validated, Verified, read_result
@@ -154,7 +154,7 @@ class Inspector:
             return f"the source {made.source} does not have {made.size:,} bytes"
         if uploaded is not None and made.original != uploaded:
             return "it was made of another source than the uploaded one"
-        settled = settle(Plan.from_json(await self._stage_result(grant, "plan")), made.facts)
+        settled = settle_plan(Plan.from_json(await self._stage_result(grant, "plan")), made.facts)
         stored = Stored(keys.source(made.source), made.size, made.source)
         expected = Fetched.of(stored, made.original, made.facts, settled, captions=request.captions)
         document = await asyncio.to_thread(expected.to_json)
@@ -170,7 +170,7 @@ class Inspector:
         return None if made == expected else f"the package has {report.files} files, {report.size:,} bytes"
 
     async def _request(self, grant: Grant) -> TranscodeRequest:
-        return TranscodeRequest.of((await self._run(grant)).spec)
+        return TranscodeRequest.from_spec((await self._run(grant)).spec)
 
     async def _stage_result(self, grant: Grant, stage: str) -> Json:
         return await (await self._run(grant)).result(stage)

@@ -14,7 +14,9 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats import webvtt
 from reelstate.media.planning.grid import Chunk
-from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions, PlannedRung
+from reelstate.media.planning.ladder import PlannedRung
+from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions
 from reelstate.media.results import Encoded, MadeAudio, MadeCaptions, MadeFile, MadeSprites, MadeTrack, Pictures
 
 MAX_HEADER: Final = 64 * 1024

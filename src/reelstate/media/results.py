@@ -14,7 +14,8 @@ from reelstate.artifacts.stored import Stored
 from reelstate.media.ffmpeg.damage import Damage
 from reelstate.media.formats.fragmented_mp4 import Fragmented
 from reelstate.media.planning.grid import MAX_SEGMENTS, Chunk, Frames
-from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions
+from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions
 from reelstate.media.records import (
     Between,
     Count,

@@ -1,4 +1,4 @@
-"""Colours: known ones go through the pipeline, and a player that believes the tags of the stream sees them again."""
+"""Colours survive the pipeline for a player that follows the tags of the stream."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.media.source_videos import BUILD, X264, make_video, profile
 
 COLORS = {"red": (255, 0, 0), "lime": (0, 255, 0), "blue": (0, 0, 255), "gray": (128, 128, 128), "white": (255,) * 3}
 KR_KB = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114)}
-"""The weights of red and blue by the number of a matrix: BT.709, and BT.601 twice."""
+"""The weights of red and blue by matrix: BT.709, and BT.601 twice."""
 BT709 = 1
 TOLERANCE = 6
 RGB = "-c:v ffv1 -pix_fmt gbrp"
@@ -22,17 +22,19 @@ ONE_RUNG = profile(rungs=profile()["rungs"][:1], thumbnails=True)
 
 
 def bars(path: Path, size: str, filters: str, options: str) -> Path:
-    """A still picture of the colours side by side."""
+    """Encode a still picture of the colours side by side."""
     width, height = map(int, size.split("x"))
-    inputs = [word for name in COLORS for word in ("-f", "lavfi", "-i", f"color={name}:s={width // 5}x{height}:r=25")]
+    inputs = [
+        argument for name in COLORS for argument in ("-f", "lavfi", "-i", f"color={name}:s={width // 5}x{height}:r=25")
+    ]
     labels = "".join(f"[{number}]format=gbrp[c{number}];" for number in range(5))
     stack = f"{labels}{''.join(f'[c{number}]' for number in range(5))}hstack=5,{filters}[v]"
     ffmpeg(BUILD, *inputs, "-filter_complex", stack, "-map", "[v]", *options.split(), "-frames:v", "5", str(path))
     return path
 
 
-def seen(path: Path) -> tuple[list[tuple[int, int, int]], tuple[int, int, int]]:
-    """The colours of the bars of the first frame as its own tags have them, and the tags."""
+def read_colors(path: Path) -> tuple[list[tuple[int, int, int]], tuple[int, int, int]]:
+    """Return the colours of the bars of the first frame, converted by its tags, and the tags."""
     with av.open(str(path)) as container:
         frame = next(container.decode(video=0))
         context = container.streams.video[0].codec_context
@@ -48,11 +50,11 @@ def seen(path: Path) -> tuple[list[tuple[int, int, int]], tuple[int, int, int]]:
         y, u, v = (
             data[row // part * line + column // part] for (data, line), part in zip(planes, (1, 2, 2), strict=True)
         )
-        found.append(rgb(y, u, v, matrix, full=full))
+        found.append(to_rgb(y, u, v, matrix, full=full))
     return found, tags
 
 
-def rgb(y: int, u: int, v: int, matrix: int, *, full: bool) -> tuple[int, int, int]:
+def to_rgb(y: int, u: int, v: int, matrix: int, *, full: bool) -> tuple[int, int, int]:
     kr, kb = KR_KB[matrix]
     light = y / 255 if full else (y - 16) / 219
     blue, red = ((each - 128) / (255 if full else 224) for each in (u, v))
@@ -61,17 +63,19 @@ def rgb(y: int, u: int, v: int, matrix: int, *, full: bool) -> tuple[int, int, i
     return tuple(round(255 * min(max(each, 0), 1)) for each in (r, g, b))  # type: ignore[return-value]  # three
 
 
-def joined(stream: Stream, path: Path) -> Path:
-    """The first rung of a stream as one file."""
+def join_chunks(stream: Stream, path: Path) -> Path:
+    """Write the first rung of a stream as one file."""
     rung = stream.manifest["rungs"][0]
     parts = [rung["init"], *(chunk["key"] for chunk in rung["chunks"])]
     path.write_bytes(b"".join(stream.path(part).read_bytes() for part in parts))
     return path
 
 
-def near(found: list[tuple[int, int, int]]) -> bool:
+def are_close(found: list[tuple[int, int, int]]) -> bool:
     pairs = zip(found, COLORS.values(), strict=True)
-    return all(abs(one - other) <= TOLERANCE for here, there in pairs for one, other in zip(here, there, strict=True))
+    return all(
+        abs(one - other) <= TOLERANCE for color, expected in pairs for one, other in zip(color, expected, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,18 +89,18 @@ def near(found: list[tuple[int, int, int]]) -> bool:
     ],
     ids=["RGB", "small RGB", "untagged HD", "untagged SD", "full range"],
 )
-async def test_known_colours_are_seen_again_by_whoever_believes_the_tags(
+async def test_colours_are_preserved_for_players_that_follow_the_tags(
     tmp_path: Path, size: str, filters: str, options: str, matrix: int
 ) -> None:
     source = bars(tmp_path / "bars.mkv", size, filters, options)
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
-        found, tags = seen(joined(stream, tmp_path / "made.mp4"))
+        found, tags = read_colors(join_chunks(stream, tmp_path / "joined.mp4"))
         assert tags[0] == matrix
         assert 2 not in tags, "2 is unspecified"
-        assert near(found), found
-        poster, _ = seen(stream.path(stream.outputs["poster"]))
-        assert near(poster), poster
+        assert are_close(found), found
+        poster, _ = read_colors(stream.path(stream.outputs["poster"]))
+        assert are_close(poster), poster
 
 
 DOLBY_VISION_5 = bytes([1, 0, 5 << 1, 6 << 3 | 0b101, 0]) + bytes(19)
@@ -104,21 +108,21 @@ DOLBY_VISION_8 = bytes([1, 0, 8 << 1, 6 << 3 | 0b101, 1 << 4]) + bytes(19)
 
 
 def dolby_vision(path: Path, record: bytes) -> Path:
-    """An HEVC mp4 whose sample entry has a configuration record of Dolby Vision; its index is after its media."""
+    """Encode an HEVC MP4 with a Dolby Vision configuration record and its index at the end."""
     make_video(path, 1, sound=False, options="-c:v libx265 -preset ultrafast -x265-params log-level=error -tag:v hvc1")
     data = bytearray(path.read_bytes())
-    at = data.index(b"hvcC") - 4
-    at += int.from_bytes(data[at : at + 4], "big")
+    offset = data.index(b"hvcC") - 4
+    offset += int.from_bytes(data[offset : offset + 4], "big")
     box = (8 + len(record)).to_bytes(4, "big") + b"dvcC" + record
-    data[at:at] = box
+    data[offset:offset] = box
     for name in (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd", b"hvc1"):
-        size = data.rindex(name, 0, at) - 4
+        size = data.rindex(name, 0, offset) - 4
         data[size : size + 4] = (int.from_bytes(data[size : size + 4], "big") + len(box)).to_bytes(4, "big")
     path.write_bytes(data)
     return path
 
 
-async def test_dolby_vision_without_a_compatible_picture_is_refused_at_once_with_the_reason(tmp_path: Path) -> None:
+async def test_dolby_vision_without_a_compatible_layer_is_refused(tmp_path: Path) -> None:
     source = dolby_vision(tmp_path / "five.mp4", DOLBY_VISION_5)
     other = tmp_path / "five.mkv"
     ffmpeg(BUILD, "-i", str(source), "-c", "copy", "-strict", "unofficial", str(other))
@@ -132,6 +136,6 @@ async def test_dolby_vision_without_a_compatible_picture_is_refused_at_once_with
         assert "Dolby Vision profile 5" in detail.job.error["cause"]["message"]
 
 
-async def test_dolby_vision_over_a_compatible_picture_is_taken(tmp_path: Path) -> None:
+async def test_dolby_vision_with_a_compatible_layer_is_accepted(tmp_path: Path) -> None:
     facts = await probe(dolby_vision(tmp_path / "eight.mp4", DOLBY_VISION_8))
     assert facts.video is not None

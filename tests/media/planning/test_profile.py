@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.media.planning.profile import SCHEMA, Profile, load, names, parse
+from reelstate.media.planning.profile import SCHEMA, Profile, load_profile, parse_profile, profile_names
 from reelstate.media.planning.request import TranscodeRequest
 
 GOOD: dict[str, Any] = {
@@ -21,33 +21,33 @@ GOOD: dict[str, Any] = {
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """The good profile with one value put in, by a path such as `rungs.2.crf`."""
+    """Return the good profile with one value changed, by a path such as `rungs.2.crf`."""
     document = deepcopy(GOOD)
-    *way, last = (int(part) if part.isdigit() else part for part in path.split("."))
-    place: Any = document
-    for part in way:
-        place = place[part]
-    place[last] = value
+    *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))
+    parent: Any = document
+    for part in parents:
+        parent = parent[part]
+    parent[last] = value
     return document
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_profile_of_the_package_is_valid_and_called_by_its_name(name: str) -> None:
-    assert load(name).name == name
+@pytest.mark.parametrize("name", profile_names())
+def test_every_built_in_profile_is_valid_and_has_the_name_of_its_file(name: str) -> None:
+    assert load_profile(name).name == name
 
 
 def test_the_default_is_an_h264_ladder_from_2160_to_240() -> None:
-    assert [rung.height for rung in load().rungs] == [2160, 1440, 1080, 720, 480, 360, 240]
-    assert {rung.codec for rung in load().rungs} == {"h264"}
+    assert [rung.height for rung in load_profile().rungs] == [2160, 1440, 1080, 720, 480, 360, 240]
+    assert {rung.codec for rung in load_profile().rungs} == {"h264"}
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_profile_of_the_package_has_an_h264_rung_that_must_be_made(name: str) -> None:
-    assert any(rung.codec == "h264" and rung.required for rung in load(name).rungs)
+@pytest.mark.parametrize("name", profile_names())
+def test_every_built_in_profile_has_a_required_h264_rung(name: str) -> None:
+    assert any(rung.codec == "h264" and rung.required for rung in load_profile(name).rungs)
 
 
-def test_what_is_left_out_takes_its_default() -> None:
-    profile = parse(GOOD)
+def test_missing_fields_have_defaults() -> None:
+    profile = parse_profile(GOOD)
     first, second, third = profile.rungs
     assert (first.codec, first.preset, first.buffer, first.required) == ("h264", "fast", 6_000_000, True)
     assert not second.required
@@ -58,7 +58,7 @@ def test_what_is_left_out_takes_its_default() -> None:
 
 
 def test_the_defaults_of_the_schema_are_those_of_the_records() -> None:
-    profile = parse({"name": "mine", "rungs": GOOD["rungs"][:1]})
+    profile = parse_profile({"name": "mine", "rungs": GOOD["rungs"][:1]})
     for name, field in SCHEMA["properties"].items():
         if "default" in field:
             assert getattr(profile, name) == field["default"], name
@@ -66,11 +66,11 @@ def test_the_defaults_of_the_schema_are_those_of_the_records() -> None:
         assert getattr(profile.audio, name) == field["default"], name
 
 
-def test_sound_can_be_left_out() -> None:
-    assert parse({**GOOD, "audio": None}).audio is None
+def test_audio_can_be_left_out() -> None:
+    assert parse_profile({**GOOD, "audio": None}).audio is None
 
 
-def test_json_and_yaml_files_say_the_same(tmp_path: Path) -> None:
+def test_json_and_yaml_files_are_equivalent(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(GOOD))
     (tmp_path / "b.yaml").write_text(
         "name: mine\n"
@@ -80,25 +80,25 @@ def test_json_and_yaml_files_say_the_same(tmp_path: Path) -> None:
         "  - {name: av1-480p, height: 480, codec: av1, crf: 40, max_bitrate: 800000}\n"
         "audio: {bitrate: 96000}\n"
     )
-    assert load(str(tmp_path / "a.json")) == load(tmp_path / "b.yaml") == parse(GOOD)
+    assert load_profile(str(tmp_path / "a.json")) == load_profile(tmp_path / "b.yaml") == parse_profile(GOOD)
 
 
 def test_the_example_of_the_reference_is_a_profile(tmp_path: Path) -> None:
     page = Path(__file__).parents[3] / "docs/reference/profiles.md"
     (tmp_path / "example.yaml").write_text(page.read_text().split("```yaml")[1].split("```")[0])
-    assert [rung.name for rung in load(tmp_path / "example.yaml").rungs] == ["1080p", "480p"]
+    assert [rung.name for rung in load_profile(tmp_path / "example.yaml").rungs] == ["1080p", "480p"]
     with pytest.raises(InvalidRequest) as caught:
-        load(changed("rungs.1.crf", 70))
+        load_profile(changed("rungs.1.crf", 70))
     assert f"`{caught.value}`" in page.read_text()
 
 
-def test_a_profile_survives_the_way_through_json() -> None:
-    profile = load("hevc")
+def test_a_profile_survives_json() -> None:
+    profile = load_profile("hevc")
     assert Profile.from_json(json.loads(json.dumps(profile.to_json()))) == profile
 
 
 @pytest.mark.parametrize(
-    "path, value, place",
+    "path, value, field",
     [
         ("rungs.2.crf", 64, "rungs[2].crf"),
         ("rungs.1.crf", 52, "rungs[1].crf"),
@@ -129,63 +129,63 @@ def test_a_profile_survives_the_way_through_json() -> None:
         ("filter", "scale=1:1", "filter"),
     ],
 )
-def test_a_mistake_is_named_by_its_path(path: str, value: Any, place: str) -> None:
+def test_an_error_has_the_path_of_its_field(path: str, value: Any, field: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        load(changed(path, value))
-    assert caught.value.field == place
+        load_profile(changed(path, value))
+    assert caught.value.field == field
     assert caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["name", "height", "crf", "max_bitrate"])
-def test_a_field_that_is_missing_is_named(name: str) -> None:
+def test_the_error_of_a_missing_field_has_its_path(name: str) -> None:
     document = deepcopy(GOOD)
     del document["rungs"][1][name]
     with pytest.raises(InvalidRequest, match=rf"rungs\[1\]\.{name}: is missing"):
-        load(document)
+        load_profile(document)
 
 
-def test_an_unknown_name_is_told_the_known_ones() -> None:
+def test_the_error_of_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(InvalidRequest, match="av1, fast, h264, hevc, small"):
-        load("h265")
+        load_profile("h265")
 
 
 @pytest.mark.parametrize("name", ["../h264", "", "profiles/h264"])
-def test_a_name_is_no_path(name: str) -> None:
-    with pytest.raises(InvalidRequest, match="no profile is called"):
-        load(name)
+def test_a_name_is_not_a_path(name: str) -> None:
+    with pytest.raises(InvalidRequest, match="there is no profile"):
+        load_profile(name)
 
 
 @pytest.mark.parametrize(
     "file, text",
     [("a.json", "{"), ("a.yaml", "a: ["), ("a.yaml", "!!python/object/apply:os.getcwd []"), ("a.json", "[" * 9000)],
 )
-def test_a_file_that_is_no_document_is_refused(tmp_path: Path, file: str, text: str) -> None:
+def test_a_file_that_can_not_be_parsed_is_refused(tmp_path: Path, file: str, text: str) -> None:
     (tmp_path / file).write_text(text)
     with pytest.raises(InvalidRequest, match="can't be parsed"):
-        load(tmp_path / file)
+        load_profile(tmp_path / file)
 
 
-def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_too_large_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="can't be read"):
-        load(tmp_path / "none.json")
+        load_profile(tmp_path / "none.json")
     (tmp_path / "large.yaml").write_text("#" * 300_000)
     with pytest.raises(InvalidRequest, match="too large"):
-        load(tmp_path / "large.yaml")
+        load_profile(tmp_path / "large.yaml")
 
 
-def test_a_document_of_another_kind_is_refused() -> None:
+def test_a_document_of_another_type_is_refused() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        parse(["720p"])
+        parse_profile(["720p"])
     assert caught.value.field == "profile"
 
 
 @pytest.mark.parametrize("name", ["secret.yaml", "secret.json"])
-def test_a_spec_names_no_file_of_the_worker(tmp_path: Path, name: str) -> None:
+def test_a_spec_can_not_name_a_file_of_the_worker(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("[hunter2]")
-    with pytest.raises(InvalidRequest, match="no profile is called") as refused:
-        TranscodeRequest.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
+    with pytest.raises(InvalidRequest, match="there is no profile") as refused:
+        TranscodeRequest.from_spec({"source": "/a.mp4", "profile": str(tmp_path / name)})
     assert "hunter2" not in str(refused.value)
     (tmp_path / name).write_text(json.dumps(GOOD))
-    with pytest.raises(InvalidRequest, match="no profile is called"):
-        TranscodeRequest.of({"source": "/a.mp4", "profile": str(tmp_path / name)})
-    assert TranscodeRequest.of({"source": "/a.mp4", "profile": GOOD}).profile == parse(GOOD)
+    with pytest.raises(InvalidRequest, match="there is no profile"):
+        TranscodeRequest.from_spec({"source": "/a.mp4", "profile": str(tmp_path / name)})
+    assert TranscodeRequest.from_spec({"source": "/a.mp4", "profile": GOOD}).profile == parse_profile(GOOD)

@@ -16,7 +16,8 @@ import pytest
 
 from reelstate.artifacts.bucket import Bucket
 from reelstate.core.errors import ReelstateError
-from reelstate.media.planning import plan
+from reelstate.media.planning.acceptance import SourceRefused
+from reelstate.media.planning.plan import make_plan
 from reelstate.media.planning.profile import Profile, Rung
 from reelstate.media.sandbox import confine, sandbox
 from reelstate.media.sandbox.sandbox import REQUIRE, Sandbox
@@ -390,8 +391,8 @@ async def test_two_frames_ten_hours_apart_are_probed_but_not_planned(tmp_path: P
     assert facts.video is not None
     assert (facts.video.rate, facts.video.frames) == (Fraction(1, 36000), 2)
     assert found.memory < 150 * 1024**2
-    with pytest.raises(plan.SourceRefused):
-        plan.make_plan(facts, PROFILE)
+    with pytest.raises(SourceRefused):
+        make_plan(facts, PROFILE)
 
 
 async def test_a_file_with_too_many_streams_is_refused(tmp_path: Path) -> None:

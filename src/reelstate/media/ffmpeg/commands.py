@@ -12,19 +12,12 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
+from reelstate.media.planning.acceptance import MAX_DURATION
 from reelstate.media.planning.grid import Chunk, Grid
-from reelstate.media.planning.plan import (
-    LONGEST,
-    Picture,
-    Plan,
-    PlannedAudio,
-    PlannedCaptions,
-    PlannedRung,
-    Poster,
-    Sprites,
-    is_decoded,
-    is_text,
-)
+from reelstate.media.planning.ladder import PlannedRung
+from reelstate.media.planning.picture import Picture
+from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions, Poster, Sprites, is_decodable, is_text
 from reelstate.media.sources.allowed import DECODERS, DEMUXERS, MAX_PIXELS, PROTOCOLS
 from reelstate.media.sources.facts import SourceFacts
 
@@ -56,20 +49,20 @@ SCORES: Final = {"ssim": "ssim.txt", "vmaf": "vmaf.json"}
 def remux_format(facts: SourceFacts) -> str:
     """The container that holds the source's streams as they are: mp4 if it can, for its exact times, else matroska."""
     fits = facts.video is not None and facts.video.codec in MP4_VIDEO
-    fits = fits and all(track.codec in MP4_AUDIO for track in facts.audio if is_decoded(track))
+    fits = fits and all(track.codec in MP4_AUDIO for track in facts.audio if is_decodable(track))
     return "mp4" if fits and not any(is_text(track) for track in facts.subtitles) else "matroska"
 
 
 def remux(program: str, facts: SourceFacts, source: str, target: str) -> list[str]:
     """Give a source without an index one: copy the streams that are used into a file that has it."""
     texts = [track.index for track in facts.subtitles if is_text(track)]
-    sounds = [track.index for track in facts.audio if is_decoded(track)]
+    sounds = [track.index for track in facts.audio if is_decodable(track)]
     pictures = [facts.video.index] if facts.video else []
     return [
         *(program, *START, *QUIET),
         *("-fflags", "+genpts", *_input(source)),
         *_maps(f"0:{index}" for index in (*pictures, *sounds, *texts)),
-        *("-c", "copy", "-t", _seconds(LONGEST), "-f", remux_format(facts), _file(target)),
+        *("-c", "copy", "-t", _seconds(MAX_DURATION), "-f", remux_format(facts), _file(target)),
     ]
 
 

@@ -30,7 +30,8 @@ from reelstate.media.packaging.manifest import (
     RungEntry,
 )
 from reelstate.media.planning.grid import Grid
-from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions
+from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions
 from reelstate.media.results import Encoded, MadeAudio, MadeCaptions, MadeFile, MadeSprites, MadeTrack, Pictures
 
 KeyOf = Callable[[str], str]

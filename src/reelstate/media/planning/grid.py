@@ -1,8 +1,8 @@
-"""The exact grid of a stream: whole frames make segments, whole segments make chunks. All times are rationals."""
+"""The exact grid of a stream: segments of whole frames, chunks of whole segments, times as rationals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 from reelstate.media.records import Between, MalformedRecord, document_of, record_of
 from reelstate.media.sources.allowed import MAX_RATE
 
-COARSEST_TIMESCALE = 10_000
-ANCHOR_STEP = 3
-"""At every standard rate the time of each third frame is a whole number of microseconds, which ffmpeg counts in."""
+MIN_TIMESCALE: Final = 10_000
+ANCHOR_STEP: Final = 3
+"""At standard rates every third frame is at a whole microsecond, the time base of ffmpeg."""
 
 MAX_FRAMES: Final = 13_000_000
 """Twelve hours at the fastest rate."""
@@ -26,7 +26,7 @@ Frame = Annotated[int, Between(0, MAX_FRAMES)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """The frames that one worker encodes, in segments."""
+    """Consecutive frames that one task encodes, in segments."""
 
     number: Annotated[int, Between(0, MAX_SEGMENTS)]
     first_frame: Frame
@@ -46,6 +46,8 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
+    """Frames, segments and chunks of all rungs of a stream."""
+
     rate: Annotated[Fraction, Between(Fraction(1, 1000), MAX_RATE)]
     frames: Frames
     segment_frames: Frames
@@ -53,9 +55,9 @@ class Grid:
     origin: Annotated[Fraction, Between(-(10**9), 10**9)]
     """The time of frame 0 in the source, in whole microseconds."""
     pre_roll: Annotated[int, Between(0, 1000)] = 0
-    """Frames before the first of a chunk that its filters have to see."""
+    """Frames before a chunk that its filters need."""
     gop_frames: Annotated[int, Between(0, MAX_FRAMES)] = 0
-    """The distance of key frames, of which a segment has a whole number; 0 in older plans, for one a segment."""
+    """The distance of key frames, a divisor of `segment_frames`; 0 for one key frame per segment."""
 
     def __post_init__(self) -> None:
         if self.frames > MAX_SEGMENTS * min(self.segment_frames, self.chunk_frames):
@@ -67,9 +69,9 @@ class Grid:
 
     @property
     def timescale(self) -> int:
-        """Ticks a second in the files: a frame is a whole number of them."""
-        number = self.rate.numerator
-        return number * -(-COARSEST_TIMESCALE // number)
+        """Ticks per second in the files; a frame is a whole number of ticks."""
+        numerator = self.rate.numerator
+        return numerator * -(-MIN_TIMESCALE // numerator)
 
     @property
     def key_frame_distance(self) -> int:
@@ -80,25 +82,21 @@ class Grid:
         return int(self.timescale / self.rate)
 
     def time(self, frame: int) -> Fraction:
-        """When a frame is shown, from the start of the stream."""
+        """Return the time of a frame from the start of the stream."""
         return frame / self.rate
 
     def anchor(self, chunk: Chunk) -> int:
-        """The frame from which a chunk's grid is counted, so that every chunk rounds as the whole would."""
+        """Return the frame that the times of a chunk are relative to, so that all chunks round alike."""
         return max(0, (chunk.first_frame - self.pre_roll) // ANCHOR_STEP * ANCHOR_STEP)
 
     def chunks(self) -> tuple[Chunk, ...]:
-        return tuple(self._chunks())
+        return tuple(self.chunk(number) for number in range(ceil(self.frames / self.chunk_frames)))
 
     def chunk(self, number: int) -> Chunk:
         first = number * self.chunk_frames
         frames = min(self.chunk_frames, self.frames - first)
         last = first + frames == self.frames
         return Chunk(number=number, first_frame=first, frames=frames, segments=self._segments(frames), last=last)
-
-    def _chunks(self) -> Iterator[Chunk]:
-        for number in range(ceil(self.frames / self.chunk_frames)):
-            yield self.chunk(number)
 
     def _segments(self, frames: int) -> tuple[int, ...]:
         whole, rest = divmod(frames, self.segment_frames)

@@ -92,7 +92,7 @@ class _Encoded:
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
-def ladder_of(results: Mapping[str, Json]) -> Ladder | None:
+def read_ladder(results: Mapping[str, Json]) -> Ladder | None:
     """Return the ladder in the results of a job's stages; None before it is planned, or if it is no transcode."""
     try:
         plan = record_of(_Plan, results.get("plan"))
@@ -106,7 +106,7 @@ def ladder_of(results: Mapping[str, Json]) -> Ladder | None:
     )
 
 
-def qualities(ladder: Ladder, tasks: Sequence[Task]) -> list[Quality]:
+def list_qualities(ladder: Ladder, tasks: Sequence[Task]) -> list[Quality]:
     """Return the progress of every rung, made ones first; `tasks` are those of the stage `encode`."""
     made = [_quality(name, required, ladder, tasks) for name, required in ladder.rungs]
     left_out = [
@@ -160,7 +160,7 @@ def _status(name: str, ladder: Ladder, tasks: Sequence[Task], *, whole: bool) ->
     if failed_rungs:
         part, rung = min(failed_rungs.items())
         working = any(task.status is TaskStatus.RUNNING for task in tasks)
-        return QualityStatus.IN_PROGRESS if working else QualityStatus.PENDING, f"chunk {part}: {rung} failed in it"
+        return QualityStatus.IN_PROGRESS if working else QualityStatus.PENDING, f"chunk {part}: {rung} failed"
     begun = any(task.started_at is not None for task in tasks)
     return QualityStatus.IN_PROGRESS if begun else QualityStatus.PENDING, None
 

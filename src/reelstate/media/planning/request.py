@@ -1,4 +1,4 @@
-"""What a transcode job was submitted with, checked."""
+"""The spec of a transcode job, checked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reelstate.core.errors import InvalidRequest
-from reelstate.media.planning.plan import chosen
-from reelstate.media.planning.profile import DEFAULT, SCHEMA, Profile, given, names
+from reelstate.media.planning.ladder import select_rungs
+from reelstate.media.planning.profile import DEFAULT, SCHEMA, Profile, profile_from_spec, profile_names
 from reelstate.media.sources.address import STORED, parse_address
 from reelstate.media.sources.errors import UnusableSource
 
@@ -21,33 +21,33 @@ SPEC: Final[dict[str, Json]] = {
     "additionalProperties": False,
     "required": ["source"],
     "properties": {
-        "source": {"type": "string", "minLength": 1, "description": "a path or an address"},
+        "source": {"type": "string", "minLength": 1, "description": "an absolute path or a URL"},
         "profile": {
             "anyOf": [
-                {"enum": list(names())},
+                {"enum": list(profile_names())},
                 {name: value for name, value in SCHEMA.items() if name != "$schema"},
                 {"type": "null"},
             ],
-            "description": "the name of a profile, or the profile itself",
+            "description": "the name of a profile, or a profile",
         },
         "qualities": {
             "type": ["array", "null"],
             "items": {"type": "string"},
             "minItems": 1,
-            "description": "the rungs of the profile to make; all when left out",
+            "description": "the rungs of the profile to encode; all by default",
         },
         "captions": {"enum": [*CAPTIONS, None], "description": "whether text subtitles are kept"},
-        "reuse_from": {"type": ["integer", "null"], "description": "the job whose other rungs are taken over"},
+        "reuse_from": {"type": ["integer", "null"], "description": "the id of the job whose other rungs are reused"},
         "video_id": {"type": ["integer", "null"], "description": "set by the library"},
     },
 }
-"""The JSON Schema of the specs of `transcode`; `Order.check` is for what it can't say."""
-KNOWN: Final = tuple(SPEC["properties"])
+"""The JSON Schema of the specs of `transcode`; `TranscodeRequest.check` checks what it can't express."""
+FIELDS: Final = tuple(SPEC["properties"])
 
 
 @dataclass(frozen=True, slots=True)
 class TranscodeRequest:
-    """What a job was submitted with."""
+    """The spec of a transcode job."""
 
     source: str
     profile: Profile
@@ -56,19 +56,19 @@ class TranscodeRequest:
     reuse_from: int | None
 
     @classmethod
-    def of(cls, spec: Json) -> TranscodeRequest:
-        """The order in a spec; `InvalidRequest` names the field that can't be."""
+    def from_spec(cls, spec: Json) -> TranscodeRequest:
+        """Parse a spec; raises `InvalidRequest` with the wrong field, or `UnusableSource` for an invalid source."""
         if isinstance(spec, Mapping):
-            _require_known(spec)
+            _check_fields(spec)
         if not isinstance(spec, Mapping) or not isinstance(spec.get("source"), str):
-            raise InvalidRequest("spec.source", "is missing", hint='a path or an address: {"source": "/films/a.mp4"}')
+            raise InvalidRequest("spec.source", "is missing", hint='for example {"source": "/videos/a.mp4"}')
         parse_address(spec["source"])
-        profile, qualities = given(spec.get("profile") or DEFAULT), spec.get("qualities")
+        profile, qualities = profile_from_spec(spec.get("profile") or DEFAULT), spec.get("qualities")
         if qualities is not None and not isinstance(qualities, list):
             raise InvalidRequest("spec.qualities", "is not a list", hint='for example ["720p", "360p"]')
-        chosen(profile, qualities)
+        select_rungs(profile, qualities)
         if spec.get("captions") not in (None, *CAPTIONS):
-            raise InvalidRequest("spec.captions", "is neither keep nor drop", hint="leave it out to keep them")
+            raise InvalidRequest("spec.captions", f"invalid value {spec['captions']!r}", hint="expected keep or drop")
         if not isinstance(spec.get("reuse_from"), int | None):
             raise InvalidRequest("spec.reuse_from", "is not the id of a job", hint="`reel videos show` lists versions")
         return cls(
@@ -81,20 +81,19 @@ class TranscodeRequest:
 
     @classmethod
     def check(cls, spec: Json) -> None:
-        """Refuse a spec of which no worker could make anything, before it becomes a job."""
+        """Raise `InvalidRequest` for a spec that no worker could run."""
         try:
-            cls.of(spec)
+            cls.from_spec(spec)
         except UnusableSource as error:
             raise InvalidRequest("spec.source", error.message, hint=error.hint) from error
 
 
-def _require_known(spec: Mapping[str, Json]) -> None:
-    """A slip of the pen is no wish that nobody heard of."""
+def _check_fields(spec: Mapping[str, Json]) -> None:
     for name in spec:
-        if name not in KNOWN:
-            near = difflib.get_close_matches(str(name), KNOWN, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KNOWN)}"
-            raise InvalidRequest(f"spec.{str(name)[:60]}", "there is no such field", hint=hint)
+        if name not in FIELDS:
+            near = difflib.get_close_matches(str(name), FIELDS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"fields: {', '.join(FIELDS)}"
+            raise InvalidRequest(f"spec.{str(name)[:60]}", "unknown field", hint=hint)
 
 
 def uploaded_source(spec: Json) -> str | None:

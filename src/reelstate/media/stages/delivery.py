@@ -84,7 +84,7 @@ class Delivery(StageGroup):
             audio=sorted(audio, key=lambda each: each.number),
             captions=sorted(captions, key=lambda each: each.number),
             pictures=next(iter(await read_results(task, "thumbnails", Pictures)), None),
-            reused=await read_earlier(self._storage, TranscodeRequest.of(task.spec)),
+            reused=await read_earlier(self._storage, TranscodeRequest.from_spec(task.spec)),
         )
         return replace(contents, headers=await read_headers(self._storage, contents))
 

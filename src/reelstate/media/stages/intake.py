@@ -17,7 +17,7 @@ from reelstate.media.ffmpeg import commands
 from reelstate.media.ffmpeg.exit_cause import PASSING, ToolFailed
 from reelstate.media.packaging.manifest import MANIFEST
 from reelstate.media.packaging.package import why_not_beside
-from reelstate.media.planning.plan import Plan, make_plan, settle
+from reelstate.media.planning.plan import Plan, make_plan, settle_plan
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.results import Fetched, Validated
 from reelstate.media.sandbox.limits import ProcessLimits
@@ -41,7 +41,7 @@ class Intake(StageGroup):
     async def validate(self, task: Run) -> Validated:
         """Check the request, and that its source can be opened."""
         task.note(step="check")
-        request = TranscodeRequest.of(task.spec)
+        request = TranscodeRequest.from_spec(task.spec)
         async with open_source(parse_address(request.source), self._tools.rules, self._storage) as reader:
             return Validated(profile=request.profile.name, size=reader.size)
 
@@ -49,7 +49,7 @@ class Intake(StageGroup):
     async def probe(self, task: Run) -> SourceFacts:
         """Read the facts of the source in place, or after a download if it can't be read in parts."""
         task.note(step="probe")
-        address = parse_address(TranscodeRequest.of(task.spec).source)
+        address = parse_address(TranscodeRequest.from_spec(task.spec).source)
         try:
             async with open_source(address, self._tools.rules, self._storage) as reader:
                 return await probe(reader, sandbox=self._tools.sandbox)
@@ -64,7 +64,7 @@ class Intake(StageGroup):
     async def plan(self, task: Run) -> Plan:
         """Plan what is made of the source."""
         task.note(step="plan")
-        request = TranscodeRequest.of(task.spec)
+        request = TranscodeRequest.from_spec(task.spec)
         facts = SourceFacts.from_json(await task.result("probe"))
         qualities = request.qualities
         earlier = request.reuse_from
@@ -79,8 +79,8 @@ class Intake(StageGroup):
 
     @handler
     async def fetch(self, task: Run) -> Fetched:
-        """Store the source as a file that can be cut anywhere, and settle the plan on its counted frames."""
-        request = TranscodeRequest.of(task.spec)
+        """Store the source as a file that can be cut anywhere, and settle_plan the plan on its counted frames."""
+        request = TranscodeRequest.from_spec(task.spec)
         plan = Plan.from_json(await task.result("plan"))
         facts = SourceFacts.from_json(await task.result("probe"))
         async with self._tools.folder(task) as folder, self._original(task, request, folder) as (path, original):
@@ -89,7 +89,7 @@ class Intake(StageGroup):
                 if not facts.indexed:
                     cut = await self._add_index(task, folder, path, facts)
                 counted = await self._count_frames(cut)
-                settled = settle(plan, counted)
+                settled = settle_plan(plan, counted)
                 await self._require_same_cut(request, original, settled)
                 sha256 = original if cut == path else await asyncio.to_thread(digest_of, cut)
             stored = await self._store_source(task, cut, sha256)

@@ -18,7 +18,8 @@ from reelstate.media.ffmpeg.exit_cause import PASSING, ExitKind, ToolFailed
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats import webvtt
 from reelstate.media.formats.fragmented_mp4 import Fragmented
-from reelstate.media.planning.plan import Plan, PlannedAudio, PlannedCaptions, Poster, Sprites
+from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions, Poster, Sprites
 from reelstate.media.results import (
     MAX_REASON,
     Encoded,
