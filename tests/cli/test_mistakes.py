@@ -27,7 +27,7 @@ WRONG_USE, FAILED = 2, 1
         (["watch", "77"], FAILED, "there is no job 77"),
         (["watch", "77", "--json"], FAILED, "there is no job 77"),
         (["cancel", "77"], FAILED, "job 77: not done: there is no job 77"),
-        (["submit", "simpel"], FAILED, "no pipeline is called 'simpel' hint: declared: fan, parts, simple"),
+        (["submit", "simpel"], FAILED, "unknown pipeline 'simpel' hint: declared: fan, parts, simple"),
         (["submit", "simple", "--spec", "{a:1}"], WRONG_USE, "it is not JSON: Expecting property name"),
         (["submit", "simple", "--spec", "@nowhere.json"], WRONG_USE, "nowhere.json can't be read: No such file"),
         (["submit", "simple", "--priority", "11"], WRONG_USE, "'11' is not a priority: use a whole number from 0"),

@@ -75,7 +75,7 @@ class Problem(BaseModel):
                 "title": "Not Found",
                 "status": 404,
                 "detail": "there is no job 7",
-                "hint": "list what there is, and check the id",
+                "hint": "check the id",
             }
         }
     )

@@ -1,47 +1,47 @@
-"""Every error the engine raises, as one tree by cause. Each carries its ids as fields and a hint for a person.
+"""Every error that Reelstate raises, as one tree by cause. Each carries ids as fields and a hint for the reader.
 
 ReelstateError
-├── InvalidRequest            the caller asked for something that can't be
-│   ├── InvalidSetting        a setting has a value that it can't have, alone or beside another
-│   ├── InvalidPipeline       a declaration is wrong; `path` names the place
+├── InvalidRequest            the request has a wrong value; nothing was changed
+│   ├── InvalidSetting        a setting has a wrong value, or contradicts another
+│   ├── InvalidPipeline       a declaration is wrong; `field` is the path to it
 │   ├── UnknownPipeline       no pipeline of that name is declared
 │   ├── IdempotencyConflict   the key was used before for another request
 │   └── TooLarge              a value is over its limit
 ├── NotFound                  no such job, task or worker
 ├── InvalidTransition         the machine does not allow this change
-├── VersionConflict           somebody changed the row since it was read
-│   └── SelectionChanged      not as many jobs match as the caller has seen
-├── UploadConflict            an upload is not where its sender takes it to be
-├── UploadBroken              the bytes of an upload stopped coming
-├── WaitTimeout               the job did not come to rest in time
-├── AccessRefused             the caller may not do that
-│   ├── KeyRefused            there is no such key, or it is revoked or expired
-│   ├── ScopeMissing          the key does not reach so far
-│   └── PermitRefused         a remote worker speaks of a task that is not its own
-│       └── PermitExpired     its permit has ended, and can be renewed
-├── TooManyRequests           the caller asks more often than it may
-├── QuotaExceeded             the caller's uploads take up all that they may
-├── WorkerRefused             the worker may not take work: its name is disabled
+├── VersionConflict           the row was changed since it was read
+│   └── SelectionChanged      another number of jobs matches than the caller expects
+├── UploadConflict            the offset of an upload differs from the client's
+├── UploadBroken              the client of an upload stopped sending
+├── WaitTimeout               the job did not finish or stop in time
+├── AccessRefused             the caller may not do this
+│   ├── KeyRefused            the key is missing, unknown, revoked or expired
+│   ├── ScopeMissing          the key lacks the scope
+│   └── PermitRefused         a remote worker has no permit for this task
+│       └── PermitExpired     its permit has expired and can be renewed
+├── TooManyRequests           the caller is over its rate limit
+├── QuotaExceeded             the caller is over its upload quota
+├── WorkerRefused             the worker may not claim: its name is disabled
 │   └── WorkerUnknown         it is not registered, or was pruned
-├── LeaseLost                 the task is no longer this run's
-├── StoreError                the database
-│   ├── StoreUnavailable      it can't be reached, or went away and stayed away
-│   ├── StoreFull             no room left on its disk
-│   ├── StoreReadOnly         it can't be written to
+├── LeaseLost                 the task is no longer leased to this run
+├── StoreError                the database failed or refused
+│   ├── StoreUnavailable      it can't be reached
+│   ├── StoreFull             its disk is full
+│   ├── StoreReadOnly         it is read-only
 │   ├── SchemaMismatch        its schema is older or newer than this code
 │   ├── GuardRefused          a guard inside the database refused a change
-│   └── CorruptState          stored state breaks an invariant, so writing is refused
-├── RedisUnavailable          Redis can't be reached, or does not answer in time
-│   └── RedisRefused          it answers, but can't be used: password, rights, version, a replica
-├── LockTaken                 somebody else holds the lock
-├── LockLost                  a lock was not renewed in time, or taken away
-└── StorageError              the folder or bucket that keeps sources and streams
-    ├── StorageUnavailable    it can't be reached, or does not answer as it should
-    ├── StorageDenied         credentials are missing or refused, or the folder may not be written to
-    ├── StorageFull           no room left on the disk
-    ├── StorageMissing        there is no such object, or no such bucket
-    ├── StorageDamaged        the bytes are not those that were written
-    └── StorageConflict       other bytes are already kept under that key
+│   └── CorruptState          stored state breaks an invariant; writing is refused
+├── RedisUnavailable          Redis can't be reached, or times out
+│   └── RedisRefused          it can't be used: password, rights, version, a replica
+├── LockTaken                 another holder has the lock
+├── LockLost                  a lock was not renewed in time, or was revoked
+└── StorageError              the folder or bucket of sources and streams failed
+    ├── StorageUnavailable    it can't be reached, or gives a wrong response
+    ├── StorageDenied         credentials are missing or refused, or the folder is read-only
+    ├── StorageFull           its disk is full
+    ├── StorageMissing        the object or bucket does not exist
+    ├── StorageDamaged        the bytes differ from those that were written
+    └── StorageConflict       other bytes are stored under that key
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from typing import ClassVar
 
 
 class ReelstateError(Exception):
-    """Something went wrong in Reelstate."""
+    """The base of every error of Reelstate. `str()` is the message and, in brackets, the hint."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class ReelstateError(Exception):
 
 
 class InvalidRequest(ReelstateError):
-    """The request names something that can't be; nothing was changed."""
+    """A value of the request is wrong; `field` names it. Nothing was changed."""
 
     def __init__(self, field: str, message: str, *, hint: str = "") -> None:
         super().__init__(f"{field}: {message}", hint=hint)
@@ -71,7 +71,7 @@ class InvalidRequest(ReelstateError):
 
 
 class InvalidSetting(InvalidRequest):
-    """A setting has a value that it can't have, alone or beside another setting; `field` is its variable."""
+    """A setting has a wrong value, or contradicts another setting; `field` is its variable."""
 
     def __init__(self, variable: str, value: object, expected: str, *, hint: str) -> None:
         ReelstateError.__init__(self, f"invalid value {value!r} for {variable} (expected {expected})", hint=hint)
@@ -83,33 +83,33 @@ class InvalidPipeline(InvalidRequest):
 
 
 class UnknownPipeline(InvalidRequest):
-    """No pipeline of that name is declared, neither in this process nor in the store."""
+    """No pipeline of this name is declared in this process or in the store."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         declared = f"declared: {', '.join(sorted(known))}; check the spelling"
         super().__init__(
             "pipeline",
-            f"no pipeline is called {name!r}",
-            hint=declared if known else "none is declared yet: start a worker with its code, or name it with --app",
+            f"unknown pipeline {name!r}",
+            hint=declared if known else "none is declared: start a worker with its code, or name the code with --app",
         )
         self.name = name
 
 
 class IdempotencyConflict(InvalidRequest):
-    """The same idempotency key came with a different request."""
+    """The idempotency key was used before for another request."""
 
     def __init__(self, key: str, job_id: int) -> None:
         super().__init__(
             "idempotency_key",
-            f"{key!r} was already used for job {job_id} with another request",
-            hint="send the same request again, or use a new key",
+            f"{key!r} was used for job {job_id} with another request",
+            hint="repeat that request, or use a new key",
         )
         self.key = key
         self.job_id = job_id
 
 
 class TooLarge(InvalidRequest):
-    """A value is over its limit."""
+    """A value is larger than its limit."""
 
     def __init__(self, field: str, size: int, limit: int, *, hint: str = "") -> None:
         super().__init__(
@@ -122,16 +122,16 @@ class TooLarge(InvalidRequest):
 
 
 class NotFound(ReelstateError):
-    """There is no such entity."""
+    """The entity does not exist, or is not visible to the caller."""
 
     def __init__(self, entity: str, key: object, *, hint: str = "") -> None:
-        super().__init__(f"there is no {entity} {key}", hint=hint or "list what there is, and check the id")
+        super().__init__(f"there is no {entity} {key}", hint=hint or "check the id")
         self.entity = entity
         self.key = key
 
 
 class InvalidTransition(ReelstateError):
-    """The machine does not allow this change of state."""
+    """The state machine does not allow this change of status."""
 
     def __init__(
         self,
@@ -143,73 +143,73 @@ class InvalidTransition(ReelstateError):
         key: object = "",
         who_may: Sequence[str] = (),
     ) -> None:
-        hint = f"only {', '.join(who_may)} may do that" if who_may else f"a {entity} never goes that way"
-        super().__init__(f"{entity} {key}: {origin} → {target} is not open to {actor}".replace(" :", ":"), hint=hint)
+        hint = f"allowed for {', '.join(who_may)}" if who_may else "no actor may make this change"
+        super().__init__(f"{entity} {key}: {actor} may not change {origin} to {target}".replace(" :", ":"), hint=hint)
         self.entity, self.origin, self.target, self.actor, self.key = entity, origin, target, actor, key
 
 
 class VersionConflict(ReelstateError):
-    """Somebody changed the entity since it was read."""
+    """The entity was changed since the caller read it."""
 
     def __init__(self, entity: str, key: object, expected: int, found: int) -> None:
         super().__init__(
             f"{entity} {key} is at version {found}, not {expected}",
-            hint="read it again and decide on what it says now",
+            hint="read it again, then decide",
         )
         self.entity, self.key, self.expected, self.found = entity, key, expected, found
 
 
 class SelectionChanged(VersionConflict):
-    """Not as many jobs match as the caller has seen; nothing was changed."""
+    """Another number of jobs matches the selection than the caller expects; nothing was changed."""
 
     def __init__(self, expected: int, found: int) -> None:
         ReelstateError.__init__(
-            self, f"{found} jobs match, not {expected}", hint="look again, and say how many there are now"
+            self, f"{found} jobs match, not {expected}", hint="list them again and confirm the new number"
         )
         self.expected, self.found = expected, found
 
 
 class UploadConflict(ReelstateError):
-    """The upload is not as far as its sender takes it to be, or somebody else writes to it."""
+    """The offset of the upload differs from the client's, or another client writes to it."""
 
 
 class UploadBroken(ReelstateError):
-    """The bytes of an upload stopped coming; what came of one that can be resumed is kept."""
+    """The client stopped sending; the bytes of a resumable upload are kept."""
 
 
 class WaitTimeout(ReelstateError):
-    """The job did not come to rest in time; it goes on."""
+    """The job did not finish or stop in time; it goes on."""
 
     def __init__(self, job_id: int, status: str, seconds: float) -> None:
         super().__init__(
             f"job {job_id} is still {status} after {seconds:g} s",
-            hint="wait longer, watch what it does, or see that workers run",
+            hint="wait longer, or check that workers run",
         )
         self.job_id, self.status, self.seconds = job_id, status, seconds
 
 
 class AccessRefused(ReelstateError):
-    """The caller may not do that."""
+    """The caller may not do this."""
 
 
 class KeyRefused(AccessRefused):
-    """No key came with the request, or one that is not in force."""
+    """The key is missing, unknown, revoked or expired."""
 
 
 class ScopeMissing(AccessRefused):
-    """The key is in force, but was not made for this."""
+    """The key lacks the scope for this request."""
 
 
 class TooManyRequests(ReelstateError):
-    """The caller asks more often than it may."""
+    """The caller is over its rate limit."""
 
-    def __init__(self, message: str, *, retry_after: float, hint: str = "send many things in one request") -> None:
-        super().__init__(message, hint=f"ask again in {retry_after:.1f} s, and {hint}")
+    def __init__(self, message: str, *, retry_after: float, hint: str = "send batches") -> None:
+        super().__init__(message, hint=f"retry in {retry_after:.1f} s, and {hint}")
         self.retry_after = retry_after
 
 
 class QuotaExceeded(ReelstateError):
-    """What the caller wants to store does not fit into its quota; nothing was changed."""
+    """The caller is over its quota; nothing was changed."""
 
     def __init__(self, message: str, *, used: int, limit: int, hint: str) -> None:
         super().__init__(message, hint=hint)
@@ -217,31 +217,31 @@ class QuotaExceeded(ReelstateError):
 
 
 class WorkerRefused(ReelstateError):
-    """The worker may not take work."""
+    """The worker may not claim tasks."""
 
 
 class WorkerUnknown(WorkerRefused):
-    """No worker of this id is registered."""
+    """No worker has this id: it was never registered, or was pruned."""
 
     def __init__(self, worker_id: int) -> None:
-        super().__init__(f"worker {worker_id} is not registered", hint="register it again: it may have been pruned")
+        super().__init__(f"worker {worker_id} is not registered", hint="register it again")
         self.worker_id = worker_id
 
 
 class PermitRefused(AccessRefused):
-    """A remote worker spoke of a task without a permit for it."""
+    """A remote worker has no permit for the task that it reports on."""
 
 
 class PermitExpired(PermitRefused):
-    """The permit has ended; a heartbeat renews it while the lease holds."""
+    """The permit has expired; a heartbeat renews it while the lease holds."""
 
 
 class LeaseLost(ReelstateError):
-    """The task is no longer this run's: it was taken back, finished or cancelled."""
+    """The task is no longer leased to this run: it was reclaimed, finished or cancelled."""
 
 
 class StoreError(ReelstateError):
-    """The database refused or could not do something."""
+    """The database failed or refused a statement."""
 
 
 class StoreUnavailable(StoreError):
@@ -249,56 +249,54 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """The database has no room left."""
+    """The disk of the database is full."""
 
 
 class StoreReadOnly(StoreError):
-    """The database can't be written to."""
+    """The database is read-only."""
 
 
 class SchemaMismatch(StoreError):
-    """The database's schema is not the one this code knows."""
+    """The schema of the database is older or newer than this code."""
 
 
 class GuardRefused(StoreError):
-    """A guard inside the database refused a change that got past every check before it."""
+    """A guard inside the database refused a change."""
 
 
 class CorruptState(StoreError):
-    """Stored state breaks an invariant, so what would make it worse is refused."""
+    """Stored state breaks an invariant; writing is refused."""
 
 
 class RedisUnavailable(ReelstateError):
-    """Redis can't be reached, or does not answer in time."""
+    """Redis can't be reached, or times out."""
 
 
 class RedisRefused(RedisUnavailable):
-    """Redis answers, but can't be used as it is."""
+    """Redis can't be used: password, rights, version, or it is a replica."""
 
 
 class LockTaken(ReelstateError):
-    """Somebody else holds the lock."""
+    """Another holder has the lock."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"lock {name!r} is held by somebody else", hint="wait for it longer, or leave the work to them"
-        )
+        super().__init__(f"lock {name!r} is held by another holder", hint="wait longer, or leave the work to it")
         self.name = name
 
 
 class LockLost(ReelstateError):
-    """The lock is not held any more: it was not renewed in time, or taken away."""
+    """The lock was not renewed in time, or was revoked."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"lock {name!r} is not held any more", hint="stop; what was begun may be begun by another now")
+        super().__init__(f"lock {name!r} was lost", hint="stop: another holder may have started the same work")
         self.name = name
 
 
 class StorageError(ReelstateError):
-    """What keeps the bytes refused or could not do something."""
+    """The storage failed or refused an operation."""
 
     retryable: ClassVar[bool] = True
-    """Whether it may go better later, or on another worker."""
+    """Whether a later attempt, or another worker, may succeed."""
 
 
 class StorageUnavailable(StorageError):
@@ -306,24 +304,24 @@ class StorageUnavailable(StorageError):
 
 
 class StorageDenied(StorageError):
-    """The storage does not let this process do that; another one may have better credentials."""
+    """The storage denies access with these credentials; another process may have others."""
 
 
 class StorageFull(StorageError):
-    """The disk has no room left."""
+    """The disk of the storage is full."""
 
 
 class StorageMissing(StorageError):
-    """There is no such object, or no such bucket."""
+    """The object or bucket does not exist."""
 
     retryable = False
 
 
 class StorageDamaged(StorageError):
-    """The bytes that came are not those that were written."""
+    """The bytes differ from those that were written."""
 
 
 class StorageConflict(StorageError):
-    """Other bytes are already kept under a key that never changes."""
+    """Other bytes are stored under a key that never changes."""
 
     retryable = False
