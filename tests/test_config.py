@@ -73,7 +73,7 @@ def test_a_value_that_can_not_be_is_refused_by_its_variable(name: str, value: st
         ),
         (
             "REMOTE_DOWNLOADS=signed STORAGE_URL=media",
-            "'signed' for REEL_REMOTE_DOWNLOADS (expected server, because REEL_STORAGE_URL is no bucket)",
+            "'signed' for REEL_REMOTE_DOWNLOADS (expected server, because REEL_STORAGE_URL is not a bucket)",
         ),
         ("DISPATCH=redis", "'' for REEL_REDIS_URL (expected redis://… or rediss://… with REEL_DISPATCH=redis)"),
         ("DISPATCH=hybrid", "'' for REEL_REDIS_URL (expected redis://… or rediss://… with REEL_DISPATCH=hybrid)"),

@@ -181,11 +181,11 @@ def test_config_lists_every_setting_and_where_it_comes_from(reel: Reel) -> None:
 def test_config_points_at_variables_that_mean_nothing(reel: Reel) -> None:
     answer = reel("config", "--json", REEL_HEARTBEET="5")
     assert answer.json
-    assert answer.stderr == "REEL_HEARTBEET is set, but there is no such setting; is it REEL_HEARTBEAT?\n"
+    assert answer.stderr == "REEL_HEARTBEET is not a setting; did you mean REEL_HEARTBEAT?\n"
 
 
 def test_a_setting_by_its_last_word_is_told_whole(reel: Reel) -> None:
-    assert reel("config", "--json", REEL_PORT="5").stderr.endswith("; is it REEL_SERVE_PORT?\n")
+    assert reel("config", "--json", REEL_PORT="5").stderr.endswith("; did you mean REEL_SERVE_PORT?\n")
 
 
 @pytest.mark.parametrize("arguments", [["up", "--app", "nowhere"], ["worker", "--app", "nowhere"]])
@@ -193,7 +193,7 @@ def test_what_stays_warns_of_variables_that_mean_nothing(
     reel: Reel, caplog: pytest.LogCaptureFixture, arguments: list[str]
 ) -> None:
     assert reel(*arguments, REEL_POL="5").code == 1
-    assert caplog.messages == ["REEL_POL is set, but there is no such setting; is it REEL_POLL?"]
+    assert caplog.messages == ["REEL_POL is not a setting; did you mean REEL_POLL?"]
     caplog.clear()
     assert reel(*arguments, REEL_POL="5", REEL_SUPERVISED="1").code == 1
     assert caplog.messages == [], "a worker of the house leaves it to the house"

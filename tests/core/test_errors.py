@@ -40,8 +40,8 @@ def test_every_error_says_what_it_is() -> None:
 
 
 def test_an_error_tells_a_person_what_to_do() -> None:
-    error = errors.ReelstateError("it broke", hint="mend it")
-    assert (str(error), error.message, error.hint) == ("it broke (mend it)", "it broke", "mend it")
+    error = errors.ReelstateError("it broke", hint="repair it")
+    assert (str(error), error.message, error.hint) == ("it broke (repair it)", "it broke", "repair it")
     assert str(errors.ReelstateError("it broke")) == "it broke"
 
 
@@ -57,5 +57,5 @@ def test_errors_carry_what_they_are_about() -> None:
     pipeline = errors.UnknownPipeline("a", ["c", "b"])
     assert "b, c" in pipeline.hint
     illegal = errors.InvalidTransition("job", "completed", "pending", "user", key=7)
-    assert "never" in illegal.hint
+    assert "no actor" in illegal.hint
     assert "job 7: completed → pending" in str(illegal)
