@@ -246,7 +246,7 @@ async def test_what_does_not_fit_into_the_quota_is_refused_with_what_is_used_and
         problem = refused.json()
         assert (refused.status_code, problem["type"]) == (413, "urn:reelstate:error:quota-exceeded")
         assert (problem["used"], problem["limit"]) == (2 * len(FILM), 2 * len(FILM))
-        assert "make videos of finished uploads, or delete those" in problem["hint"]
+        assert "create videos from finished uploads, or delete unneeded ones" in problem["hint"]
         whole = await films.api.ask("ada", "POST", f"{VIDEOS}/upload", content=FILM)
         assert (whole.status_code, whole.json()["type"]) == (413, problem["type"])
         await films.api.ask("ada", "POST", VIDEOS, json={"upload": place.rpartition("/")[2]})

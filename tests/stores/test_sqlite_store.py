@@ -116,7 +116,7 @@ WORKER: dict[str, Any] = {
     "metadata": None,
     "max_instances": None,
 }
-JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0, "video_id": None}
+JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0, "resource_id": None}
 TASK = {
     "stage": 0,
     "priority": 5,

@@ -367,7 +367,7 @@ CREATE TABLE reelstate.jobs (
     spec jsonb DEFAULT '{}'::jsonb NOT NULL,
     error jsonb,
     degraded jsonb,
-    video_id bigint,
+    resource_id bigint,
     request bigint,
     flagged text,
     flagged_at timestamp with time zone,
@@ -897,6 +897,18 @@ CREATE UNIQUE INDEX events_by_worker ON reelstate.events USING btree (worker_id,
 
 CREATE UNIQUE INDEX jobs_by_request ON reelstate.jobs USING btree (request) WHERE (request IS NOT NULL);
 
+-- Name: jobs_by_resource; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_resource ON reelstate.jobs USING btree (resource_id, id) WHERE (resource_id IS NOT NULL);
+
+-- Name: jobs_by_resource_finish; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_resource_finish ON reelstate.jobs USING btree (finished_at) WHERE (resource_id IS NOT NULL);
+
+-- Name: jobs_by_resource_unready; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_by_resource_unready ON reelstate.jobs USING btree (resource_id) WHERE ((resource_id IS NOT NULL) AND ((status <> 'completed'::text) OR (reason IS NOT NULL)));
+
 -- Name: jobs_by_status; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX jobs_by_status ON reelstate.jobs USING btree (status, id) WHERE (status <> 'completed'::text);
@@ -904,18 +916,6 @@ CREATE INDEX jobs_by_status ON reelstate.jobs USING btree (status, id) WHERE (st
 -- Name: jobs_by_user; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX jobs_by_user ON reelstate.jobs USING btree (user_id, id) WHERE (user_id <> ''::text);
-
--- Name: jobs_by_video; Type: INDEX; Schema: reelstate; Owner: -
-
-CREATE INDEX jobs_by_video ON reelstate.jobs USING btree (video_id, id) WHERE (video_id IS NOT NULL);
-
--- Name: jobs_by_video_finish; Type: INDEX; Schema: reelstate; Owner: -
-
-CREATE INDEX jobs_by_video_finish ON reelstate.jobs USING btree (finished_at) WHERE (video_id IS NOT NULL);
-
--- Name: jobs_by_video_unready; Type: INDEX; Schema: reelstate; Owner: -
-
-CREATE INDEX jobs_by_video_unready ON reelstate.jobs USING btree (video_id) WHERE ((video_id IS NOT NULL) AND ((status <> 'completed'::text) OR (reason IS NOT NULL)));
 
 -- Name: jobs_flagged; Type: INDEX; Schema: reelstate; Owner: -
 

@@ -96,7 +96,7 @@ CREATE TABLE jobs (
     spec         TEXT NOT NULL DEFAULT '{}',
     error        TEXT,
     degraded     TEXT,
-    video_id     INTEGER,
+    resource_id  INTEGER,
     request      INTEGER,
     flagged      TEXT,
     flagged_at   REAL,
@@ -110,16 +110,16 @@ CREATE TABLE jobs (
 
 CREATE UNIQUE INDEX jobs_by_request ON jobs (request) WHERE request IS NOT NULL;
 
+CREATE INDEX jobs_by_resource ON jobs (resource_id, id) WHERE resource_id IS NOT NULL;
+
+CREATE INDEX jobs_by_resource_finish ON jobs (finished_at) WHERE resource_id IS NOT NULL;
+
+CREATE INDEX jobs_by_resource_unready ON jobs (resource_id)
+    WHERE resource_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
+
 CREATE INDEX jobs_by_status ON jobs (status, id) WHERE status <> 'completed';
 
 CREATE INDEX jobs_by_user ON jobs (user_id, id) WHERE user_id <> '';
-
-CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
-
-CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NULL;
-
-CREATE INDEX jobs_by_video_unready ON jobs (video_id)
-    WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
 
 CREATE INDEX jobs_flagged ON jobs (id) WHERE flagged IS NOT NULL;
 

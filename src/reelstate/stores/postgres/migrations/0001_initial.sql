@@ -66,7 +66,7 @@ CREATE TABLE reelstate.jobs (
     spec         jsonb NOT NULL DEFAULT '{}',
     error        jsonb,
     degraded     jsonb,
-    video_id     bigint,
+    resource_id  bigint,
     request      bigint,
     flagged      text,
     flagged_at   timestamptz
@@ -81,16 +81,16 @@ ALTER TABLE reelstate.jobs ADD CONSTRAINT jobs_times CHECK (finished_at >= start
 -- Most jobs are completed: a listing of those walks the primary key, and completing a job touches one index.
 CREATE INDEX jobs_by_status ON reelstate.jobs (status, id) WHERE status <> 'completed';
 CREATE INDEX jobs_by_user ON reelstate.jobs (user_id, id) WHERE user_id <> '';
-CREATE INDEX jobs_by_video ON reelstate.jobs (video_id, id) WHERE video_id IS NOT NULL;
-CREATE INDEX jobs_by_video_finish ON reelstate.jobs (finished_at) WHERE video_id IS NOT NULL;
+CREATE INDEX jobs_by_resource ON reelstate.jobs (resource_id, id) WHERE resource_id IS NOT NULL;
+CREATE INDEX jobs_by_resource_finish ON reelstate.jobs (finished_at) WHERE resource_id IS NOT NULL;
 CREATE UNIQUE INDEX jobs_by_request ON reelstate.jobs (request) WHERE request IS NOT NULL;
 -- The keeper looks every second for jobs that stopped recently. The condition on `finished_at`, which all of them have,
 -- keeps the index out of the plans of listings, which do not repeat it.
 CREATE INDEX jobs_stopped ON reelstate.jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
--- The few versions of a video that can't be played: not completed, or set to completed by an operator.
-CREATE INDEX jobs_by_video_unready ON reelstate.jobs (video_id)
-    WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
+-- The few jobs of a resource without outputs: not completed, or set to completed by an operator.
+CREATE INDEX jobs_by_resource_unready ON reelstate.jobs (resource_id)
+    WHERE resource_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
 CREATE INDEX jobs_flagged ON reelstate.jobs (id) WHERE flagged IS NOT NULL;
 
 CREATE TABLE reelstate.idempotency (
@@ -413,7 +413,7 @@ CREATE TABLE reelstate.secrets (
 
 -- == Video library ==
 
--- A version of a video is a job with its `video_id`, so the status of a video is read from its versions. `pinned` is the
+-- A version of a video is a job with its id as `resource_id`, so the status of a video is read from its versions. `pinned` is the
 -- version an operator went back to, `published` the version at the public address: written after the files are, so that
 -- an interrupted publication is repeated.
 CREATE TABLE reelstate.videos (

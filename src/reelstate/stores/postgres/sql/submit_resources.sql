@@ -1,1 +1,1 @@
-SELECT id, video_id AS resource_id FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])
+SELECT id, resource_id FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])

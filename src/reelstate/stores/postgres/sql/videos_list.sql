@@ -11,18 +11,18 @@ SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, complete
 FROM reelstate.videos v
 LEFT JOIN LATERAL (
     SELECT j.id FROM reelstate.jobs j
-    WHERE j.video_id = v.id AND j.status = 'completed'
+    WHERE j.resource_id = v.id AND j.status = 'completed'
       AND NOT EXISTS (SELECT FROM reelstate.removed_versions r WHERE r.job_id = j.id)
     ORDER BY j.id DESC LIMIT 1) AS completed ON true
 LEFT JOIN LATERAL (
     SELECT j.id, j.status, j.error FROM reelstate.jobs j
-    WHERE j.video_id = v.id
+    WHERE j.resource_id = v.id
     ORDER BY j.id DESC LIMIT 1) AS latest ON true
 WHERE v.id BETWEEN %(first)s AND %(last)s
   AND (%(statuses)s::text[] IS NULL OR %(ready)s
-       OR v.id = ANY (ARRAY(SELECT video_id FROM reelstate.jobs
-                            WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL)
-                              AND video_id BETWEEN %(first)s AND %(last)s)))
+       OR v.id = ANY (ARRAY(SELECT resource_id FROM reelstate.jobs
+                            WHERE resource_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL)
+                              AND resource_id BETWEEN %(first)s AND %(last)s)))
   AND (%(deleted)s OR v.deleted_at IS NULL)
   AND (%(user_id)s::text IS NULL OR v.user_id = %(user_id)s::text)
   AND (%(statuses)s::text[] IS NULL

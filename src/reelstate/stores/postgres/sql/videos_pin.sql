@@ -5,6 +5,6 @@ SET pinned = %(job_id)s::bigint, version = v.version + 1, actor = %(actor)s, rea
 WHERE v.id = %(video_id)s AND v.deleted_at IS NULL AND v.pinned IS DISTINCT FROM %(job_id)s::bigint
   AND (%(job_id)s::bigint IS NULL
        OR EXISTS (SELECT FROM reelstate.jobs j
-                  WHERE j.id = %(job_id)s::bigint AND j.video_id = v.id AND j.status = 'completed')
+                  WHERE j.id = %(job_id)s::bigint AND j.resource_id = v.id AND j.status = 'completed')
           AND NOT EXISTS (SELECT FROM reelstate.removed_versions r WHERE r.job_id = %(job_id)s::bigint))
 RETURNING v.id

@@ -75,7 +75,7 @@ CREATE TABLE jobs (
     spec         TEXT NOT NULL DEFAULT '{}',
     error        TEXT,
     degraded     TEXT,
-    video_id     INTEGER,
+    resource_id  INTEGER,
     request      INTEGER,
     flagged      TEXT,
     flagged_at   REAL,
@@ -90,16 +90,16 @@ CREATE TABLE jobs (
 -- a partial index only for a query that repeats its condition literally.
 CREATE INDEX jobs_by_status ON jobs (status, id) WHERE status <> 'completed';
 CREATE INDEX jobs_by_user ON jobs (user_id, id) WHERE user_id <> '';
-CREATE INDEX jobs_by_video ON jobs (video_id, id) WHERE video_id IS NOT NULL;
-CREATE INDEX jobs_by_video_finish ON jobs (finished_at) WHERE video_id IS NOT NULL;
+CREATE INDEX jobs_by_resource ON jobs (resource_id, id) WHERE resource_id IS NOT NULL;
+CREATE INDEX jobs_by_resource_finish ON jobs (finished_at) WHERE resource_id IS NOT NULL;
 CREATE UNIQUE INDEX jobs_by_request ON jobs (request) WHERE request IS NOT NULL;
 -- The keeper looks every second for jobs that stopped recently. The condition on `finished_at`, which all of them have,
 -- keeps the index out of the plans of listings, which do not repeat it.
 CREATE INDEX jobs_stopped ON jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
--- The few versions of a video that can't be played: not completed, or set to completed by an operator.
-CREATE INDEX jobs_by_video_unready ON jobs (video_id)
-    WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
+-- The few jobs of a resource without outputs: not completed, or set to completed by an operator.
+CREATE INDEX jobs_by_resource_unready ON jobs (resource_id)
+    WHERE resource_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL);
 CREATE INDEX jobs_flagged ON jobs (id) WHERE flagged IS NOT NULL;
 
 CREATE TABLE idempotency (
@@ -416,7 +416,7 @@ CREATE TABLE secrets (
 
 -- == Video library ==
 
--- A version of a video is a job with its `video_id`, so the status of a video is read from its versions. `pinned` is the
+-- A version of a video is a job with its id as `resource_id`, so the status of a video is read from its versions. `pinned` is the
 -- version an operator went back to, `published` the version at the public address: written after the files are, so that
 -- an interrupted publication is repeated.
 CREATE TABLE videos (

@@ -35,7 +35,7 @@ WITH found (id) AS (
 )
 SELECT j.id, coalesce(p.name, '#' || j.pipeline_id) AS pipeline, coalesce(p.digest, '') AS digest, j.user_id, j.status, j.phase, j.priority, j.spec, j.run_after, j.error, j.degraded,
        j.inconsistent, j.flagged, j.flagged_at, j.version, j.actor, j.reason, j.created_at, j.started_at, j.changed_at, j.finished_at,
-       j.video_id AS resource_id
+       j.resource_id
 FROM jobs AS j LEFT JOIN pipelines AS p ON p.id = j.pipeline_id
 WHERE j.id IN (SELECT id FROM found)
 ORDER BY j.id DESC LIMIT :limit

@@ -1,1 +1,1 @@
-SELECT id, video_id AS resource_id FROM jobs WHERE id IN (SELECT value FROM json_each(:job_ids))
+SELECT id, resource_id FROM jobs WHERE id IN (SELECT value FROM json_each(:job_ids))

@@ -13,17 +13,17 @@ WITH wanted AS (
     UNION ALL
     SELECT * FROM videos
     WHERE :statuses IS NOT NULL AND NOT :ready AND (:user_id IS NULL OR user_id = :user_id)
-      AND id IN (SELECT video_id FROM jobs INDEXED BY jobs_by_video_unready
-                 WHERE video_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL)
-                   AND video_id BETWEEN :first AND :last)
+      AND id IN (SELECT resource_id FROM jobs INDEXED BY jobs_by_resource_unready
+                 WHERE resource_id IS NOT NULL AND (status <> 'completed' OR reason IS NOT NULL)
+                   AND resource_id BETWEEN :first AND :last)
     ORDER BY id DESC
 ), found AS (
     SELECT v.*,
            (SELECT j.id FROM jobs AS j
-            WHERE j.video_id = v.id AND j.status = 'completed'
+            WHERE j.resource_id = v.id AND j.status = 'completed'
               AND NOT EXISTS (SELECT 1 FROM removed_versions AS r WHERE r.job_id = j.id)
             ORDER BY j.id DESC LIMIT 1) AS completed,
-           (SELECT max(j.id) FROM jobs AS j WHERE j.video_id = v.id) AS latest
+           (SELECT max(j.id) FROM jobs AS j WHERE j.resource_id = v.id) AS latest
     FROM wanted AS v
     WHERE :deleted OR v.deleted_at IS NULL
 )

@@ -3,11 +3,11 @@
 WITH changed AS MATERIALIZED (
     SELECT id FROM videos WHERE changed_at >= :since
     UNION
-    SELECT video_id FROM jobs WHERE video_id IS NOT NULL AND finished_at >= :since
+    SELECT resource_id FROM jobs WHERE resource_id IS NOT NULL AND finished_at >= :since
 ), seen AS (
     SELECT v.id, v.published, CASE WHEN v.deleted_at IS NULL THEN coalesce(v.pinned, (
         SELECT j.id FROM jobs AS j
-        WHERE j.video_id = v.id AND j.status = 'completed'
+        WHERE j.resource_id = v.id AND j.status = 'completed'
           AND NOT EXISTS (SELECT 1 FROM removed_versions AS r WHERE r.job_id = j.id)
         ORDER BY j.id DESC LIMIT 1)) END AS current
     FROM changed JOIN videos AS v USING (id)
