@@ -97,7 +97,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 
 
 @pytest.fixture
-def redis_terms(redis_server: RedisServer) -> RedisSettings:
+def redis_settings(redis_server: RedisServer) -> RedisSettings:
     """Keys of the test's own."""
     return RedisSettings(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=30.0)
 

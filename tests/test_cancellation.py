@@ -16,7 +16,7 @@ class FailsWhileCleaningUp(Lock):
     async def _take(self) -> int | None:
         return 1
 
-    async def _keep(self) -> bool:
+    async def _renew(self) -> bool:
         self.renewing.set()
         try:
             await asyncio.Event().wait()
@@ -27,14 +27,14 @@ class FailsWhileCleaningUp(Lock):
             raise
         return True
 
-    async def _give(self) -> None:
+    async def _release(self) -> None:
         """Nothing is kept elsewhere."""
 
 
 async def test_a_lock_is_released_though_its_client_swallows_the_cancellation() -> None:
     lock = FailsWhileCleaningUp()
     assert await lock.acquire()
-    keeping = lock._keeping
+    keeping = lock._renewing
     await lock.renewing.wait()
     lock.fails = True
     await lock.release()

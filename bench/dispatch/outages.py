@@ -70,5 +70,5 @@ async def outage(fault: str, database: str, redis: RedisServer) -> Outage:
 async def _until_used(engine: Engine) -> None:
     assert isinstance(engine.dispatch, RedisDispatch)
     async with asyncio.timeout(120):
-        while not engine.dispatch.link.breaker.closed:  # noqa: ASYNC110 - it tells nobody
+        while not engine.dispatch.redis.breaker.is_closed:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.01)

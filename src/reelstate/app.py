@@ -101,9 +101,9 @@ def _redis_dispatch(kind: str, settings: Settings) -> Dispatch:
     use = RedisUse(
         strict=kind == "redis",
         queue=settings.redis_queue,
-        mirror=settings.redis_mirror,
-        look_every=settings.redis_reconcile,
-        rest=settings.poll,
+        max_hints=settings.redis_mirror,
+        look_interval=settings.redis_reconcile,
+        skip_seconds=settings.poll,
     )
     return RedisDispatch(terms, use)
 
@@ -209,13 +209,13 @@ def keeper_for(engine: Engine, settings: Settings, *, library: bool = True) -> K
         from reelstate.library.duties import library_duties  # noqa: PLC0415 - a program without videos needs none of it
 
         duties += library_duties(engine, settings)
-    link = getattr(engine.dispatch, "link", None)
-    if link is None:
+    redis = getattr(engine.dispatch, "redis", None)
+    if redis is None:
         return Keeper(engine, settings, duties)
     from reelstate.locks.redis import RedisLock  # noqa: PLC0415 - its driver is slow to load
 
     mirror = Duty("mirror", settings.redis_reconcile, engine.mirror)
-    return Keeper(engine, settings, [*duties, mirror], lambda ttl: RedisLock(link, "keeper", ttl=ttl))
+    return Keeper(engine, settings, [*duties, mirror], lambda ttl: RedisLock(redis, "keeper", ttl=ttl))
 
 
 def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> WorkerLoop:

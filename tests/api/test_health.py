@@ -35,7 +35,7 @@ async def test_redis_is_looked_at_where_it_is_used(
 
         async def noticed() -> bool:
             engine.dispatch.publish("news", 1, {})
-            return not dispatch_of(engine).link.breaker.closed
+            return not dispatch_of(engine).redis.breaker.is_closed
 
         await until(noticed, "the circuit opens")
         assert (await api.ask(NOBODY, "GET", "/readyz")).status_code == ready

@@ -14,7 +14,7 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings
-from reelstate.connections.redis import RedisClient, RedisSettings, redis_at
+from reelstate.connections.redis import RedisClient, RedisSettings, open_redis
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Submission
 from reelstate.engine import Engine
@@ -127,7 +127,10 @@ async def test_whatever_happens_to_redis_every_job_is_done_once(
     await fleet.ready(*names)
     jobs: list[int] = []
     times: list[tuple[str, float, float]] = []
-    async with submitter(fleet, options) as engine, redis_at(RedisSettings(url=frail_redis.url, timeout=10.0)) as link:
+    async with (
+        submitter(fleet, options) as engine,
+        open_redis(RedisSettings(url=frail_redis.url, timeout=10.0)) as link,
+    ):
         feeding = asyncio.create_task(feed(engine, jobs, count))
         for fault in FAULTS:
             enough = min(len(jobs) + 20, count)

@@ -9,31 +9,31 @@ import pytest
 from reelstate.dispatch.dispatch import Listener, Wakeup
 
 ROOT = Path(__file__).parents[2]
-Ringer = Callable[[str], Awaitable["RingingProcess"]]
+StartNotifier = Callable[[str], Awaitable["NotifierProcess"]]
 
 
-class RingingProcess:
-    """Another process on the same database."""
+class NotifierProcess:
+    """Another process on the same database, which sends wake-ups."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
 
-    def notify(self, *bells: Wakeup) -> None:
+    def notify(self, *wakeups: Wakeup) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{' '.join(bells)}\n".encode())
+        self._process.stdin.write(f"{' '.join(wakeups)}\n".encode())
 
     async def end(self) -> None:
-        """Let it close its dispatch and leave by itself."""
+        """Let it close its dispatch and exit."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         assert await self._process.wait() == 0
 
 
 @asynccontextmanager
-async def ringing(url: str) -> AsyncIterator[RingingProcess]:
-    command = [sys.executable, "-W", "error", "-m", "tests.dispatch.ringer", url]
+async def run_notifier(url: str) -> AsyncIterator[NotifierProcess]:
+    command = [sys.executable, "-W", "error", "-m", "tests.dispatch.notifier", url]
     process = await create_subprocess_exec(*command, cwd=ROOT, stdin=PIPE)
-    other = RingingProcess(process)
+    other = NotifierProcess(process)
     try:
         yield other
     finally:
@@ -41,14 +41,14 @@ async def ringing(url: str) -> AsyncIterator[RingingProcess]:
 
 
 @pytest.fixture
-async def ringer() -> AsyncIterator[Ringer]:
-    """Starts processes that ring when they are told to."""
+async def start_notifier() -> AsyncIterator[StartNotifier]:
+    """Start processes that send wake-ups."""
     async with AsyncExitStack() as stack:
-        yield lambda url: stack.enter_async_context(ringing(url))
+        yield lambda url: stack.enter_async_context(run_notifier(url))
 
 
-async def heard(listener: Listener, bell: Wakeup, seconds: float = 300.0) -> frozenset[Wakeup]:
-    """What came together with a bell that must come."""
-    rung = await listener.wait(seconds)
-    assert bell in rung
-    return rung
+async def wait_for(listener: Listener, wakeup: Wakeup, seconds: float = 300.0) -> frozenset[Wakeup]:
+    """Wait until a wake-up is received, and return all that were received with it."""
+    received = await listener.wait(seconds)
+    assert wakeup in received
+    return received

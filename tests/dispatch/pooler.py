@@ -1,4 +1,4 @@
-"""What stands between a client and PostgreSQL and pretends to be it, as poolers do."""
+"""A stand-in for a connection pooler between a client and PostgreSQL."""
 
 import asyncio
 import contextlib
@@ -9,24 +9,24 @@ from urllib.parse import urlsplit
 
 
 class Pooler:
-    """Names a backend of its own. One that shares connections between transactions delivers no notification."""
+    """Reports another backend pid; one that shares connections between transactions drops notifications."""
 
-    def __init__(self, host: str, port: int, *, deaf: bool) -> None:
+    def __init__(self, host: str, port: int, *, drops_notifications: bool) -> None:
         self._server = host, port
-        self._deaf = deaf
-        self._lines: set[asyncio.Task[None]] = set()
+        self._drops_notifications = drops_notifications
+        self._connections: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = asyncio.current_task()
-        assert line is not None
-        self._lines.add(line)
+        connection = asyncio.current_task()
+        assert connection is not None
+        self._connections.add(connection)
         up_reader, up_writer = await asyncio.open_connection(*self._server)
         up = asyncio.create_task(_copy(reader, up_writer))
         try:
             await self._answer(up_reader, writer)
         finally:
             up.cancel()
-            self._lines.discard(line)
+            self._connections.discard(connection)
             for end in (writer, up_writer):
                 end.transport.abort()
 
@@ -37,13 +37,13 @@ class Pooler:
                 body = await reader.readexactly(length - 4)
                 if kind == b"K":
                     body = struct.pack("!i", 7) + body[4:]
-                if kind != b"A" or not self._deaf:
+                if kind != b"A" or not self._drops_notifications:
                     writer.write(struct.pack("!cI", kind, length) + body)
 
     async def close(self) -> None:
-        for line in self._lines:
-            line.cancel()
-        await asyncio.gather(*self._lines, return_exceptions=True)
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,12 +53,12 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def pooled(url: str, *, deaf: bool) -> AsyncIterator[str]:
+async def pooled(url: str, *, drops_notifications: bool) -> AsyncIterator[str]:
     """The address of the same database through a pooler."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     assert parts.port is not None
-    pooler = Pooler(parts.hostname, parts.port, deaf=deaf)
+    pooler = Pooler(parts.hostname, parts.port, drops_notifications=drops_notifications)
     server = await asyncio.start_server(pooler.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     try:

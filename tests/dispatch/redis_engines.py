@@ -1,4 +1,4 @@
-"""Engines on a Redis, for tests that look at what is in it."""
+"""Engines on a Redis, for tests that look at its contents."""
 
 import asyncio
 from collections import Counter
@@ -35,23 +35,23 @@ async def redis_engine(url: str, redis_url: str, **options: Any) -> AsyncIterato
 
 
 async def until(look: Callable[[], Awaitable[object]], what: str, seconds: float = 300.0) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     try:
         async with asyncio.timeout(seconds):
-            while not await look():  # noqa: ASYNC110 - what is looked at lies in Redis
+            while not await look():  # noqa: ASYNC110 - the state is in Redis
                 await asyncio.sleep(0.01)
     except TimeoutError:
         pytest.fail(f"{what}: not within {seconds} s")
 
 
 async def hinted(engine: Engine) -> set[TaskKey]:
-    """What Redis knows."""
+    """Return the tasks that have a hint."""
     contents = await dispatch_of(engine).queue.contents()
     return {hint.key for hint in contents.hints}
 
 
 class Statements:
-    """Counts what an engine asks of its store, by what it does with it."""
+    """Counts the calls of an engine to its store, by method."""
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counted: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""One suite for every way in which workers hear of work: two processes' worth of engines on one store."""
+"""One suite for every dispatch: two engines on one store, as two processes have them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +15,7 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.engine import Engine
-from tests.dispatch.conftest import heard
+from tests.dispatch.conftest import wait_for
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, done, failed
 
 KINDS = {
@@ -37,8 +37,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def settings(kind: str, redis_terms: RedisSettings) -> Settings:
-    place = {"redis_url": redis_terms.url, "redis_prefix": redis_terms.prefix, "redis_timeout": 5.0}
+def settings(kind: str, redis_settings: RedisSettings) -> Settings:
+    place = {"redis_url": redis_settings.url, "redis_prefix": redis_settings.prefix, "redis_timeout": 5.0}
     options: dict[str, Any] = {**KINDS[kind], **place}
     return Settings(**options)
 
@@ -66,7 +66,7 @@ async def there(opened: Open) -> Engine:
 
 
 async def claimed(engine: Engine, worker: int, count: int = 1, **options: Any) -> list[ClaimedTask]:
-    """So many tasks, as soon as there are some; a bell or the clock says when to look."""
+    """Claim `count` tasks, waiting for wake-ups or polling."""
     found: list[ClaimedTask] = []
     listener = engine.dispatch.listen()
     try:
@@ -80,20 +80,20 @@ async def claimed(engine: Engine, worker: int, count: int = 1, **options: Any) -
     return found
 
 
-async def test_a_ring_is_heard_in_its_own_process(here: Engine) -> None:
+async def test_a_wakeup_reaches_its_own_process(here: Engine) -> None:
     listener = here.dispatch.listen(EVERY_WAKEUP)
     here.dispatch.notify(Wakeup.STATE)
-    assert Wakeup.STATE in await heard(listener, Wakeup.STATE)
+    assert Wakeup.STATE in await wait_for(listener, Wakeup.STATE)
 
 
-async def test_a_ring_is_heard_in_other_processes(here: Engine, there: Engine, kind: str) -> None:
+async def test_a_wakeup_reaches_other_processes(here: Engine, there: Engine, kind: str) -> None:
     if kind == "poll":
         pytest.skip("it has none between processes")
     listener = there.dispatch.listen(EVERY_WAKEUP)
-    await heard(listener, Wakeup.WORK)  # whoever begins to listen may have missed some
-    for bell in Wakeup:
-        here.dispatch.notify(bell)
-        assert await heard(listener, bell) == {bell}
+    await wait_for(listener, Wakeup.WORK)  # a new listener may have missed some
+    for wakeup in Wakeup:
+        here.dispatch.notify(wakeup)
+        assert await wait_for(listener, wakeup) == {wakeup}
 
 
 async def test_what_one_submits_another_claims(here: Engine, there: Engine) -> None:
@@ -137,9 +137,9 @@ async def test_reclaimed_work_wakes_idle_workers_of_other_processes(here: Engine
         listener = here.dispatch.listen((Wakeup.WORK,))
     else:
         listener = there.dispatch.listen((Wakeup.WORK,))
-        await heard(listener, Wakeup.WORK)  # a new listener may have missed some
+        await wait_for(listener, Wakeup.WORK)  # a new listener may have missed some
     assert (await here.reclaim(dead=[dead], expired=False)).ready == 1
-    assert await heard(listener, Wakeup.WORK) == {Wakeup.WORK}
+    assert await wait_for(listener, Wakeup.WORK) == {Wakeup.WORK}
     (again,) = await claimed(there, idle)
     assert (again.key, again.lost) == (task.key, 1)
 
@@ -176,14 +176,14 @@ async def test_urgent_work_comes_first(here: Engine, kind: str) -> None:
         assert found == [9, 7, 6, 5, 3, 0]
 
 
-async def test_a_suspect_is_found_and_runs_alone(here: Engine, there: Engine) -> None:
+async def test_an_isolated_task_is_found_and_runs_alone(here: Engine, there: Engine) -> None:
     worker, other = await a_worker(here, slots=4), await a_worker(there, slots=4)
     job = (await here.submit("simple")).job_id
     (task,) = await claimed(here, worker)
     await here.reclaim(dead=[worker], expired=False)
     more = (await here.submit("simple")).job_id
     assert [(each.key, each.lost) for each in await claimed(there, other)] == [(task.key, 1)]
-    assert (await there.claim(other, 2)).tasks == [], "nothing beside a suspect"
+    assert (await there.claim(other, 2)).tasks == [], "nothing beside an isolated task"
     assert await there.complete([done((await _held(there, job, task))[0])]) == [Verdict.OK]
     assert [each.key.job_id for each in await claimed(there, other)] == [more]
 
@@ -213,7 +213,7 @@ async def test_many_claimers_get_every_task_once(here: Engine, there: Engine) ->
     assert sorted(found) == jobs
 
 
-async def test_a_claim_of_nothing_says_so_and_a_wrong_one_is_refused(here: Engine) -> None:
+async def test_an_empty_claim_returns_nothing_and_an_invalid_one_is_refused(here: Engine) -> None:
     worker = await a_worker(here)
     assert (await here.claim(worker, 5)).tasks == []
     with pytest.raises(Exception, match="limit: 0 is not a number of tasks"):

@@ -17,7 +17,7 @@ from tests.dispatch.redis_engines import dispatch_of, until
 @pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.prove)])
 @pytest.mark.parametrize("mode", ["database", "redis"])
 async def test_one_worker_runs_mixed_priorities_in_exact_order(
-    mode: str, count: int, postgres_database: str, redis_terms: RedisSettings, tmp_path: Path
+    mode: str, count: int, postgres_database: str, redis_settings: RedisSettings, tmp_path: Path
 ) -> None:
     dice = random.Random(count)
     ran: list[int] = []
@@ -30,8 +30,8 @@ async def test_one_worker_runs_mixed_priorities_in_exact_order(
     settings = Settings(
         database_url=postgres_database,
         dispatch=mode,
-        redis_url=redis_terms.url,
-        redis_prefix=redis_terms.prefix,
+        redis_url=redis_settings.url,
+        redis_prefix=redis_settings.prefix,
         redis_timeout=5.0,
         storage_url=str(tmp_path),
     )

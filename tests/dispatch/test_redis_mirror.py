@@ -1,4 +1,4 @@
-"""The mirror of ready tasks: kept up to date after commits, mended both ways, never needed."""
+"""The mirror of ready tasks: updated after commits, reconciled with the store, never required."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from reelstate.connections.redis import RedisClient, RedisSettings
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
 from reelstate.dispatch.dispatch import Wakeup
-from reelstate.dispatch.hint_queue import HANDED_MILLISECONDS
+from reelstate.dispatch.hint_queue import TAKEN_MILLISECONDS
 from reelstate.dispatch.hints import ASK_STORE, ClaimFilter, Lane, ReadyTask
 from reelstate.dispatch.mirror import Mirror
 from reelstate.engine import Engine
@@ -18,25 +18,25 @@ from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hint
 from tests.engines import a_worker, done
 from tests.vandal import Vandal
 
-BEFORE_IT_IS_FREE = HANDED_MILLISECONDS / 1000 - 1
-"""Seconds in which a hint that was only handed out would be nobody else's."""
+BEFORE_IT_EXPIRES = TAKEN_MILLISECONDS / 1000 - 1
+"""Seconds in which a taken hint is not handed out again."""
 
 
 @pytest.fixture(params=["sorted", "streams"])
 async def engine(
-    request: pytest.FixtureRequest, database_url: str, redis_terms: RedisSettings
+    request: pytest.FixtureRequest, database_url: str, redis_settings: RedisSettings
 ) -> AsyncIterator[Engine]:
     """An engine on each store and with each queue in turn."""
-    options = {"redis_prefix": redis_terms.prefix, "redis_queue": request.param}
-    async with redis_engine(database_url, redis_terms.url, **options) as engine:
+    options = {"redis_prefix": redis_settings.prefix, "redis_queue": request.param}
+    async with redis_engine(database_url, redis_settings.url, **options) as engine:
         yield engine
 
 
 @pytest.fixture
-async def small(postgres_database: str, redis_terms: RedisSettings) -> AsyncIterator[Engine]:
+async def small(postgres_database: str, redis_settings: RedisSettings) -> AsyncIterator[Engine]:
     """An engine whose mirror has room for ten tasks."""
-    options = {"redis_prefix": redis_terms.prefix, "redis_mirror": 10}
-    async with redis_engine(postgres_database, redis_terms.url, **options) as engine:
+    options = {"redis_prefix": redis_settings.prefix, "redis_mirror": 10}
+    async with redis_engine(postgres_database, redis_settings.url, **options) as engine:
         yield engine
 
 
@@ -48,8 +48,8 @@ async def mirrored(engine: Engine) -> bool:
     return await hinted(engine) == await ready(engine)
 
 
-async def keys_of(link: RedisClient) -> list[str]:
-    return [str(key) for key in await link.client.keys("*") if str(key).startswith(link.key())]
+async def keys_of(redis: RedisClient) -> list[str]:
+    return [str(key) for key in await redis.client.keys("*") if str(key).startswith(redis.key())]
 
 
 async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine: Engine) -> None:
@@ -66,7 +66,7 @@ async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine:
         tasks.extend((await engine.claim(worker, 10)).tasks)
         return sorted(task.key for task in tasks) == [TaskKey(job, 0, part) for part in range(5)]
 
-    await until(claimed, "what was given back is claimed with the rest", BEFORE_IT_IS_FREE)
+    await until(claimed, "what was given back is claimed with the rest", BEFORE_IT_EXPIRES)
     await until(lambda: mirrored(engine), "nothing is mirrored any more")
     assert await hinted(engine) == set()
 
@@ -112,17 +112,17 @@ async def test_a_hint_is_given_after_the_commit_and_not_for_what_was_refused(eng
     assert await hinted(engine) == {TaskKey(job, 0, 0)}
 
 
-async def test_amid_plenty_tasks_are_claimed_without_hints_and_mirrored_again_afterwards(engine: Engine) -> None:
+async def test_while_busy_tasks_are_claimed_without_hints_and_mirrored_again_afterwards(engine: Engine) -> None:
     worker = await a_worker(engine)
     await engine.submit("parts", {"parts": 30})
     await until(lambda: mirrored(engine), "the parts are mirrored")
     assert len((await engine.claim(worker, 20)).tasks) == 20
     queue = dispatch_of(engine).queue
 
-    async def plenty() -> bool:
-        return queue.plenty
+    async def is_busy() -> bool:
+        return queue.is_busy
 
-    await until(plenty, "somebody got many at once")
+    await until(is_busy, "a worker got many at once")
     job = (await engine.submit("simple")).job_id
     claimed = [task.key for task in (await engine.claim(worker, 100)).tasks]
     assert len(claimed) == 11
@@ -134,7 +134,7 @@ async def test_amid_plenty_tasks_are_claimed_without_hints_and_mirrored_again_af
         dispatch_of(engine).settle_hints(ANYTHING, hints, None)
         return hints.keys == [TaskKey(later, 0, 0)] and not hints.look
 
-    await until(believed, "there is a mirror again, and nobody need look")
+    await until(believed, "there is a mirror again, and the store is not asked")
     assert await hinted(engine) == {TaskKey(later, 0, 0)}
 
 
@@ -170,7 +170,7 @@ async def test_an_idle_worker_does_not_ask_the_store(engine: Engine, monkeypatch
     assert asked.counted.total() <= 1, "one look of its own may be due"
 
 
-async def test_what_is_wrong_is_mended_both_ways(engine: Engine) -> None:
+async def test_reconciling_adds_missing_and_removes_wrong_hints(engine: Engine) -> None:
     await engine.submit_many([Submission(pipeline="simple")] * 20)
     await until(lambda: mirrored(engine), "they are mirrored")
     queue = dispatch_of(engine).queue
@@ -183,29 +183,29 @@ async def test_what_is_wrong_is_mended_both_ways(engine: Engine) -> None:
     assert await queue.size() == 20
 
 
-async def test_keys_that_redis_has_thrown_out_are_made_again(engine: Engine) -> None:
+async def test_keys_that_redis_evicted_are_created_again(engine: Engine) -> None:
     await engine.submit_many([Submission(pipeline="simple")] * 5)
     await until(lambda: mirrored(engine), "they are mirrored")
-    link = dispatch_of(engine).link
-    keys = await keys_of(link)
+    redis = dispatch_of(engine).redis
+    keys = await keys_of(redis)
     assert len(keys) >= 4
     for key in keys:
-        await link.client.delete(key)
+        await redis.client.delete(key)
         await engine.mirror()
         worker = await a_worker(engine)
         tasks = (await engine.claim(worker, 1)).tasks
         assert len(tasks) == 1, f"without {key}"
         await engine.complete([done(task) for task in tasks])
         await engine.submit("simple")
-        await until(lambda: mirrored(engine), f"all is well again after the loss of {key}")
+        await until(lambda: mirrored(engine), f"the mirror is complete again without {key}")
 
 
-async def test_after_flushall_redis_knows_everything_again_at_the_next_claim(engine: Engine) -> None:
+async def test_after_flushall_the_next_claim_fills_the_mirror_again(engine: Engine) -> None:
     worker = await a_worker(engine)
     await engine.submit_many([Submission(pipeline="simple")] * 50)
     await until(lambda: mirrored(engine), "they are mirrored")
-    link = dispatch_of(engine).link
-    await link.client.delete(*await keys_of(link))
+    redis = dispatch_of(engine).redis
+    await redis.client.delete(*await keys_of(redis))
     assert len((await engine.claim(worker, 3)).tasks) == 3, "the store is asked instead"
 
     async def all_are_known() -> bool:
@@ -215,12 +215,12 @@ async def test_after_flushall_redis_knows_everything_again_at_the_next_claim(eng
     assert len(await ready(engine)) == 47
 
 
-async def test_a_hint_that_was_wrong_costs_a_look_and_is_forgotten(engine: Engine) -> None:
+async def test_a_wrong_hint_costs_one_claim_and_is_removed(engine: Engine) -> None:
     worker = await a_worker(engine)
     job = (await engine.submit("simple")).job_id
     await until(lambda: mirrored(engine), "it is mirrored")
     await engine.cancel(job)
-    assert await hinted(engine) == {TaskKey(job, 0, 0)}, "nobody has told Redis"
+    assert await hinted(engine) == {TaskKey(job, 0, 0)}, "Redis does not know of it"
     assert (await engine.claim(worker)).tasks == []
     await until(lambda: mirrored(engine), "the hint is gone")
 
@@ -235,7 +235,7 @@ async def test_a_worker_that_drains_takes_no_hint_from_others(engine: Engine) ->
     async def claimed() -> bool:
         return [task.key.job_id for task in (await engine.claim(other)).tasks] == [job]
 
-    await until(claimed, "another worker gets it at once", BEFORE_IT_IS_FREE)
+    await until(claimed, "another worker gets it at once", BEFORE_IT_EXPIRES)
 
 
 async def holds_ten(engine: Engine) -> bool:
@@ -270,7 +270,7 @@ async def test_beyond_the_mirror_new_work_that_is_urgent_comes_first(small: Engi
     assert [task.key.job_id for task in (await small.claim(worker)).tasks] == [urgent]
 
 
-async def test_without_a_mark_nobody_trusts_what_is_there(engine: Engine) -> None:
+async def test_an_unmarked_mirror_is_not_used(engine: Engine) -> None:
     await engine.submit("simple")
     dispatch = dispatch_of(engine)
     await until(lambda: mirrored(engine), "it is mirrored")
@@ -314,15 +314,15 @@ async def test_a_mirror_full_of_what_an_idle_worker_can_not_run_is_not_read_agai
     assert [task.key.job_id for task in (await small.claim(worker)).tasks] == [beyond], "the store is asked"
 
 
-async def test_of_many_that_find_the_mirror_lost_one_fills_it(small: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_of_many_processes_fills_a_lost_mirror(small: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     await small.submit_many([Submission(pipeline="simple")] * 5)
     await until(lambda: mirrored(small), "they are mirrored")
     dispatch, source = dispatch_of(small), source_of(small.store, small.catalogue)
     asked = Statements(small, monkeypatch)
     await dispatch.queue.clear()
-    fleet = [Mirror(type(dispatch.queue)(dispatch.link), 10) for _ in range(8)]
-    added = await asyncio.gather(*(mirror.fill(source, ("nobody", "")) for mirror in fleet))
+    fleet = [Mirror(type(dispatch.queue)(dispatch.redis), 10) for _ in range(8)]
+    added = await asyncio.gather(*(mirror.fill(source, ("channel", "")) for mirror in fleet))
     assert sorted(added) == [0] * 7 + [5]
     assert asked.counted["read"] == 1
     await dispatch.queue.clear()
-    assert await fleet[0].fill(source, ("nobody", "")) == 5, "whoever comes later may do it"
+    assert await fleet[0].fill(source, ("channel", "")) == 5, "a later process may fill it"

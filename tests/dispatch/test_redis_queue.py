@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection
 
 import pytest
 
-from reelstate.connections.redis import RedisClient, RedisSettings, redis_at
+from reelstate.connections.redis import RedisClient, RedisSettings, open_redis
 from reelstate.core.model import TaskKey
 from reelstate.dispatch import hint_queue
 from reelstate.dispatch.hint_queue import HintQueue, key_of, member, score
@@ -17,7 +17,7 @@ from reelstate.dispatch.redis import QUEUES
 OURS = Lane("ours", frozenset(), frozenset())
 GPU = Lane("ours", frozenset({"gpu"}), frozenset())
 JOB = 400_000_000 << 22
-"""A number as jobs have."""
+"""An id as jobs have."""
 
 
 def waiting(number: int, priority: int = 5, *, stage: int = 0, part: int = 0, lane: int = 1) -> ReadyTask:
@@ -25,22 +25,22 @@ def waiting(number: int, priority: int = 5, *, stage: int = 0, part: int = 0, la
 
 
 @pytest.fixture
-async def link(redis_terms: RedisSettings) -> AsyncIterator[RedisClient]:
-    async with redis_at(redis_terms) as link:
-        yield link
+async def redis(redis_settings: RedisSettings) -> AsyncIterator[RedisClient]:
+    async with open_redis(redis_settings) as redis:
+        yield redis
 
 
 @pytest.fixture(params=QUEUES)
-async def queue(request: pytest.FixtureRequest, link: RedisClient) -> HintQueue:
+async def queue(request: pytest.FixtureRequest, redis: RedisClient) -> HintQueue:
     """Each of them in turn, marked as filled."""
-    made = QUEUES[request.param](link)
+    made = QUEUES[request.param](redis)
     await made.mark()
     return made
 
 
 @pytest.fixture
-async def sorted_queue(link: RedisClient) -> HintQueue:
-    made = QUEUES["sorted"](link)
+async def sorted_queue(redis: RedisClient) -> HintQueue:
+    made = QUEUES["sorted"](redis)
     await made.mark()
     return made
 
@@ -69,12 +69,12 @@ async def test_what_was_claimed_is_gone_and_what_was_not_comes_back_at_once(queu
 
 
 async def test_hints_of_a_worker_that_died_before_its_claim_are_handed_out_again(
-    queue: HintQueue, link: RedisClient, monkeypatch: pytest.MonkeyPatch
+    queue: HintQueue, redis: RedisClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hint_queue, "HANDED_MILLISECONDS", 100)
+    monkeypatch.setattr(hint_queue, "TAKEN_MILLISECONDS", 100)
     await queue.add([waiting(1)])
     assert await taken(queue) == [waiting(1).key]
-    other = type(queue)(link)
+    other = type(queue)(redis)
     assert await taken(other) == []
     await asyncio.sleep(0.15)
     assert await taken(other) == [waiting(1).key]
@@ -109,10 +109,10 @@ async def test_a_worker_is_handed_nothing_that_it_can_not_run(queue: HintQueue) 
     assert (await queue.lanes()) == {1: OURS, 2: GPU}
 
 
-async def test_suspects_are_not_handed_out_but_told_of(queue: HintQueue) -> None:
+async def test_isolated_tasks_are_reported_but_not_handed_out(queue: HintQueue) -> None:
     await queue.add([waiting(1), waiting(2, lane=-1)])
     answer = await queue.take([1], 5)
-    assert answer.suspects
+    assert answer.has_isolated
     assert answer.hints == []
     await queue.remove([waiting(2).key])
     assert await taken(queue) == [waiting(1).key]
@@ -126,60 +126,60 @@ async def test_what_is_removed_is_not_handed_out_wherever_it_was(queue: HintQueu
     assert await taken(queue) == [waiting(1).key, waiting(3).key]
 
 
-async def test_a_mirror_that_was_never_filled_or_was_flushed_says_so(queue: HintQueue, link: RedisClient) -> None:
+async def test_a_mirror_that_was_never_filled_or_was_flushed_has_no_epoch(queue: HintQueue, redis: RedisClient) -> None:
     await queue.add([waiting(1)])
     assert (await queue.take([1], 1)).epoch
     await queue.clear()
-    assert await link.client.keys(f"{link.key()}*") == []
+    assert await redis.client.keys(f"{redis.key()}*") == []
     assert (await queue.take([1], 1)).epoch == ""
 
 
 async def test_beyond_its_horizon_nothing_is_kept(queue: HintQueue) -> None:
-    await queue.bound(waiting(5, 5))
+    await queue.set_horizon(waiting(5, 5))
     await queue.add([waiting(4, 5), waiting(5, 5), waiting(6, 5), waiting(1, 4), waiting(9, 6)])
     answer = await queue.take([1], 10)
-    assert answer.cut
+    assert answer.is_cut
     assert sorted(hint.key for hint in answer.hints) == [waiting(4).key, waiting(5).key, waiting(9).key]
-    await queue.bound(None)
+    await queue.set_horizon(None)
     assert (await queue.take([1], 1)).epoch == "", "what it kept out is missing until it is filled again"
     await queue.mark()
-    assert not (await queue.take([1], 1)).cut
+    assert not (await queue.take([1], 1)).is_cut
 
 
-async def test_amid_plenty_nothing_is_kept_and_everybody_is_told_to_look(queue: HintQueue, link: RedisClient) -> None:
-    other = type(queue)(link)
+async def test_while_busy_nothing_is_kept_and_every_claim_asks_the_store(queue: HintQueue, redis: RedisClient) -> None:
+    other = type(queue)(redis)
     await queue.add([waiting(1)])
-    await queue.abound()
-    assert (queue.plenty, other.plenty) == (True, False), "until it hears of it"
+    await queue.set_busy()
+    assert (queue.is_busy, other.is_busy) == (True, False), "until it makes a call"
     assert await other.add([waiting(2)]) == 0
-    assert other.plenty
+    assert other.is_busy
     answer = await queue.take([1], 10)
-    assert (answer.hints, answer.cut) == ([], True)
-    assert await queue.spells() is None
-    assert not await queue.may_fill(10), "not while there is plenty"
-    await link.client.pexpire(link.key(queue.kind, "plenty"), 1)
-    await _until_there_is_no_plenty(queue)
-    assert await queue.may_fill(0), "whatever is there is not worth much"
+    assert (answer.hints, answer.is_cut) == ([], True)
+    assert await queue.busy_periods() is None
+    assert not await queue.may_fill(10), "not while busy"
+    await redis.client.pexpire(redis.key(queue.kind, "busy"), 1)
+    await _wait_until_not_busy(queue)
+    assert await queue.may_fill(0), "the horizon is before every task"
 
 
-async def test_a_spell_of_plenty_during_a_comparison_is_noticed(queue: HintQueue, link: RedisClient) -> None:
-    spells = await queue.spells()
-    assert spells is not None
-    await queue.abound()
-    await link.client.delete(link.key(queue.kind, "plenty"))
-    await queue.bound(None, spells)
+async def test_a_busy_period_during_a_comparison_is_noticed(queue: HintQueue, redis: RedisClient) -> None:
+    busy_periods = await queue.busy_periods()
+    assert busy_periods is not None
+    await queue.set_busy()
+    await redis.client.delete(redis.key(queue.kind, "busy"))
+    await queue.set_horizon(None, busy_periods)
     await queue.mark()
-    assert (await queue.take([1], 1)).cut, "what was ready meanwhile is not mirrored"
-    again = await queue.spells()
+    assert (await queue.take([1], 1)).is_cut, "what was ready meanwhile is not mirrored"
+    again = await queue.busy_periods()
     assert again is not None
-    await queue.bound(None, again)
+    await queue.set_horizon(None, again)
     await queue.mark()
-    assert not (await queue.take([1], 1)).cut
+    assert not (await queue.take([1], 1)).is_cut
 
 
-async def _until_there_is_no_plenty(queue: HintQueue) -> None:
+async def _wait_until_not_busy(queue: HintQueue) -> None:
     async with asyncio.timeout(300):
-        while await queue.spells() is None:  # noqa: ASYNC110 - only Redis knows
+        while await queue.busy_periods() is None:  # noqa: ASYNC110 - only Redis knows
             await asyncio.sleep(0.01)
 
 
@@ -188,10 +188,10 @@ async def test_everything_that_is_there_can_be_listed(queue: HintQueue) -> None:
     await queue.remove([waiting(3).key])
     await queue.take([1], 1)
     contents = await queue.contents()
-    assert {hint.key for hint in contents.hints} == contents.placed == {waiting(number).key for number in (1, 2, 4)}
+    assert {hint.key for hint in contents.hints} == contents.positioned == {waiting(number).key for number in (1, 2, 4)}
     await queue.discard(contents.hints)
     after = await queue.contents()
-    assert (after.hints, after.placed) == ([], set())
+    assert (after.hints, after.positioned) == ([], set())
 
 
 async def test_ten_thousand_are_added_and_taken_in_batches(queue: HintQueue) -> None:
@@ -218,8 +218,8 @@ async def test_the_sorted_queue_keeps_the_order_of_claims_exactly(sorted_queue: 
     assert found == expected
 
 
-async def test_streams_give_high_before_normal_before_low(link: RedisClient) -> None:
-    queue = QUEUES["streams"](link)
+async def test_streams_give_high_before_normal_before_low(redis: RedisClient) -> None:
+    queue = QUEUES["streams"](redis)
     await queue.mark()
     priorities = [3, 5, 10, 0, 6, 7, 4, 8]
     await queue.add([waiting(number, priority) for number, priority in enumerate(priorities)])
@@ -227,18 +227,18 @@ async def test_streams_give_high_before_normal_before_low(link: RedisClient) -> 
     assert found == [10, 7, 8, 5, 6, 3, 0, 4], "7 to 10, then 5 and 6, then 0 to 4, each as they came"
 
 
-async def test_streams_are_emptied_and_not_only_read(link: RedisClient) -> None:
-    queue = QUEUES["streams"](link)
+async def test_streams_are_emptied_and_not_only_read(redis: RedisClient) -> None:
+    queue = QUEUES["streams"](redis)
     await queue.mark()
     await queue.add([waiting(number) for number in range(100)])
     await queue.settle(gone=(await queue.take([1], 100)).hints)
-    stream = link.key("streams", "lane", "1:normal")
-    assert await link.client.xlen(stream) == 0
-    pending = await link.client.xpending(stream, "workers")
+    stream = redis.key("streams", "lane", "1:normal")
+    assert await redis.client.xlen(stream) == 0
+    pending = await redis.client.xpending(stream, "workers")
     assert pending["pending"] == 0
 
 
-async def test_noise_in_redis_does_no_harm(queue: HintQueue) -> None:
+async def test_unknown_hints_do_no_harm(queue: HintQueue) -> None:
     await queue.settle(gone=[Hint(waiting(1).key, 7, "7:high 0-1")], back=[Hint(waiting(2).key, 7, "7:high 0-2")])
     await queue.remove([waiting(3).key])
     assert await queue.size() == 0
@@ -252,17 +252,17 @@ def test_keys_survive_as_members_and_scores_fit_a_double() -> None:
     assert float(last) == last < 2**53
 
 
-async def test_what_is_offered_again_while_the_mirror_is_compared_stays(queue: HintQueue) -> None:
+async def test_a_task_added_again_while_the_mirror_is_compared_stays(queue: HintQueue) -> None:
     task = waiting(1)
     await queue.add([task])
     assert await taken(queue) == [task.key]
 
     async def ready(job_ids: Collection[int] | None, limit: int) -> list[ReadyTask]:
-        await queue.add([task])  # its worker gives it back when the store has just said that it is claimed
+        await queue.add([task])  # its worker gives it back right after the store reported it as claimed
         return []
 
     async def messages(job_ids: Collection[int]) -> list[ChannelMessage]:
         return []
 
-    await Mirror(queue, 10).reconcile(MirrorSource(ready, messages), ("nobody", ""))
+    await Mirror(queue, 10).reconcile(MirrorSource(ready, messages), ("channel", ""))
     assert await taken(queue) == [task.key]

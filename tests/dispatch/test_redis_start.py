@@ -1,4 +1,4 @@
-"""How it starts: what is wrong is said clearly in redis mode, loudly in hybrid mode, and no secret is told."""
+"""Starting with Redis: problems are errors in redis mode and warnings in hybrid mode, and no secret is shown."""
 
 import asyncio
 import logging
@@ -10,10 +10,10 @@ import pytest
 
 from reelstate.app import open_engine
 from reelstate.config import Settings, effective_settings
-from reelstate.connections.redis import RedisSettings, redis_at
+from reelstate.connections.redis import RedisSettings, open_redis
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
-from tests.dispatch.redis_wire import certificate, proxied, tls_context
+from tests.dispatch.redis_proxy import certificate, proxied, tls_context
 from tests.engines import SIMPLE, a_worker
 from tests.redis_server import RedisServer
 
@@ -32,45 +32,45 @@ async def opening(database: str, url: str, **options: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "url, words",
+    "url, message",
     [
         ("", "dispatch redis needs a Redis, and none is named (set REEL_REDIS_URL=redis://…)"),
-        ("http://127.0.0.1", "'http://127.0.0.1' is no address of a Redis"),
-        (f"http://u:{SECRET}@127.0.0.1", "'http://u:***@127.0.0.1' is no address of a Redis"),
-        ("redis://127.0.0.1:port/0", "'redis://127.0.0.1:port/0' can't be read"),
+        ("http://127.0.0.1", "'http://127.0.0.1' is not a Redis address"),
+        (f"http://u:{SECRET}@127.0.0.1", "'http://u:***@127.0.0.1' is not a Redis address"),
+        ("redis://127.0.0.1:port/0", "invalid Redis address 'redis://127.0.0.1:port/0'"),
     ],
 )
 @pytest.mark.parametrize("mode", ["redis", "hybrid"])
-async def test_an_address_that_can_not_be_is_refused(database: str, url: str, words: str, mode: str) -> None:
+async def test_an_invalid_address_is_refused(database: str, url: str, message: str, mode: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         await opening(database, url, dispatch=mode)
-    assert words.replace("redis needs", f"{mode} needs") in str(refused.value)
+    assert message.replace("redis needs", f"{mode} needs") in str(refused.value)
 
 
-async def test_a_redis_that_is_not_there_is_named_with_what_to_do(database: str, refusing_port: int) -> None:
-    with pytest.raises(RedisUnavailable) as away:
+async def test_an_unreachable_redis_is_named_with_a_hint(database: str, refusing_port: int) -> None:
+    with pytest.raises(RedisUnavailable) as refused:
         await opening(database, f"redis://:{SECRET}@127.0.0.1:{refusing_port}/0")
-    assert f"redis://:***@127.0.0.1:{refusing_port}/0 can't be used" in str(away.value)
-    assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in str(away.value)
+    assert f"redis://:***@127.0.0.1:{refusing_port}/0 can't be used" in str(refused.value)
+    assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in str(refused.value)
 
 
-async def test_a_house_that_does_without_redis_says_so_once(
+async def test_hybrid_mode_without_redis_logs_it_once(
     database: str, caplog: pytest.LogCaptureFixture, refusing_port: int
 ) -> None:
     url = f"redis://127.0.0.1:{refusing_port}/0"
     async with redis_engine(database, url, dispatch="hybrid", redis_timeout=0.5) as engine:
-        link = dispatch_of(engine).link
+        redis = dispatch_of(engine).redis
         with closing(engine.dispatch.listen()):
-            failures = link.breaker.health().failures
+            failures = redis.breaker.health().failures
 
             async def tried_again() -> bool:
-                return link.breaker.health().failures > failures + 1
+                return redis.breaker.health().failures > failures + 1
 
             await until(tried_again, "Redis is tried again")
-    (told,) = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
-    assert told.startswith(f"Redis at {url} is away: can't be used: ")
-    assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in told
-    assert told.endswith("; the database is asked meanwhile")
+    (line,) = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert line.startswith(f"redis unreachable url={url} error=can't be used: ")
+    assert "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database" in line
+    assert line.endswith("; claims ask the database")
 
 
 async def test_a_wrong_password_is_named_and_never_shown(
@@ -84,18 +84,16 @@ async def test_a_wrong_password_is_named_and_never_shown(
             with pytest.raises(RedisRefused, match="refuses the user or the password"):
                 await opening(database, server.url.replace(":right@", ""))
             await opening(database, wrong, dispatch="hybrid")
-        assert "is away: refuses the user or the password" in caplog.text
+        assert "error=refuses the user or the password" in caplog.text
         assert SECRET not in caplog.text + str(refused.value) + repr(refused.value.__cause__)
         await opening(database, server.url)
     shown = {each.name: each.value for each in effective_settings({"REEL_REDIS_URL": wrong})}
     assert shown["redis_url"] == wrong.replace(SECRET, "***")
 
 
-async def test_a_user_of_an_access_list_may_do_what_is_needed_and_one_who_may_not_is_told(
-    database: str, tmp_path: Path
-) -> None:
+async def test_the_documented_acl_rights_are_enough_and_fewer_are_refused(database: str, tmp_path: Path) -> None:
     with RedisServer(tmp_path) as server:
-        async with redis_at(RedisSettings(url=server.url, timeout=5.0)) as admin:
+        async with open_redis(RedisSettings(url=server.url, timeout=5.0)) as admin:
             rights = [
                 "on",
                 ">word",
@@ -112,7 +110,7 @@ async def test_a_user_of_an_access_list_may_do_what_is_needed_and_one_who_may_no
                 "ACL", "SETUSER", "reader", "on", ">word", "~*", "&*", "+@read", "+info", "+client"
             )  # type: ignore[no-untyped-call]
         await opening(database, f"redis://reel:word@127.0.0.1:{server.port}/0")
-        with pytest.raises(RedisRefused, match="does not let this user do what is needed"):
+        with pytest.raises(RedisRefused, match="denies this user a command"):
             await opening(database, f"redis://reader:word@127.0.0.1:{server.port}/0")
         async with redis_engine(database, f"redis://reel:word@127.0.0.1:{server.port}/0") as engine:
             worker = await a_worker(engine)
@@ -122,7 +120,7 @@ async def test_a_user_of_an_access_list_may_do_what_is_needed_and_one_who_may_no
                 return [task.key.job_id for task in (await engine.claim(worker)).tasks] == [job]
 
             await until(claimed, "the rights are enough for hints")
-            assert dispatch_of(engine).link.breaker.closed
+            assert dispatch_of(engine).redis.breaker.is_closed
 
 
 async def test_a_replica_is_refused(database: str, redis_server: RedisServer, tmp_path: Path) -> None:
@@ -132,14 +130,12 @@ async def test_a_replica_is_refused(database: str, redis_server: RedisServer, tm
 
 
 async def test_a_redis_that_is_too_old_is_refused(database: str, redis_server: RedisServer) -> None:
-    async with proxied(redis_server.port, lie=(b"redis_version:6.2.", b"redis_version:5.0.")) as port:
-        with pytest.raises(RedisRefused, match=r"is Redis 5\.0\.5, which is too old \(6\.2 or newer is needed"):
+    async with proxied(redis_server.port, replaced=(b"redis_version:6.2.", b"redis_version:5.0.")) as port:
+        with pytest.raises(RedisRefused, match=r"is Redis 5\.0\.5, which is too old \(upgrade it to 6\.2 or newer"):
             await opening(database, f"redis://127.0.0.1:{port}/0", redis_timeout=5.0)
 
 
-async def test_with_tls_it_works_and_what_does_not_match_is_told(
-    database: str, redis_server: RedisServer, tmp_path: Path
-) -> None:
+async def test_tls_works_and_a_mismatch_is_reported(database: str, redis_server: RedisServer, tmp_path: Path) -> None:
     file, key = await asyncio.to_thread(certificate, tmp_path)
     async with proxied(redis_server.port, tls=tls_context(file, key)) as port:
         secure = f"rediss://127.0.0.1:{port}/0"

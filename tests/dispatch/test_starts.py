@@ -1,4 +1,4 @@
-"""Starts of a worker that hears of work by NOTIFY alone: no job waits, whenever it is submitted, and every end ends."""
+"""Starts of a worker that finds work by NOTIFY only: no job waits, whenever it is submitted, and every stop ends."""
 
 import asyncio
 import random
@@ -11,14 +11,14 @@ from reelstate import Pipeline, Run
 from reelstate.app import open_engine
 from reelstate.config import Settings
 
-NEVER = 3600.0
+POLL = 3600.0
 """Seconds between two polls: longer than any start may take, so that only a wake-up finds a job."""
 LIMIT = 120.0
 """Seconds after which a start counts as hanging."""
 
 
 @pytest.mark.parametrize("starts", [10, pytest.param(600, marks=pytest.mark.prove)])
-async def test_no_start_of_a_worker_misses_a_wake_up(starts: int, postgres_database: str, tmp_path: Path) -> None:
+async def test_no_start_of_a_worker_misses_a_wakeup(starts: int, postgres_database: str, tmp_path: Path) -> None:
     ran: asyncio.Queue[int] = asyncio.Queue()
     pipeline = Pipeline("timed")
 
@@ -27,7 +27,7 @@ async def test_no_start_of_a_worker_misses_a_wake_up(starts: int, postgres_datab
         ran.put_nowait(task.job_id)
 
     # An ffmpeg that names no encoders saves most of the time that a start takes.
-    settings = Settings(database_url=postgres_database, poll=NEVER, storage_url=str(tmp_path), ffmpeg="/bin/true")
+    settings = Settings(database_url=postgres_database, poll=POLL, storage_url=str(tmp_path), ffmpeg="/bin/true")
     dice = random.Random(starts)
     for number in range(starts):
         try:

@@ -8,7 +8,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.app import open_engine
-from reelstate.connections.timeouts import FIRST_DELAY, MAX_DELAY
+from reelstate.connections.timeouts import FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS
 from reelstate.library.uploads import UploadLimits, Uploads
 from reelstate.services.keys import Keys, Scope
 from reelstate.stores.migrate import statements
@@ -71,4 +71,4 @@ async def test_the_page_grants_whatever_a_verb_deletes(url_of_the_role: str) -> 
 
 def test_the_pauses_between_two_tries_are_those_of_the_code() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
-    assert f"from {FIRST_DELAY:g} s up to {MAX_DELAY:g} s" in page
+    assert f"from {FIRST_RETRY_SECONDS:g} s up to {MAX_RETRY_SECONDS:g} s" in page

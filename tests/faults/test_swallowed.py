@@ -11,7 +11,7 @@ from reelstate.app import open_engine
 from reelstate.cli.worker import left_behind
 from reelstate.config import DEFAULTS
 from reelstate.connections import postgres as postgres_link
-from reelstate.connections.postgres import Silent, WatchedConnection
+from reelstate.connections.postgres import AnswerLost, WatchedConnection
 from reelstate.core.machine import JobStatus
 from reelstate.dispatch import notify
 from reelstate.dispatch.dispatch import Wakeup
@@ -32,13 +32,13 @@ PROMISED = 15.0
 def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the timeouts of a connection; the sum of the real ones has its own test."""
     monkeypatch.setattr(postgres_link, "ANSWER_TIMEOUT", 0.5)
-    monkeypatch.setattr(notify, "PING_EVERY", 0.5)
+    monkeypatch.setattr(notify, "PING_INTERVAL", 0.5)
 
 
 def test_the_timeouts_add_up_to_less_than_what_is_promised() -> None:
     """The first statement on a dead connection may come as late as the longest interval between two."""
-    detection = postgres_link.ANSWER_TIMEOUT + postgres_link.LAST_MOMENT
-    intervals = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, notify.PING_EVERY)
+    detection = postgres_link.ANSWER_TIMEOUT + postgres_link.TRANSIT_TIMEOUT
+    intervals = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, notify.PING_INTERVAL)
     assert max(intervals) + detection <= PROMISED
     shutdown = WorkerSettings(name="any").shutdown_timeout
     assert detection < shutdown, "a stopping worker notices it while it still tries to release its tasks"
@@ -121,7 +121,7 @@ async def test_a_lock_whose_connection_is_swallowed_is_lost(postgres_database: s
         lock = PostgresLock(url, "one", ttl=30.0)
         assert await lock.acquire()
         proxy.swallow()
-        assert not await asyncio.wait_for(lock._keep(), TIMEOUT)
+        assert not await asyncio.wait_for(lock._renew(), TIMEOUT)
         await lock.release()
 
 
@@ -141,7 +141,7 @@ async def test_an_unreachable_session_does_not_keep_its_locks(postgres_database:
         holder = await WatchedConnection.connect(url)
         await holder.execute("SELECT pg_advisory_xact_lock(1)")
         proxy.swallow()
-        with pytest.raises(Silent):
+        with pytest.raises(AnswerLost):
             await asyncio.wait_for(holder.execute("SELECT 1"), TIMEOUT)
         await asyncio.wait_for(other.execute("SELECT pg_advisory_xact_lock(1)"), TIMEOUT)
 

@@ -20,9 +20,9 @@ def keeper_on(engine: Engine, folder: Path) -> Keeper:
 
 
 async def test_only_the_keeper_with_the_lock_asks_the_store(
-    postgres_database: str, redis_terms: RedisSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_database: str, redis_settings: RedisSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with redis_engine(postgres_database, redis_terms.url, redis_prefix=redis_terms.prefix) as engine:
+    async with redis_engine(postgres_database, redis_settings.url, redis_prefix=redis_settings.prefix) as engine:
         first, second = keeper_on(engine, tmp_path), keeper_on(engine, tmp_path)
         await first._sweep()
         await second._sweep()
@@ -58,13 +58,13 @@ async def test_without_redis_the_store_decides(
 
 
 async def test_a_keeper_that_cant_reach_the_store_gives_up_the_lock(
-    postgres_database: str, redis_terms: RedisSettings, tmp_path: Path
+    postgres_database: str, redis_settings: RedisSettings, tmp_path: Path
 ) -> None:
-    prefix = {"redis_prefix": redis_terms.prefix}
+    prefix = {"redis_prefix": redis_settings.prefix}
     async with (
         through_proxy(postgres_database) as (through, proxy),
-        redis_engine(through, redis_terms.url, **prefix) as cut_off,
-        redis_engine(postgres_database, redis_terms.url, **prefix) as connected,
+        redis_engine(through, redis_settings.url, **prefix) as cut_off,
+        redis_engine(postgres_database, redis_settings.url, **prefix) as connected,
     ):
         first, second = keeper_on(cut_off, tmp_path), keeper_on(connected, tmp_path)
         await first._sweep()

@@ -1,14 +1,13 @@
 """A process that holds a lock: `python -m tests.locks.holder KIND URL PREFIX TTL FILE`.
 
-It says that it holds the lock, and its number; then, for every line it reads, it writes to a row under that number and
-says what came of it.
+It prints the fencing number; after each line it reads, it writes to a row with that number and prints the outcome.
 """
 
 import asyncio
 import sqlite3
 import sys
 
-from reelstate.connections.redis import RedisSettings, redis_at
+from reelstate.connections.redis import RedisSettings, open_redis
 from reelstate.core.errors import LockLost
 from reelstate.locks.lock import Lock
 from reelstate.locks.postgres import PostgresLock
@@ -16,14 +15,14 @@ from reelstate.locks.redis import RedisLock
 
 
 def write(file: str, fence: int, value: str) -> bool:
-    """The resource looks at the number itself."""
+    """Write as the holder with this fence; return whether the row accepted it."""
     with sqlite3.connect(file) as base:
         cursor = base.execute("UPDATE target SET value = ?, fence = ? WHERE fence <= ?", [value, fence, fence])
     base.close()
     return cursor.rowcount == 1
 
 
-def say(*words: object) -> None:
+def report(*words: object) -> None:
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
@@ -35,20 +34,20 @@ async def hold(lock: Lock, file: str) -> None:
     try:
         async with lock:
             fence = lock.fence
-            say("held", fence)
+            report("held", fence)
             await reading
-            say("not lost")
+            report("not lost")
     except LockLost:
-        say("lost", lock.held)
-    say("written" if write(file, fence, "old") else "refused")
+        report("lost", lock.held)
+    report("written" if write(file, fence, "old") else "refused")
 
 
 async def main(kind: str, url: str, prefix: str, ttl: str, file: str) -> None:
     if kind == "postgres":
         await hold(PostgresLock(url, prefix, ttl=float(ttl)), file)
         return
-    async with redis_at(RedisSettings(url=url, prefix=prefix, timeout=5.0)) as link:
-        await hold(RedisLock(link, "job", ttl=float(ttl)), file)
+    async with open_redis(RedisSettings(url=url, prefix=prefix, timeout=5.0)) as redis:
+        await hold(RedisLock(redis, "job", ttl=float(ttl)), file)
 
 
 if __name__ == "__main__":

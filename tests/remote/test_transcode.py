@@ -42,7 +42,7 @@ async def made_though_killed(outpost: RemoteFleet, source: Path, *, kills: int, 
         await outpost.done(job, 1 + number * (seconds - 2) // kills)
         server.kill()
         done = await outpost.done(job, 0)
-        await outpost.fleet.said(worker, "trying again")
+        await outpost.fleet.said(worker, "retry_seconds=")
         server = await outpost.serve(f"server-{number}")
         assert {part: task.token for part, task in done.items()} == dict.fromkeys(done, 1)
     stream = await outpost.stream(job)

@@ -1,22 +1,22 @@
-"""The circuit breaker: after a few failures in a row nobody asks any more, until a trial has gone well.
+"""The circuit breaker: after a few failures in a row no call is made until a trial succeeds.
 
 ```text
- closed ── so many failures in a row ──▶ open ◀── the trial failed: a longer pause ──┐
-    ▲                                     └── its pause is over ──▶ half-open ───────┤
-    └───────────────────────── the trial went well ───────────────────────────────────┘
+ closed ── several failures in a row ──▶ open ◀── the trial failed: a longer delay ──┐
+    ▲                                     └── the delay is over ──▶ half-open ───────┤
+    └───────────────────────── the trial succeeded ───────────────────────────────────┘
 ```
 """
 
 from __future__ import annotations
 
-import itertools
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from time import monotonic
 
-FIRST_DELAY, MAX_DELAY = 0.25, 5.0
+from reelstate.connections.backoff import retry_delays
+
+FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.25, 5.0
 
 
 class Circuit(StrEnum):
@@ -31,7 +31,7 @@ class CircuitHealth:
 
     state: Circuit
     seconds: float
-    """How long it has been so."""
+    """How long it has been in this state."""
     failures: int
     """In a row, up to now."""
     opened: int
@@ -40,49 +40,50 @@ class CircuitHealth:
 
 
 class Breaker:
+    """Opens after `threshold` failures in a row. `on_change` is called with each new state."""
+
     def __init__(self, threshold: int = 3, *, on_change: Callable[[Circuit], None] = lambda _: None) -> None:
         self.state = Circuit.CLOSED
         self.on_change = on_change
         self._threshold = threshold
         self._failures = 0
-        self._trials = 0
         self._opened = 0
+        self._delays = retry_delays(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._since = monotonic()
         self._last_error = ""
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.state is Circuit.CLOSED
 
-    @property
-    def pause(self) -> float:
-        """Seconds before the next trial: twice as many each time, with jitter so that a fleet does not march."""
-        return _pause(self._trials)
+    def next_delay(self) -> float:
+        """Return the seconds to wait before the next trial."""
+        return next(self._delays)
 
-    def failed(self, words: str) -> None:
+    def record_failure(self, error: str) -> None:
         self._failures += 1
-        self._last_error = words
+        self._last_error = error
         if self.state is Circuit.HALF_OPEN:
-            self._trials += 1
             self._move(Circuit.OPEN)
-        elif self.closed and self._failures >= self._threshold:
+        elif self.is_closed and self._failures >= self._threshold:
             self._opened += 1
             self._move(Circuit.OPEN)
 
-    def fail_at_once(self, words: str) -> None:
-        """Open after a failure that says enough by itself."""
+    def open_now(self, error: str) -> None:
+        """Open after a single failure that is proof enough."""
         self._failures = max(self._failures, self._threshold - 1)
-        self.failed(words)
+        self.record_failure(error)
 
-    def succeeded(self) -> None:
-        """Something went well; what was asked before the circuit opened says nothing of now."""
+    def record_success(self) -> None:
+        """Close after a successful trial. While open, the success is that of a call made before, and is ignored."""
         if self.state is not Circuit.OPEN:
-            self._failures = self._trials = 0
+            self._failures = 0
             if self.state is Circuit.HALF_OPEN:
+                self._delays = retry_delays(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
                 self._move(Circuit.CLOSED)
 
-    def trial(self) -> None:
-        """The pause is over: one may try."""
+    def begin_trial(self) -> None:
+        """Move from open to half-open."""
         if self.state is Circuit.OPEN:
             self._move(Circuit.HALF_OPEN)
 
@@ -92,13 +93,3 @@ class Breaker:
     def _move(self, state: Circuit) -> None:
         self.state, self._since = state, monotonic()
         self.on_change(state)
-
-
-def pauses() -> Iterator[float]:
-    """The pauses between tries of one who has no breaker."""
-    return map(_pause, itertools.count())
-
-
-def _pause(number: int) -> float:
-    longest = FIRST_DELAY * 2.0 ** min(number, 10)
-    return min(MAX_DELAY, longest) * random.uniform(0.5, 1.0)

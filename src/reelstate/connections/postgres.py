@@ -1,9 +1,9 @@
-"""A connection to PostgreSQL that notices when nobody is at the other end, shared by store, dispatch and locks.
+"""A PostgreSQL connection that detects a dead peer, shared by store, dispatch and locks.
 
-A network can swallow what is sent over an open connection without ever closing it. TCP notices that only where nothing
-is acknowledged (`ALIVE`), so whoever waits for an answer asks too: after a silence a second connection looks at what
-the server does for the first. A server that works, however long, is waited for. One that has nothing to do has already
-answered, and the answer is lost: the session is ended, so that it holds no locks, and `Silent` is raised.
+A network can swallow what is sent over an open connection without closing it. TCP detects that only while data is
+unacknowledged (`KEEPALIVE`). So after a time without an answer a second connection looks at what the server does for
+the first. A server that is working is waited for, however long. One that is idle has already answered, and the answer
+is lost: its session is ended, so that it holds no locks, and `AnswerLost` is raised.
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ Row = tuple[Any, ...]
 Result = TypeVar("Result")
 
 ANSWER_TIMEOUT = 4.0
-"""Seconds without an answer after which the server is asked, over another connection, what it does."""
+"""Seconds without an answer after which a second connection asks what the server does."""
 PROBE_TIMEOUT = 4
-"""Whole seconds in which that connection must be made; a server that can't be reached in that time is away."""
-LAST_MOMENT = 1.0
-"""Seconds that an answer of a server that has nothing more to do may still be under way."""
+"""Whole seconds to open that connection; after them the server counts as unreachable."""
+TRANSIT_TIMEOUT = 1.0
+"""Seconds that the answer of an idle server may still be under way."""
 POOLED_ANSWER_TIMEOUT = 60.0
-"""Seconds that an answer is waited for behind a pooler, where nobody can be asked."""
+"""Seconds to wait for an answer behind a pooler, where the session can't be looked at."""
 WAIT_INTERVAL = 0.1
 REFUSED = frozenset({"53300", "57P03"})
-"""Codes of a server that answers, but takes no further connection now."""
-ALIVE = {
+"""Codes of a server that is reachable, but accepts no further connection now."""
+KEEPALIVE = {
     "connect_timeout": str(PROBE_TIMEOUT),
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-"""Has the kernel close a connection whose other end acknowledges nothing; an address may say otherwise."""
-WHO = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+"""Lets the kernel close a connection whose peer acknowledges nothing; the address can override it."""
+SESSION = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 IS_IDLE = (
     "SELECT coalesce((SELECT state LIKE 'idle%%' FROM pg_stat_activity WHERE pid = %s AND backend_start = %s), true)"
 )
-END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
+END_SESSION = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
 
 
-class Silent(psycopg.OperationalError):
-    """The server has not answered, and has nothing to do for this connection: the network swallows what is sent."""
+class AnswerLost(psycopg.OperationalError):
+    """The server is idle or unreachable, and its answer has not arrived."""
 
 
-def alive_address(url: str) -> str:
-    """The address with the settings that have TCP notice a dead peer, except those that it has of its own."""
+def with_keepalive(url: str) -> str:
+    """Return the address with `KEEPALIVE`, except for the settings that it already has."""
     given = conninfo_to_dict(url)
-    return make_conninfo(url, **{name: value for name, value in ALIVE.items() if given.get(name) is None})
+    return make_conninfo(url, **{name: value for name, value in KEEPALIVE.items() if given.get(name) is None})
 
 
 class WatchedConnection(psycopg.AsyncConnection[Row]):
-    """A connection on which no wait for an answer is without end, whichever call of psycopg waits."""
+    """A connection on which every wait for an answer ends, whichever call of psycopg waits."""
 
     _address: str
     _session: tuple[int, datetime] | None = None
-    """Process and start of the session at the server; None behind a pooler, which has none of our own."""
+    """Process and start of the session at the server; None behind a pooler, which shares sessions."""
     _limit = ANSWER_TIMEOUT
-    """How long an answer is waited for where there is no session to ask after."""
+    """Seconds to wait for an answer where there is no session to look at."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
-        """Open a connection; options are those of psycopg."""
-        connection = await super().connect(alive_address(conninfo), **options)
+        """Open a connection with the options of psycopg."""
+        connection = await super().connect(with_keepalive(conninfo), **options)
         try:
             await connection._identify(conninfo)  # noqa: SLF001 - one of this class
         except BaseException:
@@ -83,7 +83,7 @@ class WatchedConnection(psycopg.AsyncConnection[Row]):
         interval: float = WAIT_INTERVAL,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's
     ) -> Result:
-        """Wait for the server, as every statement does. Raises `Silent` where no answer will come."""
+        """Wait for the server, as every statement does. Raises `AnswerLost` if no answer will come."""
         if timeout is not None:
             return await super().wait(gen, interval, timeout)
         try:
@@ -94,17 +94,17 @@ class WatchedConnection(psycopg.AsyncConnection[Row]):
     async def _wait_longer(self, gen: PQGen[Result], interval: float) -> Result:
         while self._session is not None and (served := await self._is_served(self._session)) is not None:
             try:
-                return await super().wait(_resumed(gen), interval, ANSWER_TIMEOUT if served else LAST_MOMENT)
+                return await super().wait(_resume(gen), interval, ANSWER_TIMEOUT if served else TRANSIT_TIMEOUT)
             except WaitTimeout:
                 if not served:
                     await self._end_session(self._session)
                     break
         self.pgconn.finish()
-        raise Silent("the server does not answer; the connection is given up")
+        raise AnswerLost("the server does not answer; the connection was closed")
 
     async def _identify(self, address: str) -> None:
         self._address = address
-        cursor = await self.execute(WHO, prepare=False)
+        cursor = await self.execute(SESSION, prepare=False)
         found = await cursor.fetchone()
         if not self.autocommit:
             await self.rollback()
@@ -114,27 +114,27 @@ class WatchedConnection(psycopg.AsyncConnection[Row]):
             self._limit = POOLED_ANSWER_TIMEOUT
 
     async def _is_served(self, session: tuple[int, datetime]) -> bool | None:
-        """Whether the server works for this session; None where it can't be reached."""
+        """Return whether the server works for this session; None if it is unreachable."""
         try:
-            async with await self._other() as other:
+            async with await self._open_unwatched() as other:
                 (idle,) = await (await other.execute(IS_IDLE, session)).fetchone() or (False,)
         except psycopg.OperationalError as error:
             return True if error.sqlstate in REFUSED else None
         return not idle
 
     async def _end_session(self, session: tuple[int, datetime]) -> None:
-        """End the session at the server: nobody will ever speak to it again, and it may hold locks."""
+        """End the session at the server, because it may hold locks."""
         with contextlib.suppress(psycopg.Error):
-            async with await self._other() as other:
-                await other.execute(END, session)
+            async with await self._open_unwatched() as other:
+                await other.execute(END_SESSION, session)
 
-    async def _other(self) -> Self:
-        """A second connection, which is not watched itself."""
-        return await super().connect(alive_address(self._address), autocommit=True, prepare_threshold=None)
+    async def _open_unwatched(self) -> Self:
+        """Open a second connection, which is not watched itself."""
+        return await super().connect(with_keepalive(self._address), autocommit=True, prepare_threshold=None)
 
 
-def _resumed(gen: PQGen[Result]) -> PQGen[Result]:
-    """The rest of a generator whose wait was given up: nothing was ready at that time."""
+def _resume(gen: PQGen[Result]) -> PQGen[Result]:
+    """Continue a generator whose wait timed out: nothing was ready."""
     ready: Ready | int = Ready.NONE
     while True:
         try:

@@ -1,7 +1,7 @@
-"""The way to Redis: one pool a process, a limit of time for every call, and a breaker for when it does not answer.
+"""The connection to Redis: one pool per process, a timeout for every call, and a circuit breaker.
 
-Nothing that is kept there is the truth. A call that fails raises `RedisUnavailable` and costs its caller the time limit
-at most; while the breaker is open it costs nothing. A trial in the background finds out when Redis is back.
+Redis never holds the truth. A failed call raises `RedisUnavailable` and costs its caller at most the timeout; while the
+breaker is open it costs nothing. Trials in the background detect when Redis is reachable again.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ logger = logging.getLogger("reelstate.redis")
 
 T = TypeVar("T")
 Client = aioredis.Redis
-LEAST_VERSION = (6, 2)
-"""The first with XAUTOCLAIM."""
+MIN_VERSION = (6, 2)
+"""The first version with XAUTOCLAIM."""
 FAULTS = (exceptions.RedisError, OSError, TimeoutError)
-NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+PREFIX = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 PROBE = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisSettings:
-    """Where Redis is and how to speak to it."""
+    """The address of Redis and how to connect to it."""
 
     url: str
     prefix: str = "reelstate"
@@ -52,17 +52,19 @@ class RedisSettings:
     def __post_init__(self) -> None:
         if not self.url.startswith(("redis://", "rediss://", "unix://")):
             hint = "redis://host:6379/0, rediss://user:password@host:6380/0 or unix:///path/of/socket"
-            raise InvalidRequest("redis_url", f"{mask_passwords(self.url)!r} is no address of a Redis", hint=hint)
-        if not NAME.fullmatch(self.prefix):
-            raise InvalidRequest("redis_prefix", f"{self.prefix!r} can't begin keys", hint="letters, digits, . _ -")
+            raise InvalidRequest("redis_url", f"{self.shown_url!r} is not a Redis address", hint=hint)
+        if not PREFIX.fullmatch(self.prefix):
+            raise InvalidRequest(
+                "redis_prefix", f"invalid key prefix {self.prefix!r}", hint="use letters, digits, . _ -"
+            )
 
     @property
-    def place(self) -> str:
-        """The address as people may see it."""
+    def shown_url(self) -> str:
+        """The address without its password."""
         return mask_passwords(self.url)
 
     def client(self) -> Client:
-        """A client whose pool makes those wait who ask for more connections than it has."""
+        """Create a client whose pool blocks callers that need more connections than it has."""
         try:
             pool = aioredis.BlockingConnectionPool.from_url(
                 self.url,
@@ -78,7 +80,7 @@ class RedisSettings:
             )
         except ValueError as error:
             raise InvalidRequest(
-                "redis_url", f"{self.place!r} can't be read: {error}", hint="redis://host:6379/0"
+                "redis_url", f"invalid Redis address {self.shown_url!r}: {error}", hint="redis://host:6379/0"
             ) from None
         return Client.from_pool(pool)
 
@@ -90,97 +92,96 @@ class RedisSettings:
 
 
 class RedisClient:
-    """Belongs to the event loop that opened it."""
+    """Makes the calls to Redis. It belongs to the event loop that created it."""
 
-    def __init__(self, terms: RedisSettings) -> None:
-        self.terms = terms
-        self.client = terms.client()
-        self.breaker = Breaker(on_change=self._changed)
-        self._on_return: list[Callable[[], None]] = []
-        self._trying: asyncio.Task[None] | None = None
+    def __init__(self, settings: RedisSettings) -> None:
+        self.settings = settings
+        self.client = settings.client()
+        self.breaker = Breaker(on_change=self._on_circuit_change)
+        self._on_reconnect: list[Callable[[], None]] = []
+        self._trials: asyncio.Task[None] | None = None
         self._closed = False
 
     def key(self, *parts: object) -> str:
-        """A key of ours. The braces keep all of them in one slot of a cluster."""
-        return ":".join([f"{{{self.terms.prefix}}}", *map(str, parts)])
+        """Return a key with our prefix. The braces keep all keys in one slot of a cluster."""
+        return ":".join([f"{{{self.settings.prefix}}}", *map(str, parts)])
 
-    def on_return(self, call: Callable[[], None]) -> None:
-        """Have something done whenever Redis is back."""
-        self._on_return.append(call)
+    def on_reconnect(self, call: Callable[[], None]) -> None:
+        """Register a function to call whenever Redis is reachable again."""
+        self._on_reconnect.append(call)
 
     async def check(self) -> None:
-        """Ask Redis whether it can be used; raises with what is wrong and what to do about it."""
-        place = self.terms.place
+        """Raise `RedisUnavailable` or `RedisRefused` with a hint if Redis can't be used."""
         try:
-            async with asyncio.timeout(max(2.0, 2 * self.terms.timeout)):
+            async with asyncio.timeout(max(2.0, 2 * self.settings.timeout)):
                 info = await self.client.info("server")
                 await self._probe()
         except FAULTS as error:
-            raise _refusal(self.terms, error) from None
-        _require_version(place, str(info.get("redis_version", "")))
+            raise _refusal(self.settings, error) from None
+        _require_version(self.settings.shown_url, str(info.get("redis_version", "")))
 
-    async def do(self, call: Callable[[Client], Awaitable[T]]) -> T:
-        """What a call to Redis answers; raises `RedisUnavailable`, at once while the breaker is open."""
-        if not self.breaker.closed:
-            raise RedisUnavailable(f"{self.terms.place} is away: {self.breaker.health().last_error}")
+    async def run(self, call: Callable[[Client], Awaitable[T]]) -> T:
+        """Return the result of a call; raise `RedisUnavailable`, at once while the breaker is open."""
+        if not self.breaker.is_closed:
+            raise RedisUnavailable(f"{self.settings.shown_url} is unreachable: {self.breaker.health().last_error}")
         try:
-            async with asyncio.timeout(2 * self.terms.timeout):
-                answer = await call(self.client)
+            async with asyncio.timeout(2 * self.settings.timeout):
+                result = await call(self.client)
         except FAULTS as error:
-            self.breaker.failed(words_of(error))
-            raise RedisUnavailable(f"{self.terms.place}: {words_of(error)}") from None
-        self.breaker.succeeded()
-        return answer
+            self.breaker.record_failure(error_text(error))
+            raise RedisUnavailable(f"{self.settings.shown_url}: {error_text(error)}") from None
+        self.breaker.record_success()
+        return result
 
     async def close(self) -> None:
         self._closed = True
-        if self._trying is not None:
-            await cancel_and_wait(self._trying)
+        if self._trials is not None:
+            await cancel_and_wait(self._trials)
         with contextlib.suppress(*FAULTS):
             await self.client.aclose()
 
-    def _changed(self, state: Circuit) -> None:
-        if state is Circuit.OPEN and not self._closed and (self._trying is None or self._trying.done()):
+    def _on_circuit_change(self, state: Circuit) -> None:
+        if state is Circuit.OPEN and not self._closed and (self._trials is None or self._trials.done()):
             logger.warning(
-                "Redis at %s is away: %s; the database is asked meanwhile",
-                self.terms.place,
+                "redis unreachable url=%s error=%s; claims ask the database",
+                self.settings.shown_url,
                 self.breaker.health().last_error,
             )
-            self._trying = asyncio.get_running_loop().create_task(self._try())
+            self._trials = asyncio.get_running_loop().create_task(self._run_trials())
 
-    async def _try(self) -> None:
-        """Try again and again, with longer pauses, until Redis reads and writes."""
-        while not self.breaker.closed:
-            await asyncio.sleep(self.breaker.pause)
-            self.breaker.trial()
+    async def _run_trials(self) -> None:
+        """Try with growing delays until Redis reads and writes."""
+        while not self.breaker.is_closed:
+            await asyncio.sleep(self.breaker.next_delay())
+            self.breaker.begin_trial()
             try:
-                async with asyncio.timeout(2 * self.terms.timeout):
+                async with asyncio.timeout(2 * self.settings.timeout):
                     await self._probe()
             except FAULTS as error:
-                self.breaker.failed(words_of(error))
+                self.breaker.record_failure(error_text(error))
             else:
-                self.breaker.succeeded()
-        logger.warning("Redis at %s is back", self.terms.place)
-        for call in self._on_return:
+                self.breaker.record_success()
+        logger.warning("redis reconnected url=%s", self.settings.shown_url)
+        for call in self._on_reconnect:
             call()
 
     async def _probe(self) -> None:
-        """Write, and by a script: what is full, a replica, or forbidden shows here."""
+        """Write by a script, which fails on a full Redis, on a replica and without the rights."""
         await self.client.eval(PROBE, 1, self.key("probe"))
 
 
 @asynccontextmanager
-async def redis_at(terms: RedisSettings) -> AsyncIterator[RedisClient]:
-    """A link that is closed on leaving; whether Redis is there is not asked."""
-    link = RedisClient(terms)
+async def open_redis(settings: RedisSettings) -> AsyncIterator[RedisClient]:
+    """Yield a client and close it at the end, without checking that Redis is reachable."""
+    redis = RedisClient(settings)
     try:
-        yield link
+        yield redis
     finally:
-        await link.close()
+        await redis.close()
 
 
-def words_of(error: BaseException) -> str:
-    """What went wrong in one line, without secrets; a sentence can go on after it."""
+def error_text(error: BaseException) -> str:
+    """Return the error in one line, without secrets and without a full stop."""
     line = (str(error).strip().splitlines() or [""])[0].rstrip(".")
     return mask_passwords(line or _KINDS.get(type(error), type(error).__name__))
 
@@ -188,37 +189,40 @@ def words_of(error: BaseException) -> str:
 _KINDS: dict[type[BaseException], str] = {TimeoutError: "no answer in time"}
 
 
-def _require_version(place: str, version: str) -> None:
+def _require_version(shown_url: str, version: str) -> None:
     numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
-    if numbers < LEAST_VERSION:
+    if numbers < MIN_VERSION:
         raise RedisRefused(
-            f"{place} is Redis {version or 'of an unknown version'}, which is too old",
-            hint="6.2 or newer is needed: upgrade it, or set REEL_DISPATCH=database",
+            f"{shown_url} is Redis {version or 'of an unknown version'}, which is too old",
+            hint="upgrade it to 6.2 or newer, or set REEL_DISPATCH=database",
         )
 
 
-def _refusal(terms: RedisSettings, error: BaseException) -> RedisUnavailable:
-    """What is wrong and what to do about it; a script tells of a refusal only in words."""
-    said = str(error)
-    if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in said:
+def _refusal(settings: RedisSettings, error: BaseException) -> RedisUnavailable:
+    """Return the error to raise, with a hint; a script reports a refusal only in its text."""
+    text = str(error)
+    if isinstance(error, exceptions.AuthenticationError) or "NOAUTH" in text:
         return RedisRefused(
-            f"{terms.place} refuses the user or the password: {words_of(error)}", hint="check both in REEL_REDIS_URL"
+            f"{settings.shown_url} refuses the user or the password: {error_text(error)}",
+            hint="check both in REEL_REDIS_URL",
         )
-    if isinstance(error, exceptions.NoPermissionError) or "NOPERM" in said or "ACL failure" in said:
+    if isinstance(error, exceptions.NoPermissionError) or "NOPERM" in text or "ACL failure" in text:
         return RedisRefused(
-            f"{terms.place} does not let this user do what is needed: {words_of(error)}",
-            hint="the guide to Redis names the rights",
+            f"{settings.shown_url} denies this user a command that is needed: {error_text(error)}",
+            hint="grant the rights that docs/guides/redis.md names",
         )
-    if "READONLY" in said:
-        return RedisRefused(f"{terms.place} is a replica", hint="name the primary in REEL_REDIS_URL")
-    return RedisUnavailable(f"{terms.place} can't be used: {words_of(error)}", hint=_advice(terms, said.lower()))
+    if "READONLY" in text:
+        return RedisRefused(f"{settings.shown_url} is a replica", hint="name the primary in REEL_REDIS_URL")
+    return RedisUnavailable(
+        f"{settings.shown_url} can't be used: {error_text(error)}", hint=_advice(settings, text.lower())
+    )
 
 
-def _advice(terms: RedisSettings, said: str) -> str:
-    if "ssl" in said or "certificate" in said:
+def _advice(settings: RedisSettings, text: str) -> str:
+    if "ssl" in text or "certificate" in text:
         return "check REEL_REDIS_CA, the host's name in the certificate, and that the port speaks TLS"
-    if terms.url.startswith("redis://") and ("closed" in said or "reset" in said):
+    if settings.url.startswith("redis://") and ("closed" in text or "reset" in text):
         return "the port may expect TLS: then the address begins with rediss://"
-    if "maxmemory" in said:
-        return "it is full: give it more memory, or remove what else is kept there"
+    if "maxmemory" in text:
+        return "it is full: raise maxmemory, or remove other keys"
     return "check REEL_REDIS_URL and that Redis runs, or set REEL_DISPATCH=database"

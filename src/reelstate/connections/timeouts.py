@@ -1,37 +1,38 @@
-"""How long a store keeps trying while its database is away, and how it says so."""
+"""How long a call retries while its database or server is unreachable, and how often that is logged."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from reelstate.connections.backoff import retry_delays
+
 logger = logging.getLogger("reelstate.store")
 
-FIRST_DELAY, MAX_DELAY = 0.05, 2.0
-REPEAT_INTERVAL = 10.0
-"""Seconds between two lines of the log that say the same."""
+FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.05, 2.0
+REPEAT_SECONDS = 10.0
+"""Between two log lines with the same text."""
 
 
 class LogThrottle:
-    """What has not been said for a while: a log that repeats itself every second hides the rest."""
+    """Tells whether a text should be logged: the same text only once in `seconds`."""
 
-    def __init__(self, seconds: float = REPEAT_INTERVAL) -> None:
+    def __init__(self, seconds: float = REPEAT_SECONDS) -> None:
         self._seconds = seconds
-        self._told_at: dict[str, float] = {}
+        self._logged_at: dict[str, float] = {}
 
-    def __call__(self, words: str) -> bool:
-        """Whether it is time to say so (again)."""
+    def __call__(self, text: str) -> bool:
+        """Return whether to log this text now."""
         now = time.monotonic()
-        if now < self._told_at.get(words, -self._seconds) + self._seconds:
+        if now < self._logged_at.get(text, -self._seconds) + self._seconds:
             return False
-        self._told_at = {said: at for said, at in self._told_at.items() if now < at + self._seconds} | {words: now}
+        self._logged_at = {known: at for known, at in self._logged_at.items() if now < at + self._seconds}
+        self._logged_at[text] = now
         return True
 
 
@@ -41,14 +42,14 @@ class _Limit:
     active: bool = True
 
 
-_limit: ContextVar[_Limit | None] = ContextVar("patience", default=None)
+_limit: ContextVar[_Limit | None] = ContextVar("timeout", default=None)
 
 
 @contextmanager
 def timeout_of(seconds: float) -> Iterator[None]:
-    """Calls in this block wait no longer than this for a database that is away.
+    """Limit how long calls in this block retry while the database is unreachable.
 
-    A task that is started in the block and outlives it has its usual patience again.
+    A task that is started in the block and outlives it gets the timeout of the store again.
     """
     limit = _Limit(seconds)
     before = _limit.set(limit)
@@ -60,29 +61,26 @@ def timeout_of(seconds: float) -> Iterator[None]:
 
 
 def timeout_left(seconds: float) -> float:
-    """The usual patience of a store, or less where the caller has less."""
+    """Return the timeout of a store, or the caller's limit where that is shorter."""
     limit = _limit.get()
     return seconds if limit is None or not limit.active else min(seconds, limit.seconds)
 
 
 class RetryTimer:
-    """Counts the pauses of one call: they double up to a limit, with jitter, until the patience is used up."""
+    """Delays the retries of one call until its timeout is over."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._pause = FIRST_DELAY
-        self._is_news = LogThrottle()
+        self._delays = retry_delays(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
+        self._should_log = LogThrottle()
 
-    async def wait(self, cause: BaseException, doing: str) -> bool:
-        """Log, pause and give True; give False at once when there is no patience left."""
+    async def wait(self, cause: BaseException, event: str) -> bool:
+        """Log `event` and its cause, wait for the next delay and return True; return False once the time is over."""
         left = self._end - time.monotonic()
         if left <= 0:
             return False
-        pause = min(left, self._pause * random.uniform(0.5, 1.0))
-        if self._is_news(doing):
-            words = " ".join(str(cause).split()) or type(cause).__name__
-            end = "as long as it takes" if math.isinf(left) else f"for {left:.0f} s more"
-            logger.warning("%s: %s; trying again %s", doing, words, end)
-        await asyncio.sleep(pause)
-        self._pause = min(MAX_DELAY, self._pause * 2)
+        if self._should_log(event):
+            error = " ".join(str(cause).split()) or type(cause).__name__
+            logger.warning("%s error=%s retry_seconds=%.0f", event, error, left)
+        await asyncio.sleep(min(left, next(self._delays)))
         return True

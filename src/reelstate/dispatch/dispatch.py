@@ -1,6 +1,6 @@
-"""What a dispatch is: a bell that says where to look, and perhaps hints at what is there.
+"""What a dispatch is: wake-ups between processes that share a store, and perhaps hints at ready tasks.
 
-The store is the truth; losing every ring and every hint costs latency alone.
+The store is the truth: losing every wake-up and every hint costs only latency.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from reelstate.dispatch.hints import ASK_STORE, ClaimFilter, Hints, MirrorSource
 
 
 class Wakeup(StrEnum):
+    """What a listener should look for in the store."""
+
     WORK = "work"
     """Tasks may have become ready."""
     STOP = "stop"
-    """Tasks that run may have been taken from their workers: cancel, quarantine, force, disable, drain."""
+    """Running tasks may have been taken from their workers: cancel, quarantine, force, disable, drain."""
     JOB_INACTIVE = "inactive"
-    """Jobs may have come to rest: completed, failed, quarantined, cancelled."""
+    """Jobs may have completed, failed, or been quarantined or cancelled."""
     STATE = "state"
-    """Tasks may have said something of themselves."""
+    """Tasks may have published states."""
 
 
 EVERY_WAKEUP = tuple(Wakeup)
@@ -31,8 +33,10 @@ WORKER_WAKEUPS = (Wakeup.WORK, Wakeup.STOP)
 
 
 class Listener(Protocol):
+    """Receives wake-ups until it is closed."""
+
     async def wait(self, seconds: float) -> frozenset[Wakeup]:
-        """The bells rung since the last call, as soon as there is one; none when the time is over."""
+        """Return the wake-ups since the last call as soon as there is one; none when the time is over."""
         ...
 
     def close(self) -> None: ...
@@ -50,93 +54,93 @@ class DispatchHealth:
 
 
 class Dispatch(Protocol):
-    """Belongs to the event loop that opened it; nothing of it may be called from another thread.
+    """Belongs to the event loop that opened it; none of its methods may be called from another thread.
 
-    What is told of changes is told after their commit. None of it waits, and none of it fails.
+    Changes are reported to it after their commit. Those methods neither wait nor fail.
     """
 
     mirrors: ClassVar[bool]
-    """Whether it wants to know which tasks are ready."""
+    """Whether it keeps hints at ready tasks."""
 
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
 
-    def notify(self, bell: Wakeup) -> None:
-        """Say so to every process. Rings that come close together are one."""
+    def notify(self, wakeup: Wakeup) -> None:
+        """Wake the listeners of every process. Calls in quick succession are sent as one."""
         ...
 
-    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
-        """A pair of ears of one's own for these bells."""
+    def listen(self, wakeups: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
+        """Create a listener for these wake-ups."""
         ...
 
     def set_source(self, source: MirrorSource) -> None:
-        """Where it may ask for what it mirrors."""
+        """Set where it reads what it mirrors."""
         ...
 
     def tasks_ready(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
-        """These tasks have become ready, and perhaps some of these jobs, or of any; rings for work."""
+        """Report that the known tasks are ready, and perhaps others of these jobs (None: of any job)."""
         ...
 
-    async def take_hints(self, asking: ClaimFilter, count: int) -> Hints:
-        """Tasks to claim, at most so many. They come back by themselves unless it is said what became of them."""
+    async def take_hints(self, claim_filter: ClaimFilter, limit: int) -> Hints:
+        """Return up to `limit` tasks to claim. Hints that are not settled are handed out again after a while."""
         ...
 
-    def settle_hints(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
-        """Of these hints some were claimed; None: it is not known which were still good."""
+    def settle_hints(self, claim_filter: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+        """Report which of the hints were claimed; None if it is unknown which were still good."""
         ...
 
     def tasks_claimed(self, claimed: Collection[TaskKey]) -> None:
-        """These tasks were claimed without a hint."""
+        """Report tasks that were claimed without a hint."""
         ...
 
     def jobs_changed(self, job_ids: Collection[int]) -> None:
-        """Jobs have got further, or have come to an end: there may be something to tell of them."""
+        """Report jobs that advanced or stopped, so that subscribers are told."""
         ...
 
     def publish(self, channel: str, subject: int | str, payload: Json) -> None:
-        """Tell whoever subscribes to a channel how it is with a subject; of what comes close together, the last."""
+        """Send a message about a subject to the subscribers of a channel; of several in quick succession, the last."""
         ...
 
     async def reconcile(self) -> None:
-        """Compare what is mirrored with the store, and mend it both ways."""
+        """Compare the mirror with the store and repair it."""
         ...
 
     def health(self) -> DispatchHealth: ...
 
 
 class HintlessDispatch(Dispatch):
-    """A dispatch that knows no task: it rings, and whoever asks is told to look into the store."""
+    """A dispatch with wake-ups only: every claim asks the store."""
 
     mirrors = False
 
     def set_source(self, source: MirrorSource) -> None:
-        """Nothing is mirrored."""
+        """Do nothing: there is no mirror."""
 
     def tasks_ready(
         self,
-        job_ids: Collection[int] | None = None,  # noqa: ARG002 - a bell has no content
+        job_ids: Collection[int] | None = None,  # noqa: ARG002 - a wake-up has no content
         known: Collection[ReadyTask] = (),  # noqa: ARG002 - same
     ) -> None:
         self.notify(Wakeup.WORK)
 
-    async def take_hints(self, asking: ClaimFilter, count: int) -> Hints:  # noqa: ARG002 - the answer is always the same
+    async def take_hints(self, claim_filter: ClaimFilter, limit: int) -> Hints:  # noqa: ARG002 - there are none
         return ASK_STORE
 
-    def settle_hints(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
-        """There were none."""
+    def settle_hints(self, claim_filter: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+        """Do nothing: there are no hints."""
 
     def tasks_claimed(self, claimed: Collection[TaskKey]) -> None:
-        """Nothing was remembered."""
+        """Do nothing: there are no hints."""
 
     def jobs_changed(self, job_ids: Collection[int]) -> None:
-        """Nobody subscribes."""
+        """Do nothing: there are no subscribers."""
 
     def publish(self, channel: str, subject: int | str, payload: Json) -> None:
-        """Nobody subscribes."""
+        """Do nothing: there are no subscribers."""
 
     async def reconcile(self) -> None:
-        """Nothing is mirrored."""
+        """Do nothing: there is no mirror."""
 
     def health(self) -> DispatchHealth:
         return DispatchHealth("database")

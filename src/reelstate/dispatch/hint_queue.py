@@ -1,14 +1,15 @@
-"""What both queues of hints in Redis share: their keys, the lanes, the horizon, and calls in batches.
+"""What both queues of hints in Redis share: their keys, the lanes, the horizon, and batched calls.
 
-state    epoch: the mark of a mirror that is filled; without it nothing else counts
-         horizon: the last place that is mirrored, where the store has more ready tasks than are kept here
-         spells: how often there was plenty to do
-plenty   there while workers find as much as they ask for: nothing is mirrored, everybody looks into the store
-lanes    number of a lane -> pipeline, needs, prefers
-filling  there while somebody fills the mirror, so that a whole fleet does not
+state      epoch: the mark of a filled mirror; without it nothing else counts
+           horizon: the last mirrored position, where the store has more ready tasks than are kept here
+           busy_periods: how often workers became busy
+busy       exists while workers find as much as they ask for: nothing is mirrored, every claim asks the store
+lanes      number of a lane -> pipeline, needs, prefers
+filling    exists while a process fills the mirror, so that the others do not
 comparing  the same after an outage, for a few seconds
-places   task -> where its hint is
-lane:…   the hints of a lane; those of suspects under its negative number
+positions  task -> where its hint is
+taken      hints that were handed out and not settled
+lane:…     the hints of a lane; those of isolated tasks under its negative number
 """
 
 from __future__ import annotations
@@ -27,269 +28,281 @@ from reelstate.connections.redis import Client, RedisClient
 from reelstate.core.model import TaskKey
 from reelstate.dispatch.hints import Hint, Lane, ReadyTask
 
-BOUND = """
+SET_HORIZON = """
 local old, edge = redis.call('HGET', KEYS[1], 'horizon') or '', ARGV[1]
-local spells = redis.call('HGET', KEYS[1], 'spells') or '0'
-if redis.call('EXISTS', KEYS[2]) == 1 or spells ~= ARGV[2] then edge = '0' end
+local busy_periods = redis.call('HGET', KEYS[1], 'busy_periods') or '0'
+if redis.call('EXISTS', KEYS[2]) == 1 or busy_periods ~= ARGV[2] then edge = '0' end
 redis.call('HSET', KEYS[1], 'horizon', edge)
 if old ~= '' and old ~= edge then redis.call('HDEL', KEYS[1], 'epoch') end
 return 1
 """
-FILL = """
+BEGIN_FILL = """
 if redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
 local state = redis.call('HMGET', KEYS[1], 'epoch', 'horizon')
 if state[1] and state[2] ~= '0' and redis.call('HLEN', KEYS[2]) * 2 >= tonumber(ARGV[1]) then return 0 end
 return redis.call('SET', KEYS[3], '1', 'NX', 'PX', ARGV[2]) and 1 or 0
 """
-ABOUND = """
+SET_BUSY = """
 if not redis.call('SET', KEYS[2], '1', 'NX', 'PX', ARGV[1]) then return redis.call('PEXPIRE', KEYS[2], ARGV[1]) end
-redis.call('HINCRBY', KEYS[1], 'spells', 1)
+redis.call('HINCRBY', KEYS[1], 'busy_periods', 1)
 return redis.call('HSET', KEYS[1], 'horizon', '0')
 """
-PLENTY_MILLISECONDS = 1000
-"""How long there counts as plenty to do after somebody has found it."""
+BUSY_MILLISECONDS = 1000
+"""How long workers count as busy after one found as much as it asked for."""
 FILL_MILLISECONDS = 5000
-"""After which another may fill the mirror: whoever began may be dead."""
+"""After which another process may fill the mirror: the one that began may be dead."""
 BATCH = 500
-"""Tasks in one call; several calls go out together."""
-HANDED_MILLISECONDS = 5000
-"""After which a hint that nobody has claimed is handed out again: its worker may be dead."""
-HIGHEST_PRIORITY, STEP = 10, 10**13
+"""Tasks per script call; several calls are sent together."""
+TAKEN_MILLISECONDS = 5000
+"""After which an unclaimed hint is handed out again: its worker may be dead."""
+HIGHEST_PRIORITY, PRIORITY_STEP = 10, 10**13
 SECOND_BITS = 22
-"""A job's number begins with the second in which it was given."""
+"""The bits of a job id below the second in which it was created."""
 HIGH, NORMAL = 7, 5
 
 
 @dataclass(frozen=True, slots=True)
 class TakenHints:
+    """What `take` returns."""
+
     hints: list[Hint]
     epoch: str
-    """Empty where nothing is mirrored."""
+    """Empty if nothing is mirrored."""
     lanes: int
-    """How many are known; others have added some if it is not as many as one knows."""
-    cut: bool
-    """Whether the store has more than is kept here."""
-    suspects: bool
+    """How many lanes Redis knows; if the caller knows fewer, another process has added some."""
+    is_cut: bool
+    """Whether the store has more ready tasks than are kept here."""
+    has_isolated: bool
+    """Whether isolated tasks wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
+    """Every hint, and the tasks that have a position."""
+
     hints: list[Hint]
-    placed: set[TaskKey]
+    positioned: set[TaskKey]
 
 
 class HintQueue(abc.ABC):
+    """A queue of hints in Redis."""
+
     kind: ClassVar[str]
 
-    def __init__(self, link: RedisClient) -> None:
-        self._link = link
-        self._lanes = link.key(self.kind, "lanes")
-        self._places, self._handed = link.key(self.kind, "places"), link.key(self.kind, "handed")
-        self._state, self._filling = link.key(self.kind, "state"), link.key(self.kind, "filling")
-        self._plenty, self._plenty_until = link.key(self.kind, "plenty"), 0.0
-        self._prefix = link.key(self.kind, "lane", "")
+    def __init__(self, redis: RedisClient) -> None:
+        self._redis = redis
+        self._lanes = redis.key(self.kind, "lanes")
+        self._positions, self._taken = redis.key(self.kind, "positions"), redis.key(self.kind, "taken")
+        self._state, self._filling = redis.key(self.kind, "state"), redis.key(self.kind, "filling")
+        self._busy, self._busy_until = redis.key(self.kind, "busy"), 0.0
+        self._prefix = redis.key(self.kind, "lane", "")
 
-    async def add(self, waiting: Sequence[ReadyTask], *, announce: tuple[str, str] | None = None) -> int:
-        """Enqueue tasks, or put them where they belong; then tell a channel, all on one way. Gives how many."""
+    async def add(self, tasks: Sequence[ReadyTask], *, announce: tuple[str, str] | None = None) -> int:
+        """Add tasks, or move them to their position, and announce it, in one round trip. Return how many."""
         began = time.monotonic()
-        lanes = {each.number: each.lane for each in waiting}
+        lanes = {task.number: task.lane for task in tasks}
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:
                 if lanes:
-                    pipe.hset(self._lanes, mapping={str(number): _written(lane) for number, lane in lanes.items()})
-                for some in _batches(waiting):
-                    pipe.eval(self._script("add"), 3, *self._keys, self._prefix, "".join(map(_added, some)))
-                pipe.pttl(self._plenty)
+                    pipe.hset(self._lanes, mapping={str(number): _encode_lane(lane) for number, lane in lanes.items()})
+                for batch in _batches(tasks):
+                    pipe.eval(self._script("add"), 3, *self._keys, self._prefix, "".join(map(_add_line, batch)))
+                pipe.pttl(self._busy)
                 if announce is not None:
                     pipe.publish(*announce)
                 return await pipe.execute()
 
-        answers = await self._link.do(call)
-        calls = -(-len(waiting) // BATCH)
-        self._believe_plenty(began, answers[bool(lanes) + calls])
-        return sum(answers[bool(lanes) : bool(lanes) + calls])
+        results = await self._redis.run(call)
+        calls = -(-len(tasks) // BATCH)
+        self._extend_busy(began, results[bool(lanes) + calls])
+        return sum(results[bool(lanes) : bool(lanes) + calls])
 
-    async def take(self, lanes: Sequence[int], count: int) -> TakenHints:
-        """Dequeue hints: they are handed to nobody else for a while, and come back unless they are settled."""
-        arguments = [str(each) for each in (self._prefix, count, HANDED_MILLISECONDS, *lanes, *self._more())]
+    async def take(self, lanes: Sequence[int], limit: int) -> TakenHints:
+        """Take up to `limit` hints. They are handed out again after a while unless they are settled."""
+        arguments = [str(each) for each in (self._prefix, limit, TAKEN_MILLISECONDS, *lanes, *self._extra_arguments())]
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:
                 pipe.eval(self._script("take"), 4, *self._keys, self._lanes, *arguments)
-                pipe.pttl(self._plenty)
+                pipe.pttl(self._busy)
                 return await pipe.execute()
 
         began = time.monotonic()
-        (epoch, *rest), plenty = await self._link.do(call)
-        self._believe_plenty(began, plenty)
+        (epoch, *rest), busy = await self._redis.run(call)
+        self._extend_busy(began, busy)
         if not epoch:
-            return TakenHints([], "", 0, cut=False, suspects=False)
-        known, horizon, suspects, taken = rest
+            return TakenHints([], "", 0, is_cut=False, has_isolated=False)
+        known, horizon, isolated, taken = rest
         hints = [Hint(key_of(member), int(lane), ticket) for member, lane, ticket in taken]
-        return TakenHints(hints, epoch, known, cut=bool(horizon), suspects=bool(suspects))
+        return TakenHints(hints, epoch, known, is_cut=bool(horizon), has_isolated=bool(isolated))
 
     async def settle(self, gone: Iterable[Hint] = (), back: Iterable[Hint] = ()) -> None:
-        """Hints that were claimed go, others are given back."""
+        """Remove hints whose tasks were claimed, and put the others back."""
         await self._settle([*(("gone", hint) for hint in gone), *(("back", hint) for hint in back)])
 
     async def remove(self, keys: Iterable[TaskKey]) -> None:
-        """Forget tasks, wherever their hints are."""
+        """Remove the hints of tasks, wherever they are."""
         await self._settle([("remove", Hint(key, 0)) for key in keys])
 
     async def discard(self, hints: Iterable[Hint]) -> None:
-        """Forget these very hints."""
+        """Remove these hints, unless their tasks were added again."""
         await self._settle([("remove", hint) for hint in hints])
 
     async def size(self) -> int:
-        """How many tasks have a hint, handed out or not."""
-        return int(await self._link.do(lambda client: client.hlen(self._places)))
+        """Return how many tasks have a hint, taken or not."""
+        return int(await self._redis.run(lambda client: client.hlen(self._positions)))
 
-    async def peek(self, count: int) -> list[TaskKey]:
-        """The first tasks that wait, as they would be handed out; nothing is."""
+    async def peek(self, limit: int) -> list[TaskKey]:
+        """Return the first waiting tasks in the order of delivery, without taking them."""
         hints = [hint for hint in (await self.contents()).hints if hint.lane > 0]
-        return [hint.key for hint in await self._in_order(hints)][:count]
+        return [hint.key for hint in await self._sort(hints)][:limit]
 
     @property
-    def plenty(self) -> bool:
-        """Whether there is surely plenty to do, as far as was heard: then nothing need be mirrored."""
-        return time.monotonic() < self._plenty_until
+    def is_busy(self) -> bool:
+        """Whether workers are known to be busy: then nothing is mirrored."""
+        return time.monotonic() < self._busy_until
 
-    async def abound(self) -> None:
-        """Say that there is plenty to do: for a while the horizon is before everything, and everybody looks."""
+    async def set_busy(self) -> None:
+        """Mark workers as busy for a while: the horizon is before every task, and every claim asks the store."""
         began = time.monotonic()
-        if self._plenty_until - began > PLENTY_MILLISECONDS / 2000:
+        if self._busy_until - began > BUSY_MILLISECONDS / 2000:
             return
-        await self._link.do(lambda client: client.eval(ABOUND, 2, self._state, self._plenty, str(PLENTY_MILLISECONDS)))
-        self._believe_plenty(began, PLENTY_MILLISECONDS)
+        await self._redis.run(lambda client: client.eval(SET_BUSY, 2, self._state, self._busy, str(BUSY_MILLISECONDS)))
+        self._extend_busy(began, BUSY_MILLISECONDS)
 
-    async def spells(self) -> str | None:
-        """How often there was plenty to do; None while there is."""
+    async def busy_periods(self) -> str | None:
+        """Return how often workers became busy; None while they are."""
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:
-                pipe.exists(self._plenty)
-                pipe.hget(self._state, "spells")
+                pipe.exists(self._busy)
+                pipe.hget(self._state, "busy_periods")
                 return await pipe.execute()
 
-        plenty, count = await self._link.do(call)
-        return None if plenty else count or "0"
+        busy, count = await self._redis.run(call)
+        return None if busy else count or "0"
 
-    async def bound(self, horizon: ReadyTask | None, spells: str = "0") -> None:
-        """Say how far the mirror goes: as far as this task, or as far as there are any.
+    async def set_horizon(self, last: ReadyTask | None, busy_periods: str = "0") -> None:
+        """Set the last mirrored task; None if all ready tasks are mirrored.
 
-        One that was moved lets in what it kept out before: the mirror counts as empty until it is marked again.
-        If there was plenty to do since the `spells` were counted, what came then was not mirrored: the mirror ends
-        before everything.
+        A horizon that moved admits tasks that were left out before, so the mirror counts as empty until it is marked
+        again. If workers became busy since `busy_periods` was read, tasks were not mirrored: the horizon is then set
+        before every task.
         """
-        edge = "" if horizon is None else f"{score(horizon)}{member(horizon.key)}"
-        await self._link.do(lambda client: client.eval(BOUND, 2, self._state, self._plenty, edge, spells))
+        edge = "" if last is None else f"{score(last)}{member(last.key)}"
+        await self._redis.run(lambda client: client.eval(SET_HORIZON, 2, self._state, self._busy, edge, busy_periods))
 
     async def mark(self) -> None:
-        """Say that the mirror is filled."""
-        await self._link.do(lambda client: client.hsetnx(self._state, "epoch", secrets.token_hex(8)))
+        """Mark the mirror as filled."""
+        await self._redis.run(lambda client: client.hsetnx(self._state, "epoch", secrets.token_hex(8)))
 
-    async def may_fill(self, most: int) -> bool:
-        """Whether the mirror lacks its mark or is not even half full, and nobody else is at it; not amid plenty."""
-        keys = [self._state, self._places, self._filling, self._plenty]
-        arguments = [str(most), str(FILL_MILLISECONDS)]
-        return bool(await self._link.do(lambda client: client.eval(FILL, len(keys), *keys, *arguments)))
+    async def may_fill(self, max_hints: int) -> bool:
+        """Return whether this process should fill the mirror: it is unmarked or less than half full.
+
+        False while another process fills it or workers are busy.
+        """
+        keys = [self._state, self._positions, self._filling, self._busy]
+        arguments = [str(max_hints), str(FILL_MILLISECONDS)]
+        return bool(await self._redis.run(lambda client: client.eval(BEGIN_FILL, len(keys), *keys, *arguments)))
 
     async def may_compare(self) -> bool:
-        """Whether nobody has begun to compare the mirror with the store, for its own sake, a moment ago."""
-        guard = self._link.key(self.kind, "comparing")
-        return bool(await self._link.do(lambda client: client.set(guard, "1", nx=True, px=FILL_MILLISECONDS)))
+        """Return whether this process should compare the mirror with the store: no other has just begun to."""
+        guard = self._redis.key(self.kind, "comparing")
+        return bool(await self._redis.run(lambda client: client.set(guard, "1", nx=True, px=FILL_MILLISECONDS)))
 
-    async def filled(self) -> None:
-        """Let others fill it from now on."""
-        await self._link.do(lambda client: client.delete(self._filling))
+    async def end_fill(self) -> None:
+        """Let other processes fill the mirror."""
+        await self._redis.run(lambda client: client.delete(self._filling))
 
     async def lanes(self) -> dict[int, Lane]:
-        written = await self._link.do(lambda client: client.hgetall(self._lanes))
-        return {int(number): _read(text) for number, text in written.items()}
+        encoded = await self._redis.run(lambda client: client.hgetall(self._lanes))
+        return {int(number): _decode_lane(text) for number, text in encoded.items()}
 
     async def clear(self) -> None:
-        """Forget everything; whoever asks next is told to look into the store."""
-        keys = [self._state, self._filling, self._plenty, self._places, self._handed]
-        keys += [key for number in await self.lanes() for key in self._keys_of(number)]
-        await self._link.do(lambda client: client.delete(*keys, self._lanes))
+        """Remove everything; the next claim asks the store."""
+        keys = [self._state, self._filling, self._busy, self._positions, self._taken]
+        keys += [key for number in await self.lanes() for key in self._lane_keys(number)]
+        await self._redis.run(lambda client: client.delete(*keys, self._lanes))
 
     @abc.abstractmethod
     async def contents(self) -> Contents:
-        """Every hint that is there, handed out or not."""
+        """Return every hint, taken or not."""
 
     @abc.abstractmethod
-    def place(self, waiting: ReadyTask) -> str:
-        """How the ticket of a hint at this task begins, where its lane and its priority are as they should be."""
+    def position(self, task: ReadyTask) -> str:
+        """Return how the ticket of a hint at this task begins if its lane and priority are right."""
 
     @abc.abstractmethod
-    async def _in_order(self, hints: list[Hint]) -> list[Hint]: ...
+    async def _sort(self, hints: list[Hint]) -> list[Hint]: ...
 
     @abc.abstractmethod
-    def _keys_of(self, lane: int) -> list[str]: ...
+    def _lane_keys(self, lane: int) -> list[str]: ...
 
-    def _believe_plenty(self, since: float, milliseconds: int) -> None:
-        """Never longer than it is true: counted from before it was asked, and nobody takes it back."""
-        self._plenty_until = max(self._plenty_until, since + milliseconds / 1000)
+    def _extend_busy(self, since: float, milliseconds: int) -> None:
+        """Count from before the call, so that it never lasts longer than the key in Redis."""
+        self._busy_until = max(self._busy_until, since + milliseconds / 1000)
 
-    def _more(self) -> list[str]:
+    def _extra_arguments(self) -> list[str]:
         return []
 
     @property
     def _keys(self) -> list[str]:
-        return [self._state, self._places, self._handed]
+        return [self._state, self._positions, self._taken]
 
     def _script(self, name: str) -> str:
         return _text(f"{self.kind}_{name}.lua")
 
-    async def _settle(self, said: Sequence[tuple[str, Hint]]) -> None:
-        if not said:
+    async def _settle(self, outcomes: Sequence[tuple[str, Hint]]) -> None:
+        if not outcomes:
             return
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:
-                for some in _batches(said):
+                for batch in _batches(outcomes):
                     lines = "".join(
-                        f"{what} {member(hint.key)} {hint.lane or ''} {hint.ticket}\n" for what, hint in some
+                        f"{outcome} {member(hint.key)} {hint.lane or ''} {hint.ticket}\n" for outcome, hint in batch
                     )
                     pipe.eval(self._script("settle"), 3, *self._keys, self._prefix, lines)
                 return await pipe.execute()
 
-        await self._link.do(call)
+        await self._redis.run(call)
 
 
-def score(waiting: ReadyTask) -> str:
-    """The most urgent first, then by the age of the job; what is equal in both is sorted by `member`."""
-    return f"{(HIGHEST_PRIORITY - waiting.priority) * STEP + (waiting.key.job_id >> SECOND_BITS) * 1000:015d}"
+def score(task: ReadyTask) -> str:
+    """Return digits that sort by priority, then by the age of the job; `member` decides between equals."""
+    return f"{(HIGHEST_PRIORITY - task.priority) * PRIORITY_STEP + (task.key.job_id >> SECOND_BITS) * 1000:015d}"
 
 
 def member(key: TaskKey) -> str:
-    """Digits that sort as the store does: by job, stage and part."""
+    """Return digits that sort as the store does: by job, stage and part."""
     return f"{key.job_id:016d}{key.stage:05d}{key.part:010d}"
 
 
 def key_of(text: str) -> TaskKey:
+    """Return the task of a member."""
     return TaskKey(int(text[:16]), int(text[16:21]), int(text[21:]))
 
 
 def level(priority: int) -> str:
+    """Return the priority level of a stream."""
     return "high" if priority >= HIGH else "normal" if priority >= NORMAL else "low"
 
 
-def _added(waiting: ReadyTask) -> str:
-    """A line for the script: one text for many tasks is a fraction of the work of an argument for each word."""
-    return f"{member(waiting.key)} {waiting.number} {score(waiting)} {level(waiting.priority)}\n"
+def _add_line(task: ReadyTask) -> str:
+    """Return a line for the script: one text for many tasks is much cheaper than an argument per word."""
+    return f"{member(task.key)} {task.number} {score(task)} {level(task.priority)}\n"
 
 
 def _batches(items: Sequence[Any]) -> Iterable[Sequence[Any]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
-def _written(lane: Lane) -> str:
+def _encode_lane(lane: Lane) -> str:
     return json.dumps([lane.pipeline, sorted(lane.needs), sorted(lane.prefers)])
 
 
-def _read(text: str | bytes) -> Lane:
+def _decode_lane(text: str | bytes) -> Lane:
     pipeline, needs, prefers = json.loads(text)
     return Lane(pipeline, frozenset(needs), frozenset(prefers))
 

@@ -1,4 +1,4 @@
-"""Hints: tasks that were ready a moment ago. Whether they still are, only a claim finds out."""
+"""Hints: tasks that were ready a moment ago. Only a claim finds out whether they still are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reelstate.core.model import Json, TaskKey
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Who may run the tasks of a lane: those who have the pipeline and what it needs."""
+    """What a worker must have, and should have, to run the tasks of a lane."""
 
     pipeline: str
     needs: frozenset[str]
@@ -19,18 +19,18 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class ReadyTask:
-    """A ready task, as the store tells of it; suspects wait in the mirror of their lane, a negative one."""
+    """A ready task as the store returns it. An isolated task has the negative number of its lane."""
 
     key: TaskKey
     priority: int
     number: int
-    """Of its lane."""
+    """The number of its lane."""
     lane: Lane
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimFilter:
-    """Who asks for hints: what they have code for and what they can do."""
+    """The pipelines and capabilities of the worker that asks for hints."""
 
     pipelines: frozenset[str]
     capabilities: frozenset[str]
@@ -41,12 +41,12 @@ class Hint:
     key: TaskKey
     lane: int
     ticket: str = ""
-    """What the queue knows it by."""
+    """By which the queue identifies it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What a dispatch answers: some tasks, and whether to look into the store for what they leave open."""
+    """Tasks to claim, and whether to ask the store for more."""
 
     hints: list[Hint] = field(default_factory=list)
     look: bool = False
@@ -57,14 +57,13 @@ class Hints:
 
 
 ASK_STORE = Hints(look=True)
-"""No hint: look yourself."""
 NO_HINTS = Hints()
-"""There is nothing to do, as far as is known."""
+"""As far as is known, no task is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelMessage:
-    """What is told to whoever subscribes to a channel."""
+    """A message for the subscribers of a channel."""
 
     channel: str
     payload: Json
@@ -72,9 +71,9 @@ class ChannelMessage:
 
 @dataclass(frozen=True, slots=True)
 class MirrorSource:
-    """Where a dispatch that mirrors the store gets to know of it."""
+    """How a dispatch reads from the store what it mirrors."""
 
     ready: Callable[[Collection[int] | None, int], Awaitable[list[ReadyTask]]]
-    """The first so many ready tasks in the order of claims: of these jobs, or of all."""
+    """Return the first ready tasks of these jobs (None: of all), in the order of claims, up to a limit."""
     messages: Callable[[Collection[int]], Awaitable[list[ChannelMessage]]]
-    """What there is to tell of these jobs."""
+    """Return the messages to publish about these jobs."""

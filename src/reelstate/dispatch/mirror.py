@@ -1,5 +1,7 @@
-"""The mirror: what the store has ready, as hints in Redis. Filled after each commit, compared with the store both ways
-now and then, and whenever Redis has been away or has lost everything.
+"""The mirror: the ready tasks of the store as hints in Redis.
+
+It is updated after each commit, and compared with the store from time to time and whenever Redis was unreachable or has
+lost its data.
 """
 
 from __future__ import annotations
@@ -15,72 +17,69 @@ logger = logging.getLogger("reelstate.dispatch")
 
 
 class Mirror:
-    def __init__(self, queue: HintQueue, most: int) -> None:
+    """Keeps up to `max_hints` hints. The methods announce added hints on a channel and return how many they added."""
+
+    def __init__(self, queue: HintQueue, max_hints: int) -> None:
         self._queue = queue
-        self._most = most
-        self._reconciled: float | None = None
-        self._since = 0
-        """Tasks added since the size was last looked at."""
+        self._max_hints = max_hints
+        self._reconciled_at: float | None = None
+        self._added_since_check = 0
 
     @property
     def reconciled_ago(self) -> float | None:
-        return None if self._reconciled is None else time.monotonic() - self._reconciled
+        return None if self._reconciled_at is None else time.monotonic() - self._reconciled_at
 
-    async def offer(
+    async def add(
         self, source: MirrorSource, job_ids: Collection[int], known: list[ReadyTask], announce: tuple[str, str]
     ) -> int:
-        """Mirror tasks that are known to be ready and those of some jobs, then ring; what is too much is cut off.
+        """Mirror the known tasks and the ready tasks of some jobs; cut off what exceeds the limit.
 
-        While there is plenty to do only the bell rings: whoever hears it looks into the store.
+        While workers are busy only the announcement is sent: its receivers ask the store.
         """
-        if self._queue.plenty:
+        if self._queue.is_busy:
             return await self._queue.add([], announce=announce)
-        found = await source.ready(job_ids, self._most) if job_ids else []
+        found = await source.ready(job_ids, self._max_hints) if job_ids else []
         added = await self._queue.add(known + found, announce=announce)
-        self._since += added
-        if self._since > self._most // 2:
-            self._since = 0
-            if await self._queue.size() > self._most:
+        self._added_since_check += added
+        if self._added_since_check > self._max_hints // 2:
+            self._added_since_check = 0
+            if await self._queue.size() > self._max_hints:
                 await self.reconcile(source, announce)
         return added
 
     async def fill(self, source: MirrorSource, announce: tuple[str, str]) -> int:
-        """Reconcile where the mirror has run low or was lost, unless another process does just that."""
-        if not await self._queue.may_fill(self._most):
+        """Reconcile a mirror that has run low or was lost, unless another process is doing so."""
+        if not await self._queue.may_fill(self._max_hints):
             return 0
         added = await self.reconcile(source, announce)
-        await self._queue.filled()
+        await self._queue.end_fill()
         return added
 
     async def compare(self, source: MirrorSource, announce: tuple[str, str]) -> int:
-        """Reconcile after an outage in which this process has lost nothing, unless another has just begun to."""
+        """Reconcile after an outage in which this process lost no hint, unless another has just begun to."""
         return await self.reconcile(source, announce) if await self._queue.may_compare() else 0
 
     async def reconcile(self, source: MirrorSource, announce: tuple[str, str]) -> int:
-        """Add what the store has and Redis has not, remove what Redis has and the store has not; ring if anything came.
+        """Add hints that only the store has, and remove those that only Redis has.
 
-        Redis is read first: what is offered from then on stays, whatever the store said. While there is plenty to do
-        there is no mirror.
+        Redis is read first, so that hints added from then on stay. While workers are busy there is no mirror.
         """
-        if (spells := await self._queue.spells()) is None:
+        if (busy_periods := await self._queue.busy_periods()) is None:
             return 0
         before = await self._queue.contents()
-        waiting = await source.ready(None, self._most + 1)
-        cut, waiting = len(waiting) > self._most, waiting[: self._most]
-        places = {each.key: self._queue.place(each) for each in waiting}
-        whole = before.placed.intersection(hint.key for hint in before.hints)
-        good = {hint.key for hint in before.hints if hint.key in places and hint.ticket.startswith(places[hint.key])}
-        good &= whole
-        await self._queue.bound(waiting[-1] if cut else None, spells)
+        ready = await source.ready(None, self._max_hints + 1)
+        is_cut, ready = len(ready) > self._max_hints, ready[: self._max_hints]
+        positions = {task.key: self._queue.position(task) for task in ready}
+        whole = before.positioned.intersection(hint.key for hint in before.hints)
+        good = {hint.key for hint in before.hints if hint.ticket.startswith(positions.get(hint.key, "\0"))} & whole
+        await self._queue.set_horizon(ready[-1] if is_cut else None, busy_periods)
         await self._queue.discard(hint for hint in before.hints if hint.key not in good)
-        await self._queue.remove(before.placed - whole)
-        added = await self._add([each for each in waiting if each.key not in good], announce)
+        await self._queue.remove(before.positioned - whole)
+        missing = [task for task in ready if task.key not in good]
+        added = await self._queue.add(missing, announce=announce) if missing else 0
         await self._queue.mark()
-        self._reconciled = time.monotonic()
-        removed = len(before.placed - places.keys())
+        self._reconciled_at = time.monotonic()
+        removed = len(before.positioned - positions.keys())
         if added or removed:
-            logger.info("hints in Redis: %d added, %d removed, %d in all", added, removed, len(waiting))
+            logger.info("hints reconciled added=%d removed=%d total=%d", added, removed, len(ready))
         return added
-
-    async def _add(self, missing: list[ReadyTask], announce: tuple[str, str]) -> int:
-        return await self._queue.add(missing, announce=announce) if missing else 0

@@ -1,4 +1,4 @@
-"""The dispatch without wake-ups between processes: a ring is heard in its own, the others find out when they look."""
+"""The dispatch without wake-ups between processes: the others find work when they poll."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from reelstate.dispatch.wakeups import LocalWakeups
 
 
 class PollDispatch(HintlessDispatch):
+    """Wakes the listeners of its own process only."""
+
     def __init__(self) -> None:
-        self._doorbell = LocalWakeups()
+        self._local = LocalWakeups()
 
     async def open(self) -> None:
-        """There is nothing to open."""
+        """Do nothing: there is no connection."""
 
     async def close(self) -> None:
-        """Nor to close."""
+        """Do nothing: there is no connection."""
 
-    def notify(self, bell: Wakeup) -> None:
-        self._doorbell.notify(bell)
+    def notify(self, wakeup: Wakeup) -> None:
+        self._local.notify(wakeup)
 
-    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
-        return self._doorbell.listen(bells)
+    def listen(self, wakeups: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
+        return self._local.listen(wakeups)
 
     def health(self) -> DispatchHealth:
         return DispatchHealth("poll")

@@ -1,13 +1,13 @@
-"""The dispatch over Redis: bells by pub/sub, hints from a mirror of the store's ready tasks, news for subscribers.
+"""The dispatch over Redis: wake-ups by pub/sub, hints from a mirror of ready tasks, messages to subscribers.
 
 ```text
- commit ──▶ offer ──▶ read the jobs' ready tasks ──▶ add hints, ring ──▶ worker: take hints ──▶ claim them in the store
-            (after)   (one read for many offers)     (one way)                  │ nothing there: the store is not asked
-                                                                                └──▶ settle: gone, back, or look again
+ commit ──▶ tasks_ready ──▶ read the jobs' ready tasks ──▶ add hints, notify ──▶ take hints ──▶ claim them in the store
+            (after it)      (one read for many calls)      (one round trip)          │ none: the store is not asked
+                                                                                     └──▶ settle: gone, back or unsure
 ```
 
-While Redis is away, the breaker is open and nobody waits for it. Then `hybrid` has the store asked every time, as if
-there were no Redis, and `redis`, which spares the store, only now and then. When it is back, the mirror is reconciled.
+While Redis is unreachable the breaker is open and no call waits. In mode `hybrid` every claim then asks the store, as
+without Redis; in mode `redis`, which spares the store, only some do. After a reconnect the mirror is reconciled.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from reelstate.runtime.cancellation import cancel_and_wait
 logger = logging.getLogger("reelstate.dispatch")
 
 QUEUES: dict[str, type[HintQueue]] = {"sorted": SortedQueue, "streams": StreamsQueue}
-LAST_WORDS = 1.0
-"""Seconds that closing waits for what is still to be told."""
-NEWS_EVERY = 0.2
-"""The shortest time between two looks at what there is to tell of jobs."""
-STORE_PAUSE = 1.0
-PLENTY = 10
-"""So many tasks at once for one worker: there is more to do than need be hinted at."""
+FLUSH_TIMEOUT = 1.0
+"""Seconds that closing waits for what is still to be sent."""
+PUBLISH_INTERVAL = 0.2
+"""The shortest time between two messages about the same job."""
+STORE_RETRY_SECONDS = 1.0
+BUSY_TASKS = 10
+"""Workers count as busy when one gets this many tasks at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,314 +62,315 @@ class RedisUse:
     """How Redis is used."""
 
     strict: bool = False
-    """Whether it must be there at the start, and the store is spared while it is away."""
+    """Whether it must be reachable at the start, and the store is spared while it is not."""
     queue: str = "sorted"
-    mirror: int = 10_000
-    look_every: float = 30.0
-    """How often the store is looked into although Redis has nothing, by each kind of worker in a process."""
-    rest: float = 1.0
-    """How long a lane is left alone that this worker may not serve yet."""
+    max_hints: int = 10_000
+    look_interval: float = 30.0
+    """Seconds between two claims that ask the store although there is no hint, per kind of worker in a process."""
+    skip_seconds: float = 1.0
+    """Seconds during which a lane is skipped that prefers other workers."""
 
 
 class RedisDispatch(Dispatch):
+    """Mirrors the ready tasks of a store in Redis."""
+
     mirrors = True
 
-    def __init__(self, terms: RedisSettings, use: RedisUse) -> None:
-        self.link = RedisClient(terms)
-        self.queue = QUEUES[use.queue](self.link)
+    def __init__(self, settings: RedisSettings, use: RedisUse) -> None:
+        self.redis = RedisClient(settings)
+        self.queue = QUEUES[use.queue](self.redis)
         self._use = use
-        self._mirror = Mirror(self.queue, use.mirror)
-        self._doorbell = LocalWakeups()
-        self._bells = RedisWakeups(self.link, self._doorbell, self._warned)
-        self._merged = WakeupBatch(self._send)
+        self._mirror = Mirror(self.queue, use.max_hints)
+        self._local = LocalWakeups()
+        self._wakeups = RedisWakeups(self.redis, self._local, self._on_hints_lost)
+        self._batch = WakeupBatch(self._send)
         self._source: MirrorSource | None = None
         self._lanes: dict[int, Lane] = {}
         self._epoch = ""
-        self._resting: dict[int, float] = {}
-        self._looked: dict[ClaimFilter, float] = {}
-        self._jobs: set[int] = set()
-        self._known: list[ReadyTask] = []
+        self._skipped_until: dict[int, float] = {}
+        self._next_look: dict[ClaimFilter, float] = {}
+        self._ready_jobs: set[int] = set()
+        self._ready_tasks: list[ReadyTask] = []
         self._claimed: list[TaskKey] = []
-        self._whole = self._thin = self._doubtful = False
-        self._missed = False
-        """Whether something of this process is not in Redis, and nobody else knows of it."""
-        self._offered = asyncio.Event()
-        self._changed: set[int] = set()
-        self._told: dict[tuple[str, int | str], ChannelMessage] = {}
-        self._news = asyncio.Event()
+        self._must_reconcile = self._must_fill = self._must_compare = False
+        self._has_lost_hints = False
+        """Whether Redis lacks hints that only this process knows of."""
+        self._mirror_changed = asyncio.Event()
+        self._changed_jobs: set[int] = set()
+        self._messages_by_subject: dict[tuple[str, int | str], ChannelMessage] = {}
+        self._has_messages = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._closing = False
 
     async def open(self) -> None:
-        self.link.on_return(self._returned)
+        self.redis.on_reconnect(self._on_reconnect)
         try:
-            await self.link.check()
+            await self.redis.check()
         except RedisUnavailable as error:
             if self._use.strict:
-                await self.link.close()
+                await self.redis.close()
                 raise
-            self.link.breaker.fail_at_once(str(error).removeprefix(f"{self.link.terms.place} "))
-        self._loops = [asyncio.create_task(self._mirror_for_ever()), asyncio.create_task(self._tell_for_ever())]
+            self.redis.breaker.open_now(str(error).removeprefix(f"{self.redis.settings.shown_url} "))
+        self._loops = [asyncio.create_task(self._run_mirror()), asyncio.create_task(self._run_publisher())]
 
     async def close(self) -> None:
-        self._merged.flush()
+        self._batch.flush()
         self._closing = True
-        self._offered.set()
-        self._news.set()
+        self._mirror_changed.set()
+        self._has_messages.set()
         left = [*self._loops, *self._tasks]
-        if left and self.link.breaker.closed:
-            await asyncio.wait(left, timeout=LAST_WORDS)
+        if left and self.redis.breaker.is_closed:
+            await asyncio.wait(left, timeout=FLUSH_TIMEOUT)
         await cancel_and_wait(*left)
-        await self._bells.close()
-        await self.link.close()
+        await self._wakeups.close()
+        await self.redis.close()
 
     def set_source(self, source: MirrorSource) -> None:
         self._source = source
 
-    def notify(self, bell: Wakeup) -> None:
-        self._doorbell.notify(bell)
-        self._merged.notify(bell)
+    def notify(self, wakeup: Wakeup) -> None:
+        self._local.notify(wakeup)
+        self._batch.notify(wakeup)
 
-    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
-        self._bells.begin()
-        return self._doorbell.listen(bells)
+    def listen(self, wakeups: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
+        self._wakeups.start()
+        return self._local.listen(wakeups)
 
     def tasks_ready(self, job_ids: Collection[int] | None = None, known: Collection[ReadyTask] = ()) -> None:
-        """The bell rings when the hints are there; while Redis is away it rings in this process alone."""
-        if not self.link.breaker.closed:
-            self._missed = True
-            self._doorbell.notify(Wakeup.WORK)
+        """Notify once the hints are added; while Redis is unreachable, notify this process only."""
+        if not self.redis.breaker.is_closed:
+            self._has_lost_hints = True
+            self._local.notify(Wakeup.WORK)
         elif job_ids is None:
-            self._whole = True
+            self._must_reconcile = True
         else:
-            self._jobs.update(job_ids)
-            self._known.extend(known)
-        self._offered.set()
+            self._ready_jobs.update(job_ids)
+            self._ready_tasks.extend(known)
+        self._mirror_changed.set()
 
-    async def take_hints(self, asking: ClaimFilter, count: int) -> Hints:
-        """While there is plenty to do the store is asked directly: hints only spare it questions in vain."""
-        if self.queue.plenty:
+    async def take_hints(self, claim_filter: ClaimFilter, limit: int) -> Hints:
+        """Take hints. While workers are busy the store is asked directly: hints only spare it empty claims."""
+        if self.queue.is_busy:
             return ASK_STORE
         try:
-            taken = await self._take(asking, count)
+            taken = await self._take(claim_filter, limit)
         except RedisUnavailable:
-            return ASK_STORE if not self._use.strict or self._looks(asking) else NO_HINTS
-        if len(taken.hints) >= PLENTY:
-            self._do(self.queue.abound())
+            return ASK_STORE if not self._use.strict or self._should_look(claim_filter) else NO_HINTS
+        if len(taken.hints) >= BUSY_TASKS:
+            self._start(self.queue.set_busy())
         return taken
 
-    async def _take(self, asking: ClaimFilter, count: int) -> Hints:
-        taken = await self.queue.take(self._served(asking), count)
+    async def _take(self, claim_filter: ClaimFilter, limit: int) -> Hints:
+        taken = await self.queue.take(self._served_lanes(claim_filter), limit)
         if taken.epoch and (taken.epoch, taken.lanes) != (self._epoch, len(self._lanes)):
             await self.queue.settle(back=taken.hints)
             self._lanes, self._epoch = await self.queue.lanes(), taken.epoch
-            taken = await self.queue.take(self._served(asking), count)
+            taken = await self.queue.take(self._served_lanes(claim_filter), limit)
         if not taken.epoch:
-            self._fill_soon()
+            self._request_fill()
             return ASK_STORE
-        if taken.cut and len(taken.hints) < count:
-            self._fill_soon()
-        look = taken.suspects or (taken.cut and len(taken.hints) < count)
-        return Hints(taken.hints, look=look or (not taken.hints and self._looks(asking)))
+        if taken.is_cut and len(taken.hints) < limit:
+            self._request_fill()
+        look = taken.has_isolated or (taken.is_cut and len(taken.hints) < limit)
+        return Hints(taken.hints, look=look or (not taken.hints and self._should_look(claim_filter)))
 
-    def settle_hints(self, asking: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
+    def settle_hints(self, claim_filter: ClaimFilter, hints: Hints, claimed: Collection[TaskKey] | None) -> None:
         gone, back, doubted = [], [], set()
         for hint in hints.hints:
             if claimed is not None and hint.key in claimed:
                 gone.append(hint)
-            elif claimed is None or self._must_wait(asking, hint):
+            elif claimed is None or self._must_wait(claim_filter, hint):
                 back.append(hint)
             else:
                 gone.append(hint)
                 doubted.add(hint.key.job_id)
-        self._do(self._settle(gone, back, doubted))
+        self._start(self._settle(gone, back, doubted))
 
     async def _settle(self, gone: list[Hint], back: list[Hint], doubted: set[int]) -> None:
         await self.queue.settle(gone, back)
         if back:
             self.notify(Wakeup.WORK)
-        if doubted:  # claimed by another, most often; but if it is still ready, it must not be forgotten
+        if doubted:  # most often another worker claimed it; if it is still ready, its hint is added again
             self.tasks_ready(doubted)
 
     def tasks_claimed(self, claimed: Collection[TaskKey]) -> None:
-        if self.queue.plenty:
-            if len(claimed) >= PLENTY:
-                self._do(self.queue.abound())
-        elif claimed and self.link.breaker.closed:
+        if self.queue.is_busy:
+            if len(claimed) >= BUSY_TASKS:
+                self._start(self.queue.set_busy())
+        elif claimed and self.redis.breaker.is_closed:
             self._claimed.extend(claimed)
-            self._offered.set()
+            self._mirror_changed.set()
 
     def jobs_changed(self, job_ids: Collection[int]) -> None:
-        if job_ids and self.link.breaker.closed:
-            self._changed.update(job_ids)
-            self._news.set()
+        if job_ids and self.redis.breaker.is_closed:
+            self._changed_jobs.update(job_ids)
+            self._has_messages.set()
 
     def publish(self, channel: str, subject: int | str, payload: Json) -> None:
-        if self.link.breaker.closed:
-            self._told[channel, subject] = ChannelMessage(channel, payload)
-            self._news.set()
+        if self.redis.breaker.is_closed:
+            self._messages_by_subject[channel, subject] = ChannelMessage(channel, payload)
+            self._has_messages.set()
 
     async def reconcile(self) -> None:
-        """Raises what the store raises; while Redis is away there is nothing to do."""
-        if self._source is None or not self.link.breaker.closed:
-            self._missed = True
+        """Reconcile the mirror; do nothing while Redis is unreachable. Raises what the store raises."""
+        if self._source is None or not self.redis.breaker.is_closed:
+            self._has_lost_hints = True
             return
-        self._missed = False
+        self._has_lost_hints = False
         try:
             await self._mirror.reconcile(self._source, self._announce)
         except RedisUnavailable as error:
-            await self._not_written(error)
+            await self._on_write_failure(error)
         except StoreError:
-            self._missed = True
+            self._has_lost_hints = True
             raise
-        self._doorbell.notify(Wakeup.WORK)
+        self._local.notify(Wakeup.WORK)
 
     @property
     def _announce(self) -> tuple[str, str]:
-        """What tells the others of new hints."""
-        return self._bells.channel, self._bells.words([Wakeup.WORK])
+        """The channel and the message that announce new hints."""
+        return self._wakeups.channel, self._wakeups.message([Wakeup.WORK])
 
     def health(self) -> DispatchHealth:
         kind = "redis" if self._use.strict else "hybrid"
-        return DispatchHealth(kind, self._use.queue, self.link.breaker.health(), self._mirror.reconciled_ago)
+        return DispatchHealth(kind, self._use.queue, self.redis.breaker.health(), self._mirror.reconciled_ago)
 
-    def _served(self, asking: ClaimFilter) -> list[int]:
-        """The lanes that this worker may be handed something of."""
+    def _served_lanes(self, claim_filter: ClaimFilter) -> list[int]:
+        """Return the lanes whose tasks this worker may take."""
         now = time.monotonic()
         return [
             number
             for number, lane in self._lanes.items()
             if number > 0
-            and lane.pipeline in asking.pipelines
-            and lane.needs <= asking.capabilities
-            and (lane.prefers <= asking.capabilities or self._resting.get(number, 0.0) <= now)
+            and lane.pipeline in claim_filter.pipelines
+            and lane.needs <= claim_filter.capabilities
+            and (lane.prefers <= claim_filter.capabilities or self._skipped_until.get(number, 0.0) <= now)
         ]
 
-    def _must_wait(self, asking: ClaimFilter, hint: Hint) -> bool:
-        """Whether a task that was refused may be kept for a worker that has what it prefers."""
+    def _must_wait(self, claim_filter: ClaimFilter, hint: Hint) -> bool:
+        """Return whether a task that was not claimed waits for a worker that has what it prefers."""
         lane = self._lanes.get(hint.lane)
-        if lane is None or lane.prefers <= asking.capabilities:
+        if lane is None or lane.prefers <= claim_filter.capabilities:
             return False
-        self._resting[hint.lane] = time.monotonic() + self._use.rest
+        self._skipped_until[hint.lane] = time.monotonic() + self._use.skip_seconds
         return True
 
-    def _looks(self, asking: ClaimFilter) -> bool:
-        """Whether it is time to look into the store all the same."""
+    def _should_look(self, claim_filter: ClaimFilter) -> bool:
+        """Return whether it is time to ask the store although there are no hints."""
         now = time.monotonic()
-        if now < self._looked.setdefault(asking, now + self._use.look_every * random.uniform(0.0, 1.0)):
+        if now < self._next_look.setdefault(claim_filter, now + self._use.look_interval * random.uniform(0.0, 1.0)):
             return False
-        self._looked[asking] = now + self._use.look_every * random.uniform(0.8, 1.2)
+        self._next_look[claim_filter] = now + self._use.look_interval * random.uniform(0.8, 1.2)
         return True
 
-    def _fill_soon(self) -> None:
-        self._thin = True
-        self._offered.set()
+    def _request_fill(self) -> None:
+        self._must_fill = True
+        self._mirror_changed.set()
 
-    def _reconcile_soon(self) -> None:
-        self._whole = True
-        self._offered.set()
+    def _request_reconcile(self) -> None:
+        self._must_reconcile = True
+        self._mirror_changed.set()
 
-    async def _not_written(self, error: RedisUnavailable) -> None:
-        """What Redis has is not all there is: nobody may believe in it until it was reconciled."""
-        self._missed = True
-        if self.link.breaker.closed:
-            self.link.breaker.fail_at_once(error.message.removeprefix(f"{self.link.terms.place}: "))
-        await self._bells.warn()
+    async def _on_write_failure(self, error: RedisUnavailable) -> None:
+        """Stop every process from using the mirror, which lacks hints, until it is reconciled."""
+        self._has_lost_hints = True
+        if self.redis.breaker.is_closed:
+            self.redis.breaker.open_now(error.message.removeprefix(f"{self.redis.settings.shown_url}: "))
+        await self._wakeups.report_lost_hints()
 
-    def _warned(self) -> None:
-        """Another process could not write its hints, so that there are none does not mean that there is no work."""
-        if self.link.breaker.closed:
-            self.link.breaker.fail_at_once("another process could not write to it")
+    def _on_hints_lost(self) -> None:
+        """Stop using the mirror, because another process could not write its hints."""
+        if self.redis.breaker.is_closed:
+            self.redis.breaker.open_now("another process could not write to it")
 
-    def _returned(self) -> None:
-        """Who has lost hints brings them. Of all others one looks: a fleet comes back at once."""
-        self._whole = self._whole or self._missed
-        self._doubtful = True
-        self._offered.set()
-        self._doorbell.notify(*Wakeup)
+    def _on_reconnect(self) -> None:
+        """Reconcile if this process lost hints; otherwise only one of all processes compares."""
+        self._must_reconcile = self._must_reconcile or self._has_lost_hints
+        self._must_compare = True
+        self._mirror_changed.set()
+        self._local.notify(*Wakeup)
 
-    async def _mirror_for_ever(self) -> None:
-        """Bring what was claimed and what was offered to Redis, as much at a time as has come together.
+    async def _run_mirror(self) -> None:
+        """Remove the hints of claimed tasks, then add those of ready ones, in batches.
 
-        In this order: a task that was claimed here and is ready again must not be taken for the one that it was.
+        In this order, because a task that was claimed may be ready again.
         """
-        while not self._closing or self._claimed or self._jobs or self._known:
-            await self._offered.wait()
-            self._offered.clear()
+        while not self._closing or self._claimed or self._ready_jobs or self._ready_tasks:
+            await self._mirror_changed.wait()
+            self._mirror_changed.clear()
             claimed, self._claimed = self._claimed, []
-            jobs, self._jobs = self._jobs, set()
-            known, self._known = self._known, []
-            whole, self._whole = self._whole, False
-            thin, self._thin = self._thin, False
-            doubtful, self._doubtful = self._doubtful, False
+            jobs, self._ready_jobs = self._ready_jobs, set()
+            known, self._ready_tasks = self._ready_tasks, []
+            reconcile, self._must_reconcile = self._must_reconcile, False
+            fill, self._must_fill = self._must_fill, False
+            compare, self._must_compare = self._must_compare, False
             with contextlib.suppress(RedisUnavailable):
                 await self.queue.remove(claimed)
             try:
-                if whole:
+                if reconcile:
                     await self.reconcile()
-                elif doubtful or thin:
-                    await self._fill(self._mirror.compare if doubtful else self._mirror.fill)
+                elif compare or fill:
+                    await self._fill(self._mirror.compare if compare else self._mirror.fill)
                 if (jobs or known) and self._source is not None:
-                    await self._mirror.offer(self._source, jobs, known, self._announce)
+                    await self._mirror.add(self._source, jobs, known, self._announce)
             except RedisUnavailable as error:
-                await self._not_written(error)
+                await self._on_write_failure(error)
             except StoreError as error:
-                logger.warning("hints can't be made: %s", error)
-                self._reconcile_soon()
-                await asyncio.sleep(0 if self._closing else STORE_PAUSE)
+                logger.warning("hints not added error=%s", error)
+                self._request_reconcile()
+                await asyncio.sleep(0 if self._closing else STORE_RETRY_SECONDS)
             if jobs or known:
-                self._doorbell.notify(Wakeup.WORK)
+                self._local.notify(Wakeup.WORK)
 
     async def _fill(self, fill: Callable[[MirrorSource, tuple[str, str]], Awaitable[int]]) -> None:
         if self._source is not None and await fill(self._source, self._announce):
-            self._doorbell.notify(Wakeup.WORK)
+            self._local.notify(Wakeup.WORK)
 
-    async def _tell_for_ever(self) -> None:
-        while not self._closing or self._changed or self._told:
-            await self._news.wait()
-            self._news.clear()
-            jobs, self._changed = self._changed, set()
-            told, self._told = self._told, {}
+    async def _run_publisher(self) -> None:
+        while not self._closing or self._changed_jobs or self._messages_by_subject:
+            await self._has_messages.wait()
+            self._has_messages.clear()
+            jobs, self._changed_jobs = self._changed_jobs, set()
+            messages, self._messages_by_subject = self._messages_by_subject, {}
             with contextlib.suppress(RedisUnavailable):
-                await self._publish([*told.values(), *await self._messages(jobs)])
-            await asyncio.sleep(0 if self._closing else NEWS_EVERY)
+                await self._send_messages([*messages.values(), *await self._load_messages(jobs)])
+            await asyncio.sleep(0 if self._closing else PUBLISH_INTERVAL)
 
-    async def _messages(self, jobs: Collection[int]) -> list[ChannelMessage]:
-        if not jobs or self._source is None or not self.link.breaker.closed:
+    async def _load_messages(self, jobs: Collection[int]) -> list[ChannelMessage]:
+        if not jobs or self._source is None or not self.redis.breaker.is_closed:
             return []
         try:
             return await self._source.messages(jobs)
         except StoreError:
             return []
 
-    async def _publish(self, messages: Collection[ChannelMessage]) -> None:
+    async def _send_messages(self, messages: Collection[ChannelMessage]) -> None:
         if not messages:
             return
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:
                 for message in messages:
-                    pipe.publish(f"{self.link.terms.prefix}:{message.channel}", json.dumps(message.payload))
+                    pipe.publish(f"{self.redis.settings.prefix}:{message.channel}", json.dumps(message.payload))
                 return await pipe.execute()
 
-        await self.link.do(call)
+        await self.redis.run(call)
 
-    def _send(self, bells: Collection[Wakeup]) -> None:
-        if self.link.breaker.closed:
-            words = self._bells.words(bells)
-            self._do(self._sent(words))
+    def _send(self, wakeups: Collection[Wakeup]) -> None:
+        if self.redis.breaker.is_closed:
+            self._start(self._publish_wakeups(self._wakeups.message(wakeups)))
 
-    async def _sent(self, words: str) -> None:
-        await self.link.do(lambda client: client.publish(self._bells.channel, words))
+    async def _publish_wakeups(self, message: str) -> None:
+        await self.redis.run(lambda client: client.publish(self._wakeups.channel, message))
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have something done beside everything else; if Redis is away, it need not be done."""
-        task = asyncio.get_running_loop().create_task(_tried(work))
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something in the background; drop it if Redis is unreachable."""
+        task = asyncio.get_running_loop().create_task(_ignore_outage(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _tried(work: Coroutine[Any, Any, None]) -> None:
+async def _ignore_outage(work: Coroutine[Any, Any, None]) -> None:
     with contextlib.suppress(RedisUnavailable):
         await work

@@ -1,6 +1,6 @@
-"""Bells over Redis's pub/sub: one channel, subscribed to as soon as somebody listens, and again whenever it was lost.
+"""Wake-ups over Redis pub/sub on one channel. The subscription begins with the first listener and is renewed when lost.
 
-What was rung meanwhile is unknown, so a new subscription rings all bells.
+Wake-ups sent in between are unknown, so a new subscription wakes every listener.
 """
 
 from __future__ import annotations
@@ -14,77 +14,80 @@ from collections.abc import Callable, Collection
 
 from redis.asyncio.client import PubSub
 
-from reelstate.connections.breaker import pauses
-from reelstate.connections.redis import FAULTS, RedisClient, words_of
+from reelstate.connections.backoff import retry_delays
+from reelstate.connections.breaker import FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS
+from reelstate.connections.redis import FAULTS, RedisClient, error_text
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.dispatch.wakeups import LocalWakeups
 from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
 
-AWAY = "away"
-ASK_AFTER, DEAF_AFTER = 2.0, 6.0
-"""Seconds of silence after which the line is tried, and after which it counts as dead."""
+HINTS_LOST = "hints_lost"
+PING_AFTER, DEAD_AFTER = 2.0, 6.0
+"""Seconds without a message after which the connection is tested, and after which it counts as dead."""
 
 
 class RedisWakeups:
-    def __init__(self, link: RedisClient, doorbell: LocalWakeups, on_away: Callable[[], None]) -> None:
-        self.channel = f"{link.terms.prefix}:wakeups"
-        self._link = link
-        self._doorbell = doorbell
-        self._on_away = on_away
-        self._name = secrets.token_hex(4)
-        self._listening: asyncio.Task[None] | None = None
+    """Sends and receives the wake-ups of one process. `on_hints_lost` is called when another could not write hints."""
 
-    def words(self, bells: Collection[Wakeup]) -> str:
-        """What is published: who rings, and which bells."""
-        return " ".join([self._name, *sorted(bells)])
+    def __init__(self, redis: RedisClient, local: LocalWakeups, on_hints_lost: Callable[[], None]) -> None:
+        self.channel = f"{redis.settings.prefix}:wakeups"
+        self._redis = redis
+        self._local = local
+        self._on_hints_lost = on_hints_lost
+        self._sender = secrets.token_hex(4)
+        self._receiving: asyncio.Task[None] | None = None
 
-    async def warn(self) -> None:
-        """Tell the others that hints can't be written: a Redis that is full still carries messages."""
+    def message(self, wakeups: Collection[Wakeup]) -> str:
+        """Return the message to publish: the sender and the wake-ups."""
+        return " ".join([self._sender, *sorted(wakeups)])
+
+    async def report_lost_hints(self) -> None:
+        """Tell other processes that hints can't be written: a full Redis still delivers messages."""
         with contextlib.suppress(*FAULTS):
-            await self._link.client.publish(self.channel, f"{self._name} {AWAY}")
+            await self._redis.client.publish(self.channel, f"{self._sender} {HINTS_LOST}")
 
-    def begin(self) -> None:
-        """Listen, unless that is done already."""
-        if self._listening is None:
-            self._listening = asyncio.get_running_loop().create_task(self._listen())
+    def start(self) -> None:
+        """Subscribe, unless that is done already."""
+        if self._receiving is None:
+            self._receiving = asyncio.get_running_loop().create_task(self._subscribe())
 
     async def close(self) -> None:
-        if self._listening is not None:
-            await cancel_and_wait(self._listening)
+        if self._receiving is not None:
+            await cancel_and_wait(self._receiving)
 
-    async def _listen(self) -> None:
-        rests, told = pauses(), False
+    async def _subscribe(self) -> None:
+        delays, has_warned = retry_delays(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS), False
         while True:
             try:
-                async with self._link.client.pubsub() as pubsub:
+                async with self._redis.client.pubsub() as pubsub:
                     await pubsub.subscribe(self.channel)
-                    rests, told = pauses(), False
-                    self._doorbell.notify(*Wakeup)
-                    await self._hear(pubsub)
+                    delays, has_warned = retry_delays(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS), False
+                    self._local.notify(*Wakeup)
+                    await self._receive(pubsub)
             except FAULTS as error:
-                if not told and self._link.breaker.closed:  # else the link has told of it
-                    logger.warning("no wake-ups while Redis is away: %s", words_of(error))
-                    told = True
-                await asyncio.sleep(next(rests))
+                if not has_warned and self._redis.breaker.is_closed:  # else the client has logged it
+                    logger.warning("no wake-ups, redis unreachable error=%s", error_text(error))
+                    has_warned = True
+                await asyncio.sleep(next(delays))
 
-    async def _hear(self, pubsub: PubSub) -> None:
-        heard = time.monotonic()
+    async def _receive(self, pubsub: PubSub) -> None:
+        received_at = time.monotonic()
         while True:
-            message = await pubsub.get_message(timeout=ASK_AFTER)
+            message = await pubsub.get_message(timeout=PING_AFTER)
             if message is not None:
-                heard = time.monotonic()
+                received_at = time.monotonic()
                 if message["type"] == "message":
-                    self._ring(str(message["data"]))
-            elif time.monotonic() > heard + DEAF_AFTER:
-                raise TimeoutError("the line is dead")
+                    self._on_message(str(message["data"]))
+            elif time.monotonic() > received_at + DEAD_AFTER:
+                raise TimeoutError("the connection is dead")
             else:
                 await pubsub.ping()
 
-    def _ring(self, words: str) -> None:
-        name, *rung = words.split()
-        if name != self._name:
-            if AWAY in rung:
-                self._on_away()
-            self._doorbell.notify(*(bell for bell in Wakeup if bell in rung))
+    def _on_message(self, message: str) -> None:
+        sender, *sent = message.split()
+        if sender != self._sender:
+            if HINTS_LOST in sent:
+                self._on_hints_lost()
+            self._local.notify(*(wakeup for wakeup in Wakeup if wakeup in sent))

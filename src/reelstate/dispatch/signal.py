@@ -1,5 +1,5 @@
-"""The dispatch beside SQLite: a ring adds a line to the file `<database>-wakeup`, and listeners of other processes look
-at the size of it. Nothing is read and nothing is sent while nobody rings.
+"""The dispatch of SQLite: a wake-up appends a line to the file `<database>-wakeup`, whose size the listeners of other
+processes watch. Without wake-ups nothing is read or written.
 """
 
 from __future__ import annotations
@@ -17,88 +17,88 @@ from reelstate.runtime.cancellation import cancel_and_wait
 
 logger = logging.getLogger("reelstate.dispatch")
 
-LOOK_EVERY = 0.05
-LARGEST_FILE = 64 * 1024
+WATCH_INTERVAL = 0.05
+MAX_FILE_BYTES = 64 * 1024
 
 
 class SignalDispatch(HintlessDispatch):
-    """The bell file of a database; a database in memory (None) has no other processes to tell."""
+    """Uses the wake-up file of a database; a database in memory (None) is used by one process only."""
 
     def __init__(self, database: Path | None) -> None:
-        self._doorbell = LocalWakeups()
+        self._local = LocalWakeups()
         self._file = None if database is None else WakeupFile(database)
-        self._merged = None if self._file is None else WakeupBatch(self._file.write)
-        self._looking: asyncio.Task[None] | None = None
+        self._batch = None if self._file is None else WakeupBatch(self._file.write)
+        self._watching: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """The file is made by the first ring."""
+        """Do nothing: the first wake-up creates the file."""
 
     async def close(self) -> None:
-        if self._merged is not None:
-            self._merged.flush()
-        if self._looking is not None:
-            await cancel_and_wait(self._looking)
+        if self._batch is not None:
+            self._batch.flush()
+        if self._watching is not None:
+            await cancel_and_wait(self._watching)
 
-    def notify(self, bell: Wakeup) -> None:
-        self._doorbell.notify(bell)
-        if self._merged is not None:
-            self._merged.notify(bell)
+    def notify(self, wakeup: Wakeup) -> None:
+        self._local.notify(wakeup)
+        if self._batch is not None:
+            self._batch.notify(wakeup)
 
-    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
-        ears = self._doorbell.listen(bells)
-        if self._file is not None and (self._looking is None or self._looking.done()):
+    def listen(self, wakeups: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:
+        listener = self._local.listen(wakeups)
+        if self._file is not None and (self._watching is None or self._watching.done()):
             self._file.skip()
-            self._looking = asyncio.get_running_loop().create_task(self._look(self._file))
-        return ears
+            self._watching = asyncio.get_running_loop().create_task(self._watch(self._file))
+        return listener
 
-    async def _look(self, file: WakeupFile) -> None:
-        while self._doorbell.heard:
-            await asyncio.sleep(LOOK_EVERY)
-            self._doorbell.notify(*file.news())
+    async def _watch(self, file: WakeupFile) -> None:
+        while self._local.has_listeners:
+            await asyncio.sleep(WATCH_INTERVAL)
+            self._local.notify(*file.read_new())
 
 
 class WakeupFile:
-    """Lines of who rang which bell. Adding one is a single write, so rings of several processes do not mix."""
+    """Lines with a sender and a wake-up. Each is appended by a single write, so that lines of processes do not mix."""
 
     def __init__(self, database: Path) -> None:
         self.path = database.with_name(f"{database.name}-wakeup")
         self._database = database
-        self._name = os.urandom(8).hex()
-        self._seen = 0
-        self._told = False
+        self._sender = os.urandom(8).hex()
+        self._offset = 0
+        self._has_warned = False
 
-    def write(self, bells: Collection[Wakeup]) -> None:
-        lines = "".join(f"{self._name} {bell}\n" for bell in bells)
+    def write(self, wakeups: Collection[Wakeup]) -> None:
+        lines = "".join(f"{self._sender} {wakeup}\n" for wakeup in wakeups)
         try:
             self._append(lines.encode())
         except OSError as error:
-            if not self._told:
-                self._told = True
-                logger.warning("can't ring: %s; other processes find work when they look for it", error)
+            if not self._has_warned:
+                self._has_warned = True
+                logger.warning("wake-up not sent error=%s; other processes find work by polling", error)
 
     def skip(self) -> None:
-        """What was rung before one listens does not matter."""
-        self._seen = self._size()
+        """Ignore the lines that are in the file."""
+        self._offset = self._size()
 
-    def news(self) -> set[Wakeup]:
-        """The bells that others have rung since the last look."""
+    def read_new(self) -> set[Wakeup]:
+        """Return the wake-ups that other processes sent since the last call; all of them if the file was truncated."""
         size = self._size()
-        if size == self._seen:
+        if size == self._offset:
             return set()
-        if size < self._seen:  # it was begun anew, and what stood at its old end is gone
-            self._seen = size
+        if size < self._offset:
+            self._offset = size
             return set(Wakeup)
         lines = self._read(size)
-        self._seen = size
-        rung = {bell for name, _, bell in (line.partition(" ") for line in lines) if name != self._name}
-        return {bell for bell in Wakeup if bell in rung}
+        self._offset = size
+        sent = {wakeup for sender, _, wakeup in (line.partition(" ") for line in lines) if sender != self._sender}
+        return {wakeup for wakeup in Wakeup if wakeup in sent}
 
     def _append(self, lines: bytes) -> None:
         mode = self._database.stat().st_mode & 0o666
-        # Opened each time: a file that somebody removed must not be written to unseen.
+        # Opened for each write: the file may have been removed.
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode)
         try:
-            if os.fstat(descriptor).st_size > LARGEST_FILE:
+            if os.fstat(descriptor).st_size > MAX_FILE_BYTES:
                 os.ftruncate(descriptor, 0)
             os.write(descriptor, lines)
         finally:
@@ -111,6 +111,6 @@ class WakeupFile:
 
     def _read(self, size: int) -> list[str]:
         with contextlib.suppress(OSError), self.path.open("rb") as file:
-            file.seek(self._seen)
-            return file.read(size - self._seen).decode(errors="replace").splitlines()
+            file.seek(self._offset)
+            return file.read(size - self._offset).decode(errors="replace").splitlines()
         return []

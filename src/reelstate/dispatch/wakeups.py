@@ -1,4 +1,4 @@
-"""The bell inside one process, and the rule that merges rings on their way to the others."""
+"""Wake-ups within one process, and the batching of those sent to other processes."""
 
 from __future__ import annotations
 
@@ -10,39 +10,38 @@ from reelstate.dispatch.dispatch import Wakeup
 
 
 class LocalWakeups:
-    """Rings for everybody in this process who listens."""
+    """Wakes the listeners of this process."""
 
     def __init__(self) -> None:
-        self._ears: set[WakeupListener] = set()
+        self._listeners: set[WakeupListener] = set()
 
     @property
-    def heard(self) -> bool:
-        """Whether anybody listens."""
-        return bool(self._ears)
+    def has_listeners(self) -> bool:
+        return bool(self._listeners)
 
-    def notify(self, *bells: Wakeup) -> None:
-        for ears in self._ears:
-            ears.hear(bells)
+    def notify(self, *wakeups: Wakeup) -> None:
+        for listener in self._listeners:
+            listener.receive(wakeups)
 
-    def listen(self, bells: Collection[Wakeup]) -> WakeupListener:
-        ears = WakeupListener(bells, self._ears.discard)
-        self._ears.add(ears)
-        return ears
+    def listen(self, wakeups: Collection[Wakeup]) -> WakeupListener:
+        listener = WakeupListener(wakeups, self._listeners.discard)
+        self._listeners.add(listener)
+        return listener
 
 
 class WakeupListener:
-    """One listener: it keeps what was rung until it is asked, so nothing is lost between two waits."""
+    """Keeps the wake-ups it receives until the next `wait`, so that none is lost between two."""
 
-    def __init__(self, bells: Collection[Wakeup], leave: Callable[[WakeupListener], None]) -> None:
-        self._bells = frozenset(bells)
-        self._leave = leave
-        self._rung: set[Wakeup] = set()
+    def __init__(self, wakeups: Collection[Wakeup], remove: Callable[[WakeupListener], None]) -> None:
+        self._wakeups = frozenset(wakeups)
+        self._remove = remove
+        self._received: set[Wakeup] = set()
         self._woken = asyncio.Event()
 
-    def hear(self, bells: Collection[Wakeup]) -> None:
-        rung = self._bells.intersection(bells)
-        if rung:
-            self._rung |= rung
+    def receive(self, wakeups: Collection[Wakeup]) -> None:
+        wanted = self._wakeups.intersection(wakeups)
+        if wanted:
+            self._received |= wanted
             self._woken.set()
 
     async def wait(self, seconds: float) -> frozenset[Wakeup]:
@@ -50,38 +49,38 @@ class WakeupListener:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
         self._woken.clear()
-        rung, self._rung = self._rung, set()
-        return frozenset(rung)
+        received, self._received = self._received, set()
+        return frozenset(received)
 
     def close(self) -> None:
-        self._leave(self)
+        self._remove(self)
 
 
 class WakeupBatch:
-    """Sends the first ring at once, and those of the following `interval` together at its end."""
+    """Sends the first wake-up at once, and those of the following `interval` seconds together at its end."""
 
     def __init__(self, send: Callable[[Collection[Wakeup]], None], interval: float = 0.05) -> None:
         self._send = send
         self._interval = interval
-        self._rung: set[Wakeup] = set()
+        self._waiting: set[Wakeup] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def notify(self, bell: Wakeup) -> None:
-        self._rung.add(bell)
+    def notify(self, wakeup: Wakeup) -> None:
+        self._waiting.add(wakeup)
         if self._timer is None:
-            self._over()
+            self._send_waiting()
 
     def flush(self) -> None:
-        """Send what waits, without waiting: nothing comes after it."""
+        """Send what waits and stop the timer; no wake-up may follow."""
         if self._timer is not None:
             self._timer.cancel()
-            self._over()
+            self._send_waiting()
         if self._timer is not None:
             self._timer.cancel()
 
-    def _over(self) -> None:
+    def _send_waiting(self) -> None:
         self._timer = None
-        if self._rung:
-            rung, self._rung = self._rung, set()
-            self._timer = asyncio.get_running_loop().call_later(self._interval, self._over)
-            self._send(rung)
+        if self._waiting:
+            waiting, self._waiting = self._waiting, set()
+            self._timer = asyncio.get_running_loop().call_later(self._interval, self._send_waiting)
+            self._send(waiting)

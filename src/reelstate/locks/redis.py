@@ -1,4 +1,4 @@
-"""The lock in Redis: a key with a token and a time to live. Every step looks at the token and acts in one script."""
+"""The lock in Redis: a key with a token and a time to live. Every script compares the token before it acts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ local fence = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[
 redis.call('SET', KEYS[2], fence)
 return fence
 """
-"""The fencing number is the time in microseconds, so that it goes on growing after a Redis has lost everything."""
-KEEP = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
-GIVE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+"""The fencing number is the time in microseconds, so that it keeps growing after Redis has lost its data."""
+RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
+RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 
 
 class RedisLock(Lock):
-    def __init__(self, link: RedisClient, name: str, *, ttl: float = 30.0, timeout: float = 0.0) -> None:
+    """A lock of one Redis."""
+
+    def __init__(self, redis: RedisClient, name: str, *, ttl: float = 30.0, timeout: float = 0.0) -> None:
         super().__init__(name, ttl=ttl, timeout=timeout)
-        self._link = link
-        self._key, self._fences = link.key("lock", name), link.key("fence", name)
+        self._redis = redis
+        self._key, self._fences = redis.key("lock", name), redis.key("fence", name)
         self._token = secrets.token_hex(16)
 
     async def _take(self) -> int | None:
@@ -33,14 +35,14 @@ class RedisLock(Lock):
         fence = await self._run(TAKE, [self._key, self._fences], milliseconds)
         return None if fence is None else int(fence)
 
-    async def _keep(self) -> bool:
-        return bool(await self._run(KEEP, [self._key], max(1, int(self.ttl * 1000))))
+    async def _renew(self) -> bool:
+        return bool(await self._run(RENEW, [self._key], max(1, int(self.ttl * 1000))))
 
-    async def _give(self) -> None:
-        await self._run(GIVE, [self._key])
+    async def _release(self) -> None:
+        await self._run(RELEASE, [self._key])
 
     async def _run(self, script: str, keys: list[str], *arguments: int) -> str | int | None:
         async def call(client: Client) -> str | int | None:
             return await client.eval(script, len(keys), *keys, self._token, *arguments)  # type: ignore[no-any-return]
 
-        return await self._link.do(call)
+        return await self._redis.run(call)

@@ -1,6 +1,6 @@
--- KEYS: state, places, handed. ARGV: what the keys of lanes begin with, and a line for each task: member, lane, score, level.
--- A place ends with a number, so that one that was given anew is not taken for the one before.
--- What comes after the horizon is left to the database, which has more of it than is kept here.
+-- KEYS: state, positions, taken. ARGV: the prefix of lane keys, and a line per task: member, lane, score, level.
+-- A position ends with a counter, so that one assigned again differs from the one before.
+-- Tasks after the horizon are left to the database, which has more ready tasks than are kept here.
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local added = 0
 for member, lane, score in string.gmatch(ARGV[2], '(%S+) (%S+) (%S+) %S+\n') do

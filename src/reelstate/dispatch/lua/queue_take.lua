@@ -1,6 +1,6 @@
--- KEYS: state, places, handed, lanes. ARGV: what the keys of lanes begin with, how many, milliseconds until what nobody
--- has claimed comes back, and the lanes. Gives the epoch, how many lanes there are, the horizon, whether suspects wait
--- in a lane of theirs, and member and lane of each task, merged in the order of claims.
+-- KEYS: state, positions, taken, lanes. ARGV: the prefix of lane keys, the limit, milliseconds after which an unclaimed
+-- hint is handed out again, and the lanes. Returns the epoch, the number of known lanes, the horizon, whether isolated
+-- tasks wait, and member, lane and ticket of each task, merged in the order of claims.
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 if not epoch then return {''} end
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
@@ -9,10 +9,10 @@ if horizon == '0' then return {epoch, lanes, horizon, 0, {}} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, 1000)) do
-    local place = redis.call('HGET', KEYS[2], member)
+    local position = redis.call('HGET', KEYS[2], member)
     redis.call('ZREM', KEYS[3], member)
-    if place then
-        local lane, score = string.match(place, '^(%S+) (%S+)')
+    if position then
+        local lane, score = string.match(position, '^(%S+) (%S+)')
         redis.call('ZADD', ARGV[1] .. lane, score, member)
     end
 end

@@ -1,5 +1,5 @@
--- KEYS: state, places, handed (unused). ARGV: what the keys of lanes begin with, and a line for
--- each task: member, lane, score, level. See queue_add.
+-- KEYS: state, positions, taken (unused). ARGV: the prefix of lane keys, and a line per task: member, lane, score, level.
+-- See queue_add.
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''
 local added = 0
 for member, lane, score, level in string.gmatch(ARGV[2], '(%S+) (%S+) (%S+) (%S+)\n') do

@@ -1,5 +1,5 @@
--- KEYS: state, places, handed (unused), lanes. ARGV: what the keys of lanes begin with, how many, milliseconds after
--- which a consumer that has not claimed counts as dead, the lanes. The consumer comes last. See queue_take.
+-- KEYS: state, positions, taken (unused), lanes. ARGV: the prefix of lane keys, the limit, milliseconds after which a
+-- consumer that has not claimed counts as dead, the lanes, and the consumer. See queue_take.
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 if not epoch then return {''} end
 local horizon = redis.call('HGET', KEYS[1], 'horizon') or ''

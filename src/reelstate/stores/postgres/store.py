@@ -22,7 +22,7 @@ import psycopg
 from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool
 
-from reelstate.connections.postgres import Silent, WatchedConnection
+from reelstate.connections.postgres import AnswerLost, WatchedConnection
 from reelstate.connections.timeouts import RetryTimer, timeout_left
 from reelstate.core.errors import SchemaMismatch, StoreUnavailable
 from reelstate.core.model import Json
@@ -272,8 +272,8 @@ class PostgresStore:
 
         Not through the pool: all its connections may have broken at once, each with somebody who asks this.
         """
-        timeout = RetryTimer(self._timeout)
-        while await timeout.wait(cause, "the connection broke during COMMIT"):
+        timer = RetryTimer(self._timeout)
+        while await timer.wait(cause, "connection lost during COMMIT"):
             try:
                 async with await self._connect() as connection:
                     cursor = await connection.execute("SELECT pg_xact_status(%s::xid8)", [transaction_id])
@@ -286,28 +286,28 @@ class PostgresStore:
             except AWAY as error:
                 cause = error
         raise StoreUnavailable(
-            f"the database went away during COMMIT of transaction {transaction_id} and stayed away",
-            hint=f"when it is back, SELECT pg_xact_status('{transaction_id}') tells whether it took effect",
+            f"the database became unreachable during COMMIT of transaction {transaction_id}",
+            hint=f"once it is reachable, SELECT pg_xact_status('{transaction_id}') shows whether it took effect",
         ) from cause
 
     async def _persist(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
         """Run an attempt until it is through, the patience ends, or it fails for a reason of its own."""
         seconds = timeout_left(self._timeout)
-        timeout = RetryTimer(seconds)
+        timer = RetryTimer(seconds)
         while True:
             try:
                 with translated():
                     async with self._pool.connection(timeout=seconds) as connection:
                         return await attempt(connection)
             except RetryTransaction as error:
-                if not await timeout.wait(error, "the transaction must be run again"):
+                if not await timer.wait(error, "transaction conflict"):
                     raise StoreUnavailable(str(error), hint="the database is too contended; try again later") from error
             except ServerUnreachable as error:
                 # Where the network swallowed an answer, the other connections through it are as good as dead.
-                await (self._pool.drain() if isinstance(error.__cause__, Silent) else self._pool.check())
-                if not await timeout.wait(error, "the database is away"):
+                await (self._pool.drain() if isinstance(error.__cause__, AnswerLost) else self._pool.check())
+                if not await timer.wait(error, "database unreachable"):
                     raise StoreUnavailable(
-                        f"the database has been away for {seconds:.0f} s: {error}",
+                        f"the database has been unreachable for {seconds:.0f} s: {error}",
                         hint="check that it runs and can be reached; nothing was lost",
                     ) from error
 
@@ -316,12 +316,12 @@ class PostgresStore:
 
     async def _first_connection(self) -> Connection:
         """A connection of its own, with an error that says what is wrong with the address."""
-        timeout = RetryTimer(self._arrival)
+        timer = RetryTimer(self._arrival)
         while True:
             try:
                 return await self._connect()
             except psycopg.OperationalError as error:
-                if wrong_address(error) or not await timeout.wait(error, "the database can't be reached"):
+                if wrong_address(error) or not await timer.wait(error, "database unreachable"):
                     raise StoreUnavailable(
                         f"can't connect to {shown_address(self.url)}: {first_line(error)}",
                         hint="check REEL_DATABASE_URL: host, port, database, user and password",

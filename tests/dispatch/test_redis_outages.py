@@ -1,4 +1,4 @@
-"""Redis does not answer, is full, or is back: the breaker, the fallback to the store, and the return."""
+"""Outages of Redis: the breaker, the fallback to the store, and the reconnect."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.config import Settings
 from reelstate.connections.breaker import Breaker, Circuit
-from reelstate.connections.redis import RedisSettings, redis_at
+from reelstate.connections.redis import RedisSettings, open_redis
 from reelstate.core.errors import RedisUnavailable
 from reelstate.core.model import Submission
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
@@ -28,51 +28,51 @@ def test_the_breaker_opens_tries_and_closes() -> None:
     seen: list[Circuit] = []
     breaker = Breaker(3, on_change=seen.append)
     for _ in range(2):
-        breaker.failed("refused")
-    breaker.succeeded()
-    assert breaker.health().state is Circuit.CLOSED, "not so many in a row"
+        breaker.record_failure("refused")
+    breaker.record_success()
+    assert breaker.health().state is Circuit.CLOSED, "not enough in a row"
     for _ in range(3):
-        breaker.failed("refused")
+        breaker.record_failure("refused")
     assert breaker.health().state is Circuit.OPEN
-    first = breaker.pause
-    breaker.succeeded()
-    assert breaker.health().state is Circuit.OPEN, "an answer from before says nothing of now"
+    first = breaker.next_delay()
+    breaker.record_success()
+    assert breaker.health().state is Circuit.OPEN, "a success of an earlier call is ignored"
     for _ in range(6):
-        breaker.trial()
-        breaker.failed("refused")
-    assert breaker.pause > first
-    assert breaker.pause <= 5.0
-    breaker.trial()
-    breaker.succeeded()
+        breaker.next_delay()
+        breaker.begin_trial()
+        breaker.record_failure("refused")
+    assert breaker.next_delay() > first
+    assert breaker.next_delay() <= 5.0
+    breaker.begin_trial()
+    breaker.record_success()
     assert breaker.health().state is Circuit.CLOSED
     assert seen == [Circuit.OPEN, *[Circuit.HALF_OPEN, Circuit.OPEN] * 6, Circuit.HALF_OPEN, Circuit.CLOSED]
     health = breaker.health()
     assert (health.opened, health.failures, health.last_error) == (1, 0, "refused")
 
 
-async def test_while_it_is_open_a_call_costs_nothing_and_the_return_is_found_by_itself(
+async def test_while_open_a_call_costs_nothing_and_a_reconnect_is_detected(
     frail_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with redis_at(RedisSettings(url=frail_redis.url, timeout=0.2)) as link:
+    async with open_redis(RedisSettings(url=frail_redis.url, timeout=0.2)) as redis:
         back = asyncio.Event()
-        link.on_return(back.set)
-        await link.do(lambda client: client.ping())
+        redis.on_reconnect(back.set)
+        await redis.run(lambda client: client.ping())
         frail_redis.freeze()
         for _ in range(3):
             with pytest.raises(RedisUnavailable):
-                await link.do(lambda client: client.ping())
-        assert link.breaker.health().state is Circuit.OPEN
+                await redis.run(lambda client: client.ping())
+        assert redis.breaker.health().state is Circuit.OPEN
         began = time.perf_counter()
         for _ in range(1000):
-            with pytest.raises(RedisUnavailable, match="is away"):
-                await link.do(lambda client: client.ping())
-        assert time.perf_counter() - began < 100, "nobody waits for it: that would be 1000 times 0.2 s"
+            with pytest.raises(RedisUnavailable, match="is unreachable"):
+                await redis.run(lambda client: client.ping())
+        assert time.perf_counter() - began < 100, "no call waits: that would be 1000 times 0.2 s"
         frail_redis.thaw()
         await asyncio.wait_for(back.wait(), 300)
-        await link.do(lambda client: client.ping())
-    said = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
-    assert ["away" in said[0], "back" in said[1]] == [True, True]
-    assert len(said) == 2, "once when it goes, once when it is back"
+        await redis.run(lambda client: client.ping())
+    logged = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [line.split(" url=")[0] for line in logged] == ["redis unreachable", "redis reconnected"]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ async def hybrid(frail_redis: RedisServer, postgres_database: str) -> AsyncItera
         yield engine
 
 
-async def test_in_hybrid_mode_the_store_is_asked_while_redis_is_away(
+async def test_in_hybrid_mode_the_store_is_asked_while_redis_is_unreachable(
     hybrid: Engine, frail_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = await a_worker(hybrid)
@@ -106,7 +106,7 @@ async def test_in_hybrid_mode_the_store_is_asked_while_redis_is_away(
     assert [task.key.job_id for task in (await hybrid.claim(worker, 3)).tasks] == again
 
 
-async def test_in_redis_mode_the_store_is_spared_but_not_forgotten(
+async def test_in_redis_mode_the_store_is_asked_rarely(
     frail_redis: RedisServer, postgres_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"redis_timeout": 0.2, "redis_reconcile": 0.5}
@@ -127,11 +127,11 @@ async def test_in_redis_mode_the_store_is_spared_but_not_forgotten(
 
 
 @pytest.mark.parametrize("trouble", ["frozen", "full"])
-async def test_a_redis_that_is_frozen_or_full_is_like_one_that_is_away(
+async def test_a_frozen_or_full_redis_is_like_an_unreachable_one(
     hybrid: Engine, frail_redis: RedisServer, trouble: str
 ) -> None:
     worker = await a_worker(hybrid)
-    async with redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)) as other:
+    async with open_redis(RedisSettings(url=frail_redis.url, timeout=5.0)) as other:
         if trouble == "frozen":
             frail_redis.freeze()
         else:
@@ -159,7 +159,7 @@ async def test_a_redis_that_is_frozen_or_full_is_like_one_that_is_away(
         await until(back, "Redis is used again")
 
 
-async def test_a_listener_is_back_after_a_restart_and_everything_is_rung(
+async def test_a_listener_reconnects_after_a_restart_and_is_woken(
     frail_redis: RedisServer, postgres_database: str
 ) -> None:
     options = {"dispatch": "hybrid", "redis_timeout": 0.5}
@@ -176,20 +176,20 @@ async def test_a_listener_is_back_after_a_restart_and_everything_is_rung(
         here.dispatch.notify(Wakeup.JOB_INACTIVE)
         await asyncio.sleep(0.3)
         await asyncio.to_thread(frail_redis.start)
-        rung: set[Wakeup] = set()
+        received: set[Wakeup] = set()
         async with asyncio.timeout(300):
-            while rung != set(Wakeup):
-                rung |= await listener.wait(1)
+            while received != set(Wakeup):
+                received |= await listener.wait(1)
 
-        async def heard() -> bool:
+        async def is_received() -> bool:
             here.dispatch.notify(Wakeup.STATE)
             return Wakeup.STATE in await listener.wait(0.2)
 
-        await until(heard, "the ringing end has found that Redis is back")
+        await until(is_received, "the sender has reconnected")
 
 
-async def test_the_time_to_fall_back_and_to_return(frail_redis: RedisServer, postgres_database: str) -> None:
-    """With a real worker: from the end of Redis to the start of a task, and from its return to a start by a hint."""
+async def test_the_time_to_fall_back_and_to_reconnect(frail_redis: RedisServer, postgres_database: str) -> None:
+    """With a real worker: from the stop of Redis to the start of a task, and from its restart to a start by a hint."""
     noted: dict[int, float] = {}
     pipeline = Pipeline("noted")
 
@@ -218,24 +218,24 @@ async def test_the_time_to_fall_back_and_to_return(frail_redis: RedisServer, pos
         began = time.monotonic()
 
         async def back() -> bool:
-            return dispatch_of(client).link.breaker.closed
+            return dispatch_of(client).redis.breaker.is_closed
 
         await until(back, "Redis is used again")
         returned = time.monotonic() - began
         again = await start_after(time.monotonic())
-    told = f"start {fallback:.3f} s and {later:.3f} s after the end of Redis, {again:.3f} s after its return"
-    print(f"\n{told}; the return was found after {returned:.3f} s")  # noqa: T201
+    figures = f"start {fallback:.3f} s and {later:.3f} s after the stop of Redis, {again:.3f} s after its restart"
+    print(f"\n{figures}; reconnected after {returned:.3f} s")  # noqa: T201
     assert max(fallback, later) < 120
     assert returned < 120
 
 
-async def test_workers_learn_from_whoever_can_not_write_to_a_full_redis(
+async def test_workers_learn_from_a_process_that_can_not_write_to_a_full_redis(
     hybrid: Engine, frail_redis: RedisServer, postgres_database: str
 ) -> None:
     options = {"dispatch": "hybrid", "redis_timeout": 0.5, "redis_reconcile": 600.0}
     async with (
         redis_engine(postgres_database, frail_redis.url, **options) as there,
-        redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)) as other,
+        open_redis(RedisSettings(url=frail_redis.url, timeout=5.0)) as other,
     ):
         worker = await a_worker(there)
         await there.claim(worker)
@@ -247,42 +247,42 @@ async def test_workers_learn_from_whoever_can_not_write_to_a_full_redis(
         async def claimed() -> bool:
             return [task.key.job_id for task in (await there.claim(worker)).tasks] == [job]
 
-        await until(claimed, "reads still say that there is nothing, but nobody believes them", 300)
+        await until(claimed, "reads still return nothing, but they are not believed", 300)
 
 
-@pytest.mark.parametrize("begun, most", [(False, 1), (True, 0)])
-async def test_of_a_fleet_that_comes_back_those_who_lost_hints_bring_them_and_one_more_looks(
-    hybrid: Engine, frail_redis: RedisServer, postgres_database: str, begun: bool, most: int
+@pytest.mark.parametrize("begun, max_looks", [(False, 1), (True, 0)])
+async def test_after_an_outage_processes_that_lost_hints_and_one_other_reconcile(
+    hybrid: Engine, frail_redis: RedisServer, postgres_database: str, begun: bool, max_looks: int
 ) -> None:
     options = {"dispatch": "hybrid", "redis_timeout": 5.0, "redis_reconcile": 600.0, "database_connections": 1}
     async with AsyncExitStack() as stack:
-        other = await stack.enter_async_context(redis_at(RedisSettings(url=frail_redis.url, timeout=5.0)))
+        other = await stack.enter_async_context(open_redis(RedisSettings(url=frail_redis.url, timeout=5.0)))
         fleet = [
             await stack.enter_async_context(redis_engine(postgres_database, frail_redis.url, **options))
             for _ in range(4)
         ]
         for engine in fleet:
             assert await stack.enter_context(closing(engine.dispatch.listen())).wait(300), "it listens"
-        if begun:  # by a process that has seen the end of it before all others
+        if begun:  # by a process that reconnected before all others
             await other.client.set(other.key(dispatch_of(hybrid).queue.kind, "comparing"), "1", px=60_000)
         began = time.monotonic()
         await other.client.config_set("maxmemory", "1")
         jobs = {(await hybrid.submit("simple")).job_id}
 
         async def all_know() -> bool:
-            return all(dispatch_of(engine).link.breaker.health().opened for engine in [hybrid, *fleet])
+            return all(dispatch_of(engine).redis.breaker.health().opened for engine in [hybrid, *fleet])
 
         async def all_are_back() -> bool:
-            return all(dispatch_of(engine).link.breaker.closed for engine in [hybrid, *fleet])
+            return all(dispatch_of(engine).redis.breaker.is_closed for engine in [hybrid, *fleet])
 
         async def all_is_hinted() -> bool:
             return {key.job_id for key in await hinted(hybrid)} == jobs
 
-        await until(all_know, "all are warned")
+        await until(all_know, "all have opened their breaker")
         await other.client.config_set("maxmemory", "0")
-        await until(all_are_back, "all are back")
-        jobs |= {(await engine.submit("simple")).job_id for engine in fleet}  # what they do on their return comes first
-        await until(all_is_hinted, "what was lost is there again, and what came since")
+        await until(all_are_back, "all have reconnected")
+        jobs |= {(await engine.submit("simple")).job_id for engine in fleet}  # after what they do on reconnect
+        await until(all_is_hinted, "lost and new tasks have hints")
         looked = [engine.dispatch.health().reconciled_ago or 0.0 for engine in fleet]
-        assert sum(ago < time.monotonic() - began for ago in looked) <= most
+        assert sum(ago < time.monotonic() - began for ago in looked) <= max_looks
         assert (hybrid.dispatch.health().reconciled_ago or 0.0) < time.monotonic() - began

@@ -1,4 +1,4 @@
-"""What may stand between us and Redis: a proxy that speaks TLS, or one that lies about the version."""
+"""Proxies in front of Redis: one that speaks TLS, and one that changes the version in the answer."""
 
 import asyncio
 import contextlib
@@ -17,14 +17,14 @@ from cryptography.x509.oid import NameOID
 
 @asynccontextmanager
 async def proxied(
-    port: int, *, tls: ssl.SSLContext | None = None, lie: tuple[bytes, bytes] | None = None
+    port: int, *, tls: ssl.SSLContext | None = None, replaced: tuple[bytes, bytes] | None = None
 ) -> AsyncIterator[int]:
-    """The port of a proxy; a lie replaces bytes on the way back by as many others."""
+    """Yield the port of a proxy; `replaced` names bytes of the answers and as many that replace them."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         back, forth = await asyncio.open_connection("127.0.0.1", port)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await asyncio.gather(_pump(reader, forth), _pump(back, writer, lie))
+            await asyncio.gather(_pump(reader, forth), _pump(back, writer, replaced))
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     try:
@@ -34,11 +34,11 @@ async def proxied(
 
 
 async def _pump(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, lie: tuple[bytes, bytes] | None = None
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, replaced: tuple[bytes, bytes] | None = None
 ) -> None:
     try:
         while some := await reader.read(65536):
-            writer.write(some.replace(*lie) if lie else some)
+            writer.write(some.replace(*replaced) if replaced else some)
             await writer.drain()
     finally:
         writer.close()

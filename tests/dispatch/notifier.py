@@ -1,4 +1,4 @@
-"""A process of its own that rings: `python -m tests.dispatch.ringer URL` rings a bell for each word it reads."""
+"""A process that sends wake-ups: `python -m tests.dispatch.notifier URL` sends one for each word it reads."""
 
 import asyncio
 import sys
