@@ -22,8 +22,6 @@ from reelstate.core.model import (
 )
 from reelstate.core.outcome import mask_passwords
 from reelstate.core.state import State
-from reelstate.library.model import Video, VideoVersion
-from reelstate.media.planning.quality import Quality
 from reelstate.media.sources.address import redact_source
 from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key
@@ -31,18 +29,18 @@ from reelstate.services.states import States
 
 Document = dict[str, Any]
 NOT_OF_A_TASK = frozenset({"checkpoint", "result", "input"})
-"""What may be large and is not what a person asks for."""
+"""Fields of a task that may be large."""
 NOT_OF_A_STAGE = frozenset({"job_id", "stage"})
-"""Where it stands is told by the job around it."""
+"""Fields of a stage that its job shows."""
 
 
 def job_document(job: Job) -> Document:
-    """A job without the secrets of its spec: users, passwords and queries of addresses."""
-    return {**_fields(job), "spec": _without_secrets(job.spec)}
+    """Return a job; users, passwords and queries are removed from the addresses in its spec."""
+    return {**fields_document(job), "spec": _without_secrets(job.spec)}
 
 
 def detail_document(detail: JobDetail, current: Sequence[Task] = ()) -> Document:
-    """A job as `reel job` tells it."""
+    """Return a job as `reel job` shows it: stages, running tasks and tasks that wait for their retry."""
     return {
         **job_document(detail.job),
         "progress": round(detail.progress, 2),
@@ -54,17 +52,19 @@ def detail_document(detail: JobDetail, current: Sequence[Task] = ()) -> Document
 
 
 def stage_document(stage: Stage) -> Document:
-    return {name: value for name, value in _fields(stage).items() if name not in NOT_OF_A_STAGE}
+    """Return a stage; its job shows where it belongs."""
+    return {name: value for name, value in fields_document(stage).items() if name not in NOT_OF_A_STAGE}
 
 
 def task_document(task: Task) -> Document:
-    kept = {name: value for name, value in _fields(task).items() if name not in NOT_OF_A_TASK}
-    place = {"id": f"{task.job_id}/{task.stage_name}/{task.part}", "stage": task.stage_name}
-    return {**kept, **place, "claim_state": task.claim_state}
+    """Return a task without its documents."""
+    kept = {name: value for name, value in fields_document(task).items() if name not in NOT_OF_A_TASK}
+    identity = {"id": f"{task.job_id}/{task.stage_name}/{task.part}", "stage": task.stage_name}
+    return {**kept, **identity, "claim_state": task.claim_state}
 
 
 def event_document(event: Event) -> Document:
-    """One row of the record of transitions."""
+    """Return an event: one transition."""
     return {
         "entity": event.entity,
         "id": event_id(event),
@@ -86,7 +86,7 @@ def event_document(event: Event) -> Document:
 
 
 def event_id(event: Event) -> int | str | None:
-    """What an event is about: JOB, JOB/STAGE, JOB/STAGE/PART, or the number of a worker."""
+    """Return the id of an event's entity: JOB, JOB/STAGE, JOB/STAGE/PART, or the id of a worker."""
     if event.job_id is None:
         return event.worker_id
     if event.stage is None:
@@ -96,25 +96,29 @@ def event_id(event: Event) -> int | str | None:
 
 
 def stage_name(number: int | None, stages: Sequence[str]) -> str | None:
+    """Return the name of a stage; its number where the name is unknown."""
     if number is None:
         return None
     return stages[number] if number < len(stages) else str(number)
 
 
 def log_document(entry: LogEntry, stages: Sequence[str]) -> Document:
-    return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
+    """Return a log line; `stages` are the names of the job's stages."""
+    return {**fields_document(entry), "stage": stage_name(entry.stage, stages)}
 
 
 def step_document(entry: StepEntry, stages: Sequence[str]) -> Document:
-    return {**_fields(entry), "stage": stage_name(entry.stage, stages)}
+    """Return an external command; `stages` are the names of the job's stages."""
+    return {**fields_document(entry), "stage": stage_name(entry.stage, stages)}
 
 
 def state_document(state: State) -> Document:
-    return _fields(state)
+    """Return a state."""
+    return fields_document(state)
 
 
-def told_document(item: FeedItem, cursor: str, stages: Sequence[str] = ()) -> Document:
-    """What subscribers are told of: an event, a state, or how far a task is."""
+def feed_document(item: FeedItem, cursor: str, stages: Sequence[str] = ()) -> Document:
+    """Return an item of the feed: an event, a state, or the progress of a task."""
     if isinstance(item, Event):
         return {"kind": "event", **event_document(item)}
     if isinstance(item, State):
@@ -135,7 +139,7 @@ def told_document(item: FeedItem, cursor: str, stages: Sequence[str] = ()) -> Do
 
 
 def states_document(states: States) -> Document:
-    """The grids of a job, and the state that stands for all."""
+    """Return the state grids of a job, and its lowest state."""
     lowest = states.lowest
     return {
         "lowest": None if lowest is None else state_document(lowest),
@@ -154,21 +158,22 @@ def states_document(states: States) -> Document:
 
 
 def worker_document(worker: Worker) -> Document:
-    """A worker, its state in the one word that people read."""
-    return {**_fields(worker), "lifecycle": worker.status, "status": worker.shown}
+    """Return a worker with the status that people read."""
+    return {**fields_document(worker), "lifecycle": worker.status, "status": worker.shown}
 
 
 def pipeline_document(version: PipelineVersion) -> Document:
-    """A version of a pipeline."""
-    return _fields(version)
+    """Return a version of a pipeline."""
+    return fields_document(version)
 
 
 def key_document(key: Key) -> Document:
-    return _fields(key)
+    """Return an API key without its secret."""
+    return fields_document(key)
 
 
 def machine_document(machine: Machine) -> Document:
-    """Which change of state is legal, and who may make it."""
+    """Return the states of a machine, and which actor may make which transition."""
     return {
         "entity": machine.entity,
         "states": machine.states,
@@ -181,45 +186,32 @@ def machine_document(machine: Machine) -> Document:
     }
 
 
-def video_document(video: Video) -> Document:
-    """A video; its source is shown without user, password and query."""
-    return {**_fields(video), "source": redact_source(video.source)}
-
-
-def version_document(version: VideoVersion) -> Document:
-    """A version: its job, and what it is to its video."""
-    return {**job_document(version.job), **_fields(version), "job": version.job.id}
-
-
-def quality_document(quality: Quality) -> Document:
-    return {**_fields(quality), "progress_percent": round(quality.progress_percent, 2)}
-
-
 def _without_secrets(spec: Json) -> Json:
-    shown = _masked(spec)
+    shown = _mask(spec)
     if isinstance(spec, dict) and isinstance(shown, dict) and isinstance(source := spec.get("source"), str):
         return {**shown, "source": redact_source(source)}
     return shown
 
 
-def _masked(value: Json) -> Json:
-    """A document whose texts have no passwords and signatures in them."""
+def _mask(value: Json) -> Json:
+    """Return a document with passwords and signatures masked in its texts."""
     match value:
         case str():
             return mask_passwords(value)
         case dict():
-            return {name: _masked(inner) for name, inner in value.items()}
+            return {name: _mask(inner) for name, inner in value.items()}
         case list():
-            return [_masked(inner) for inner in value]
+            return [_mask(inner) for inner in value]
     return value
 
 
-def _fields(record: Any) -> Document:
+def fields_document(record: Any) -> Document:
+    """Return the fields of a record by their names."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def plain(value: object) -> object:
-    """A value that JSON has no word for in the form it takes there."""
+def json_value(value: object) -> object:
+    """Convert a value that JSON does not have: times, sets and mappings. Raise `TypeError` for others."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, frozenset | set):

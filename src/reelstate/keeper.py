@@ -8,7 +8,7 @@
     prune        leader    deletes worker instances that have been offline for long
     prune states leader    deletes states of jobs that finished long ago, and old versions of states
     mirror       leader    compares the hints in Redis with the store, if Redis is configured
-    …            leader    what others add: the library's duties are in `media/librarian.py`
+    …            leader    duties that a package adds, such as those in `library/duties.py`
 
 What a keeper does is right whoever does it and however often: each change is guarded by the row it changes. Where Redis
 is there, a lock in it decides who asks the store for the lead, so that the others need not.

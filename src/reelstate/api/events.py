@@ -16,7 +16,7 @@ from reelstate.api.stream import MEDIA_TYPE, Stream, StreamRequest, job_of
 from reelstate.api.streams import InStreams, Streams
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import MACHINES
-from reelstate.documents import Document, event_document, told_document
+from reelstate.documents import Document, event_document, feed_document
 from reelstate.feed.log import CursorGone, Entry, Stretch
 from reelstate.services.feed import FeedItem
 from reelstate.services.subscribe import BEGINNING, Subscription
@@ -184,7 +184,7 @@ async def _document(streams: Streams, wish: StreamRequest, entry: Entry[FeedItem
     graph = await streams.graph(job_of(entry.item))
     if not wish.wants(entry.item, graph):
         return None
-    return told_document(entry.item, entry.cursor, tuple(graph.index) if graph else ())
+    return feed_document(entry.item, entry.cursor, tuple(graph.index) if graph else ())
 
 
 def _known(statuses: list[str] | None) -> list[str] | None:

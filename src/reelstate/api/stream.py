@@ -30,7 +30,7 @@ from reelstate.core.errors import AccessRefused, StoreError
 from reelstate.core.model import Entity, Event, TaskProgress
 from reelstate.core.pipeline import Graph
 from reelstate.core.state import State
-from reelstate.documents import Document, told_document
+from reelstate.documents import Document, feed_document
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services.feed import FeedItem
 from reelstate.services.watch import AT_REST, NOTHING, Change, change_of, last_change
@@ -193,7 +193,7 @@ class Stream(Response):
         is_needed = self._wish.pipeline or isinstance(item, TaskProgress)
         graph = await self._streams.graph(job_of(item)) if is_needed else None
         if self._wish.wants(item, graph):
-            document = told_document(item, cursor, tuple(graph.index) if graph else ())
+            document = feed_document(item, cursor, tuple(graph.index) if graph else ())
             await self._say(frame(document["kind"], document, cursor))
             self._told = cursor or self._told
 

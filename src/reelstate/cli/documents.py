@@ -7,14 +7,14 @@ from typing import Any
 
 import typer
 
-from reelstate.documents import Document, plain
+from reelstate.documents import Document, json_value
 
 
 def print_json(document: Any) -> None:
     """One document over several lines."""
-    typer.echo(json.dumps(document, indent=2, default=plain))
+    typer.echo(json.dumps(document, indent=2, default=json_value))
 
 
 def print_line(document: Document) -> None:
     """One document on one line, at once: for streams."""
-    typer.echo(json.dumps(document, default=plain))
+    typer.echo(json.dumps(document, default=json_value))

@@ -35,8 +35,9 @@ from reelstate.core.model import (
     Submitted,
     Verdict,
 )
-from reelstate.documents import Document, quality_document, version_document, video_document
+from reelstate.documents import Document
 from reelstate.engine import Engine
+from reelstate.library.documents import quality_document, version_document, video_document
 from reelstate.library.ladder import profile_before, read_qualities, telling_version
 from reelstate.library.model import Video, VideoDetail, VideoStatus
 from reelstate.library.playback import LIFETIME, Playback

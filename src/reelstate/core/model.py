@@ -310,7 +310,7 @@ class Job:
     changed_at: datetime
     finished_at: datetime | None
     resource_id: int | None
-    """The record of the engine's extension that it was created for: the video that it is a version of."""
+    """The record of the engine's extension that the job was created for."""
 
     @property
     def ended(self) -> bool:

@@ -10,6 +10,7 @@ from reelstate.library.extension import REMOVE
 from reelstate.library.versions import LOCK
 from reelstate.library.videos import IdRow
 from reelstate.media import TRANSCODE
+from reelstate.services.jobs import NOW
 from reelstate.services.paging import page_size
 from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
 
@@ -63,9 +64,9 @@ async def load_unpublished(
     page_size(limit)
 
     async def flow(transaction: Transaction) -> tuple[datetime, list[UnpublishedVersion]]:
-        ((now,),) = await transaction.run("submit_now")
+        (now,) = await transaction.run(NOW)
         begin = EPOCH if since is None else since - OVERLAP
-        return now, await transaction.run(UNPUBLISHED, since=begin, limit=limit)
+        return now.at, await transaction.run(UNPUBLISHED, since=begin, limit=limit)
 
     return await (store.survey(flow) if since is None else store.read(flow))
 

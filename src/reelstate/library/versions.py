@@ -16,6 +16,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Job, Json
 from reelstate.library.model import ExistingVideo, NewVideo
 from reelstate.services.extension import LinkedJob, NewJob
+from reelstate.services.jobs import NEW_IDS
 from reelstate.services.rows import fields_of
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction, row_type
 
@@ -75,14 +76,14 @@ async def link_videos(transaction: Transaction, jobs: Sequence[NewJob]) -> list[
     if existing[1:]:  # all in the order of their ids: two transactions with the same videos must not deadlock
         await transaction.run(LOCK, video_ids=existing, owner=None)
     new = sum(isinstance(job.resource, NewVideo) for job in jobs)
-    video_ids = iter(await transaction.run("submit_ids", count=new) if new else ())
+    video_ids = iter(await transaction.run(NEW_IDS, count=new) if new else ())
     rows: list[Row] = []
     linked = []
     for job in jobs:
         given = json.loads(job.spec)
         match job.resource:
             case NewVideo(source=source, title=title):
-                (video_id,) = next(video_ids)
+                video_id = next(video_ids).id
                 rows.append((video_id, title, source, job.user_id))
                 linked.append(LinkedJob(video_id, json.dumps(first_spec(given, video_id, source))))
             case ExistingVideo(video_id):

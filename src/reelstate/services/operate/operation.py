@@ -66,7 +66,7 @@ class Operation:
 
 
 class OperationOptions(TypedDict, total=False):
-    """Options of a verb on one job or one video."""
+    """Options of a verb on one job, or one resource of an extension."""
 
     reason: str | None
     version: int | None
