@@ -65,8 +65,8 @@ def test_a_spec_of_the_declared_type_is_accepted(spec: Json) -> None:
     [
         ({}, "spec.video", "is missing", "expected string"),
         ({"video": "a", "width": "640"}, "spec.width", '"640" is not of type "integer"', "expected integer"),
-        ({"video": "a", "widht": 640}, "spec.widht", "there is no such field", "did you mean width?"),
-        ({"video": "a", "zoom": 2}, "spec.zoom", "there is no such field", "fields: video, width, mode, crops"),
+        ({"video": "a", "widht": 640}, "spec.widht", "unknown field", "did you mean width?"),
+        ({"video": "a", "zoom": 2}, "spec.zoom", "unknown field", "fields: video, width, mode, crops"),
         (
             {"video": "a", "mode": "crop"},
             "spec.mode", '"crop" is not one of "fit" or "fill"', 'expected one of "fit", "fill"',
@@ -113,11 +113,11 @@ def test_a_large_value_is_cut_in_the_message() -> None:
 @pytest.mark.parametrize(
     "schema, why",
     [
-        ({"$ref": "https://example.com/schema.json"}, "leads out of the schema"),
-        ({"$ref": "other.json#/a"}, "leads out of the schema"),
-        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "leads out of the schema"),
-        ({"$defs": {"a": {"$ref": "https://example.com/a"}}}, "leads out of the schema"),
-        ({"$dynamicRef": "https://example.com/a"}, "leads out of the schema"),
+        ({"$ref": "https://example.com/schema.json"}, "refers to another document"),
+        ({"$ref": "other.json#/a"}, "refers to another document"),
+        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "refers to another document"),
+        ({"$defs": {"a": {"$ref": "https://example.com/a"}}}, "refers to another document"),
+        ({"$dynamicRef": "https://example.com/a"}, "refers to another document"),
         ({"$schema": "https://example.com/draft"}, "Unknown meta-schema"),
         ({"$ref": "#/$defs/missing"}, "does not exist"),
         ({"type": "whole"}, "not a usable JSON Schema"),

@@ -30,7 +30,7 @@ WRONG_USE, FAILED = 2, 1
         (["submit", "simpel"], FAILED, "unknown pipeline 'simpel' hint: declared: fan, parts, simple"),
         (["submit", "simple", "--spec", "{a:1}"], WRONG_USE, "it is not JSON: Expecting property name"),
         (["submit", "simple", "--spec", "@nowhere.json"], WRONG_USE, "nowhere.json can't be read: No such file"),
-        (["submit", "simple", "--priority", "11"], WRONG_USE, "'11' is not a priority: use a whole number from 0"),
+        (["submit", "simple", "--priority", "11"], WRONG_USE, "'11' is not a priority: expected 0 to 10"),
         (["submit", "simple", "--priority", "soon"], WRONG_USE, "'soon' is not a priority"),
         (["submit", "simple", "--delay", "-1"], WRONG_USE, "--delay"),
         (["submit", "parts", "--spec", '{"parts": "x"}'], FAILED, "spec.parts"),

@@ -58,4 +58,4 @@ def test_errors_carry_what_they_are_about() -> None:
     assert "b, c" in pipeline.hint
     illegal = errors.InvalidTransition("job", "completed", "pending", "user", key=7)
     assert "no actor" in illegal.hint
-    assert "job 7: completed → pending" in str(illegal)
+    assert "job 7: user may not change completed to pending" in str(illegal)

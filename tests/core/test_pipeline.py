@@ -90,7 +90,7 @@ def test_a_stage_has_a_proper_name(name: str) -> None:
 
 
 def test_two_stages_do_not_share_a_name() -> None:
-    with pytest.raises(InvalidPipeline, match="two stages") as refused:
+    with pytest.raises(InvalidPipeline, match="another stage") as refused:
         Graph.of("line", [StageSpec(name="a"), StageSpec(name="a")])
     assert refused.value.field == "line.a"
 

@@ -34,8 +34,8 @@ def damaged(draw: st.DrawFn) -> tuple[list[RecordedChange], int, str, int, str]:
 @given(damaged())
 def test_a_bridged_record_has_no_gap_and_ends_at_the_row(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, birth, version, status = case
-    bridged = bridge(kept, first=first, birth=birth, version=version, status=status)
-    whole = sorted([*kept, *bridged.lines], key=lambda line: line.version)
+    bridged = bridge(kept, first=first, initial=birth, version=version, status=status)
+    whole = sorted([*kept, *bridged.changes], key=lambda line: line.version)
     assert [line.version for line in whole] == list(range(first, bridged.version + 1))
     state: str | None = None if first == 1 else birth
     for line in whole:
@@ -49,31 +49,31 @@ def test_a_bridged_record_has_no_gap_and_ends_at_the_row(case: tuple[list[Record
 @given(damaged())
 def test_what_was_told_is_never_told_again(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, birth, version, status = case
-    bridged = bridge(kept, first=first, birth=birth, version=version, status=status)
-    assert {line.version for line in kept}.isdisjoint(line.version for line in bridged.lines)
+    bridged = bridge(kept, first=first, initial=birth, version=version, status=status)
+    assert {line.version for line in kept}.isdisjoint(line.version for line in bridged.changes)
 
 
 @quickly
 @given(damaged())
 def test_bridging_twice_adds_nothing(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, birth, version, status = case
-    bridged = bridge(kept, first=first, birth=birth, version=version, status=status)
-    again = bridge([*kept, *bridged.lines], first=first, birth=birth, version=bridged.version, status=status)
-    assert (again.lines, again.version) == ((), bridged.version)
+    bridged = bridge(kept, first=first, initial=birth, version=version, status=status)
+    again = bridge([*kept, *bridged.changes], first=first, initial=birth, version=bridged.version, status=status)
+    assert (again.changes, again.version) == ((), bridged.version)
 
 
 def test_a_whole_record_is_left_as_it_is() -> None:
     lines = [RecordedChange(1, None, "pending"), RecordedChange(2, "pending", "processing")]
-    bridged = bridge(lines, first=1, birth="pending", version=2, status="processing")
-    assert (bridged.lines, bridged.version) == ((), 2)
+    bridged = bridge(lines, first=1, initial="pending", version=2, status="processing")
+    assert (bridged.changes, bridged.version) == ((), 2)
 
 
 def test_a_lost_line_leads_to_where_the_next_one_starts() -> None:
     lines = [RecordedChange(1, None, "pending"), RecordedChange(4, "failed", "cancelled")]
-    bridged = bridge(lines, first=1, birth="pending", version=4, status="cancelled")
-    assert bridged.lines == (RecordedChange(2, "pending", "pending"), RecordedChange(3, "pending", "failed"))
+    bridged = bridge(lines, first=1, initial="pending", version=4, status="cancelled")
+    assert bridged.changes == (RecordedChange(2, "pending", "pending"), RecordedChange(3, "pending", "failed"))
 
 
 def test_a_row_that_moved_in_silence_gets_its_line() -> None:
-    bridged = bridge([RecordedChange(1, None, "pending")], first=1, birth="pending", version=1, status="failed")
-    assert (bridged.lines, bridged.version) == ((RecordedChange(2, "pending", "failed"),), 2)
+    bridged = bridge([RecordedChange(1, None, "pending")], first=1, initial="pending", version=1, status="failed")
+    assert (bridged.changes, bridged.version) == ((RecordedChange(2, "pending", "failed"),), 2)

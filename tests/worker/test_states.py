@@ -124,8 +124,8 @@ async def _has_states(engine: Engine, job_id: int) -> bool:
 @pytest.mark.parametrize(
     "status, options, message",
     [
-        (2**31, {}, "status: 2147483648 is no 32-bit status"),
-        (1, {"severity": "loud"}, "severity: 'loud' is none"),
+        (2**31, {}, "status: invalid value 2147483648"),
+        (1, {"severity": "loud"}, "severity: invalid value 'loud'"),
         (1, {"payload": {"file": object()}}, "payload: is not JSON"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Many statuses as one, and many tasks' progress as one number."""
+"""Aggregate the statuses of tasks into one, and their progress into one number."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ URGENCY = (
     TaskStatus.DONE,
     TaskStatus.SKIPPED,
 )
-"""Lowest first: what a person must know of a group before anything else about it."""
+"""Lowest first: the status to show for a group of tasks."""
 
 
 def lowest(statuses: Iterable[TaskStatus]) -> TaskStatus:
-    """The status that stands for all of them. Nothing at all is `new`."""
+    """Return the lowest status; `new` for no tasks."""
     return min(statuses, key=URGENCY.index, default=TaskStatus.NEW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """A stage's tasks by what became of them; the rest are waiting or running."""
+    """The finished tasks of a stage by outcome; the others wait or run."""
 
     total: int
     done: int = 0
@@ -36,13 +36,14 @@ class Counters:
 
     @property
     def closed(self) -> bool:
+        """Whether every task is finished."""
         return self.done + self.skipped + self.failed == self.total
 
 
 def stage_status(
     counters: Counters | None, *, job: JobStatus = JobStatus.PROCESSING, required: bool = True, running: int = 0
 ) -> TaskStatus:
-    """A stage's status in the words of tasks. `None` is a stage that has not been opened."""
+    """Return the status of a stage as a task status. The counters of an unopened stage are None."""
     match counters:
         case Counters(failed=failed) if failed and required:
             return TaskStatus.ERROR
@@ -62,6 +63,8 @@ def stage_status(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageProgress:
+    """The progress of a stage, for that of its job."""
+
     weight: float
     total: int | None
     """None until the stage is opened."""
@@ -71,7 +74,7 @@ class StageProgress:
 
 
 def percent(stages: Sequence[StageProgress]) -> float:
-    """A job's progress: each stage counts by its weight, each task of a stage alike."""
+    """Return the progress of a job in percent: stages count by weight, the tasks of a stage equally."""
     whole = sum(stage.weight for stage in stages)
     if not whole:
         return 0.0
@@ -87,7 +90,7 @@ def _stage_percent(stage: StageProgress) -> float:
 
 
 def remaining_time(percent_done: float, started_at: datetime, now: datetime) -> timedelta | None:
-    """How much longer at the pace so far; None while there is no pace to speak of."""
+    """Estimate the remaining time from the progress so far; None before there is any."""
     if percent_done <= 0 or now <= started_at:
         return None
     elapsed = now - started_at

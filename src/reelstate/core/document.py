@@ -1,4 +1,4 @@
-"""Values from outside as JSON text that both databases can hold, checked on the way in."""
+"""Encode and check values from outside as JSON text that both databases can store."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import Json
 
 MAX_DEPTH = 64
-"""How deep arrays and objects of a stored value may be nested. Whoever reads it must be able to write it again."""
+"""How deep a stored value may be nested, so that every reader can encode it again."""
 UNREADABLE = "unreadable"
-"""The name under which a note stands in place of a value that can't be shown."""
+"""The field of a note that replaces a value that can't be shown."""
 _LONG_NUMBER = re.compile(r"\d{19}", re.ASCII)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """The largest sizes that are accepted, in bytes (the key: in characters)."""
+    """The largest accepted sizes, in bytes (of the key: in characters)."""
 
     spec: int = 256 * 1024
     checkpoint: int = 64 * 1024
@@ -38,7 +38,7 @@ LIMITS = DocumentLimits()
 
 
 def encode(field: str, value: Json, limit: int) -> str:
-    """The value as compact JSON; an error names the field when it is no JSON, too large, or holds a NUL."""
+    """Encode a value as compact JSON. Raises `InvalidRequest` or `TooLarge` with the name of the field."""
     try:
         text = _ENCODER.encode(value)
         size = len(text) if text.isascii() else len(text.encode())
@@ -51,7 +51,7 @@ def encode(field: str, value: Json, limit: int) -> str:
     if size > limit:
         raise TooLarge(field, size, limit)
     if text.count("[") + text.count("{") > MAX_DEPTH and is_deeper(value, MAX_DEPTH):
-        raise InvalidRequest(field, f"is nested deeper than {MAX_DEPTH}", hint="make it flatter")
+        raise InvalidRequest(field, f"is nested deeper than {MAX_DEPTH}", hint="flatten it")
     if "\\u0000" in text:
         _refuse_nul(field, value)
     if _LONG_NUMBER.search(text):
@@ -60,7 +60,7 @@ def encode(field: str, value: Json, limit: int) -> str:
 
 
 def is_deeper(value: Json, depth: int) -> bool:
-    """Whether arrays and objects are nested deeper than so many levels; looked at level by level, not by recursion."""
+    """Whether arrays and objects are nested deeper than `depth`. Does not recurse."""
     level = [value]
     for _ in range(depth):
         level = [item for each in level if isinstance(each, dict | list | tuple) for item in _inside(each)]
@@ -74,7 +74,7 @@ def _inside(value: Json) -> Iterable[Json]:
 
 
 def readable(value: Json) -> Json:
-    """A stored value as anybody can write it, or a note why it can't be: a row by manual SQL may hold anything."""
+    """Return a stored value, or a note if it can't be encoded: manual SQL may store anything."""
     if is_deeper(value, MAX_DEPTH):
         return {UNREADABLE: f"it is nested deeper than {MAX_DEPTH}"}
     try:
@@ -85,12 +85,12 @@ def readable(value: Json) -> Json:
 
 
 def encode_optional(field: str, value: Json, limit: int) -> str | None:
-    """The same, with nothing for None."""
+    """Encode a value as `encode` does; None stays None."""
     return None if value is None else encode(field, value, limit)
 
 
 def shorten(text: str, limit: int) -> str:
-    """Text for people, without what a database can't hold, cut in the middle when it is too long."""
+    """Replace what a database can't store in a text, and cut its middle if it is longer than `limit`."""
     clean = text.replace("\x00", "�").encode("utf-8", "replace").decode()
     if len(clean) <= limit:
         return clean
@@ -98,10 +98,10 @@ def shorten(text: str, limit: int) -> str:
     return f"{clean[:half]} ... {clean[-half:]}"
 
 
-def shorten_list(words: Sequence[str], limit: int) -> list[str]:
-    """A list of texts for people that takes no more than so many bytes of JSON: its middle gives way."""
-    clean = [shorten(word, limit // 4) for word in words]
-    sizes = [len(_ENCODER.encode(word).encode()) + 1 for word in clean]
+def shorten_list(texts: Sequence[str], limit: int) -> list[str]:
+    """Cut the middle of a list of texts so that it takes at most `limit` bytes of JSON."""
+    clean = [shorten(text, limit // 4) for text in texts]
+    sizes = [len(_ENCODER.encode(text).encode()) + 1 for text in clean]
     if sum(sizes) < limit:
         return clean
     half = (limit - len('["…"],'.encode())) // 2
@@ -111,32 +111,32 @@ def shorten_list(words: Sequence[str], limit: int) -> list[str]:
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:
-    """How many of the first fit into the room."""
+    """Return how many of the first sizes fit into the room."""
     return sum(1 for taken in accumulate(sizes) if taken <= room)
 
 
 def whole_number(field: str, number: object, most: int = 2**63 - 1) -> int:
-    """A whole number that both databases can hold, and nothing that only looks like one."""
+    """Return a whole number from 0 to `most`; raises `InvalidRequest` for anything else, booleans included."""
     if type(number) is not int or not 0 <= number <= most:
-        raise InvalidRequest(field, f"{number!r} is not a number it could be", hint=f"a whole number from 0 to {most}")
+        raise InvalidRequest(field, f"invalid value {number!r}", hint=f"expected a whole number from 0 to {most}")
     return number
 
 
 def plain_text(field: str, text: str, limit: int) -> str:
-    """A short text that must be kept as it is: refused when it is too long or can't be stored."""
+    """Return a text that must be stored unchanged; raises `InvalidRequest` if it is too long or can't be stored."""
     if "\x00" in text:
-        raise InvalidRequest(field, "holds a NUL character", hint="remove it: databases can't store it in text")
+        raise InvalidRequest(field, "holds a NUL character", hint="remove it: databases can't store it")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise InvalidRequest(field, "is not valid Unicode", hint="it holds half of a surrogate pair") from None
+        raise InvalidRequest(field, "is not valid Unicode", hint="remove the lone surrogate") from None
     if size > limit:
         raise TooLarge(field, size, limit, hint="shorten it")
     return text
 
 
 def _refuse_large(field: str, value: Json) -> None:
-    """SQLite would keep a longer number as a fraction, and not the same one."""
+    """Raise `InvalidRequest` for integers over 64 bits, which SQLite would round."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InvalidRequest(field, "holds a whole number of more than 64 bits", hint="write it as a string")
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""The three machines (job, task, worker) as data: which change of state is legal, and who may make it.
+"""The state machines of job, task and worker as data: which transitions exist, and which actors may make them.
 
-This declaration is the only one. The Python check below, the guards inside both databases, the diagrams, the
-documentation table and the exhaustive tests are all generated from it.
+The Python check below, the guards in both databases, the diagrams, the tables in the documentation and the exhaustive
+tests are generated from this declaration.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ class Actor(StrEnum):
 
 
 SQL_ACTOR = "sql"
-"""The actor on events of changes typed by hand in psql or sqlite3. It may make any legal change."""
+"""The actor of manual SQL in psql or sqlite3. It may make any declared transition."""
 
 
 class JobStatus(StrEnum):
+    """The status of a job."""
+
     PENDING = "pending"
     VALIDATING = "validating"
     PLANNING = "planning"
@@ -44,6 +46,8 @@ class JobStatus(StrEnum):
 
 
 class TaskStatus(StrEnum):
+    """The status of a task."""
+
     NEW = "new"
     READY = "ready"
     RUNNING = "running"
@@ -54,13 +58,15 @@ class TaskStatus(StrEnum):
 
 
 class WorkerStatus(StrEnum):
+    """The lifecycle status of a worker instance."""
+
     ACTIVE = "active"
     DRAINING = "draining"
     OFFLINE = "offline"
 
 
 class UnknownStatus(str):
-    """A stored status that this version does not know. It is shown as it is, and no verb changes its row."""
+    """A stored status that this version does not know. It is shown, and no verb changes its row."""
 
     __slots__ = ()
 
@@ -81,7 +87,7 @@ Phase: TypeAlias = Literal[
     JobStatus.PROCESSING,
     JobStatus.UPLOADING_OUTPUTS,
 ]
-"""A phase as the author of a pipeline writes it: the word, or the status."""
+"""A phase in a declaration: its name or its status."""
 PHASES = (
     JobStatus.VALIDATING,
     JobStatus.PLANNING,
@@ -89,23 +95,25 @@ PHASES = (
     JobStatus.PROCESSING,
     JobStatus.UPLOADING_OUTPUTS,
 )
-"""The statuses of a job at work, in the only order it may pass through them."""
+"""The statuses of a running job, in order; a job only moves forward."""
 
 ACTIVE_JOBS = (JobStatus.PENDING, *PHASES)
 ANY_PHASE: Final = "running"
-"""A filter's name for all phases."""
+"""The name of all phases in a filter."""
 STOPPED_JOBS = (JobStatus.FAILED, JobStatus.QUARANTINED)
 FINISHED_JOBS = (JobStatus.COMPLETED, JobStatus.CANCELLED)
 
 
 def job_statuses(names: Iterable[str] | None) -> list[JobStatus] | None:
-    """The statuses that a filter names, each once; `running` names all phases. None is no filter."""
+    """Return the distinct statuses that a filter names; `running` names all phases, None is no filter."""
     found = [status for name in names or () for status in (PHASES if name == ANY_PHASE else (JobStatus(name),))]
     return list(dict.fromkeys(found)) or None
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
+    """A transition and the actors that may make it."""
+
     origin: str
     target: str
     actors: frozenset[Actor]
@@ -113,7 +121,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Machine:
-    """One entity's states, the states its rows are born in, and its legal transitions."""
+    """The states of an entity, the states of new rows, and its transitions."""
 
     entity: str
     states: tuple[str, ...]
@@ -126,16 +134,16 @@ class Machine:
 
     @cached_property
     def terminal(self) -> tuple[str, ...]:
-        """States that nothing leaves."""
+        """The states without a transition to another."""
         left = {transition.origin for transition in self.transitions}
         return tuple(state for state in self.states if state not in left)
 
     def who_may(self, origin: str, target: str) -> frozenset[Actor]:
-        """The actors that may move an entity from `origin` to `target`; empty when nobody may."""
+        """Return the actors that may move an entity from `origin` to `target`."""
         return self._actors.get((origin, target), frozenset())
 
     def allows(self, origin: str, target: str, actor: str) -> bool:
-        """Whether this actor may make this change. Staying in a known state is always allowed."""
+        """Whether an actor may make a transition. Staying in a known state is always allowed."""
         if origin == target:
             return origin in self.states
         role = actor.partition(":")[0]
@@ -144,19 +152,19 @@ class Machine:
         return role in self.who_may(origin, target)
 
     def validate(self, origin: str, target: str, actor: str) -> bool:
-        """Whether anything changes; raises `InvalidTransition` for what the machine does not allow."""
+        """Return whether the state changes; raises `InvalidTransition` if the actor may not make the transition."""
         if not self.allows(origin, target, actor):
             raise InvalidTransition(self.entity, origin, target, actor, who_may=sorted(self.who_may(origin, target)))
         return origin != target
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
-        """Every legal (origin, target, actor), in declaration order."""
+        """Yield every allowed (origin, target, actor), in the order of declaration."""
         for transition in self.transitions:
             for actor in sorted(transition.actors):
                 yield transition.origin, transition.target, actor
 
 
-def _merged(entity: str, states: type[StrEnum], initial_states: Iterable[str], rules: Iterable[_Rule]) -> Machine:
+def _machine(entity: str, states: type[StrEnum], initial_states: Iterable[str], rules: Iterable[_Rule]) -> Machine:
     actors: dict[tuple[str, str], frozenset[Actor]] = {}
     for origins, targets, who in rules:
         for origin in origins:
@@ -179,7 +187,7 @@ def _job_machine() -> Machine:
     forceable = [*at_work, *STOPPED_JOBS]
     rules: list[_Rule] = [
         ([JobStatus.PENDING], PHASES, [Actor.WORKER]),
-        # A job whose fan-outs are all empty has nothing to claim, so it never shows a phase.
+        # A job whose fan-outs are all empty has no task to claim and shows no phase.
         (at_work, [JobStatus.COMPLETED], [Actor.ORCHESTRATOR]),
     ]
     rules += [([phase], PHASES[index + 1 :], [Actor.ORCHESTRATOR]) for index, phase in enumerate(PHASES)]
@@ -191,7 +199,7 @@ def _job_machine() -> Machine:
         (forceable, [JobStatus.CANCELLED], [Actor.USER, Actor.OPERATOR]),
         (forceable, [JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED], [Actor.OPERATOR]),
     ]
-    return _merged("job", JobStatus, [JobStatus.PENDING], rules)
+    return _machine("job", JobStatus, [JobStatus.PENDING], rules)
 
 
 def _task_machine() -> Machine:
@@ -209,19 +217,19 @@ def _task_machine() -> Machine:
         ([ready], [running], [Actor.WORKER]),
         ([ready], [new], [Actor.ORCHESTRATOR, Actor.KEEPER, Actor.DOCTOR, *people]),
         ([running], [done, error, skipped], [Actor.WORKER]),
-        # A result that comes after the keeper took the task back, and before anybody else began it.
+        # A result that arrives after the keeper reclaimed the task and before another worker claimed it.
         ([ready], [done, skipped], [Actor.WORKER]),
         ([running], [error], [Actor.KEEPER]),
         ([running], [ready], [Actor.WORKER, Actor.KEEPER, Actor.OPERATOR, Actor.DOCTOR]),
         ([running], [new], [Actor.WORKER, Actor.KEEPER, Actor.OPERATOR, Actor.DOCTOR]),
         ([error], [ready], [Actor.ORCHESTRATOR, *people]),
         ([error], [new], [Actor.ORCHESTRATOR, Actor.KEEPER, Actor.DOCTOR, *people]),
-        # Running a stage again: its own parts become ready, what was made from them waits for it.
+        # Retry from a stage: its parts become ready, the stages after it wait for them.
         ([done, skipped], [ready, new], people),
         ([new, ready, running, error], [cancelled], people),
         ([running], [cancelled], [Actor.KEEPER]),
     ]
-    return _merged("task", TaskStatus, [new, ready], rules)
+    return _machine("task", TaskStatus, [new, ready], rules)
 
 
 def _worker_machine() -> Machine:
@@ -232,7 +240,7 @@ def _worker_machine() -> Machine:
         ([active, draining], [offline], [Actor.WORKER, Actor.KEEPER]),
         ([offline], [active], [Actor.WORKER]),
     ]
-    return _merged("worker", WorkerStatus, [active], rules)
+    return _machine("worker", WorkerStatus, [active], rules)
 
 
 JOB = _job_machine()

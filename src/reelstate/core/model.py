@@ -1,4 +1,4 @@
-"""The records that cross every layer. All of them are frozen; times are UTC and come from the store."""
+"""The records that cross the layers. They are frozen; times are in UTC and come from the store's clock."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from reelstate.core.policy import PriorityName
 T = TypeVar("T")
 
 Json = Any
-"""A value that JSON can say."""
+"""A value that JSON can represent."""
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 SeverityName: TypeAlias = Literal["info", "warning", "error"]
 WorkerKind: TypeAlias = Literal["local", "remote"]
 Entity: TypeAlias = Literal["job", "stage", "task", "worker", "finding", "state"]
-"""What a subscription may be narrowed to."""
+"""The entities that a subscription can select."""
 
 
 class TaskKey(NamedTuple):
-    """Which task: the job, the number of its stage in the pipeline, the part. Written `job/stage/part`."""
+    """The identity of a task: job, number of the stage in the pipeline, part. Its text is `job/stage/part`."""
 
     job_id: int
     stage: int
@@ -35,15 +35,15 @@ class TaskKey(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TaskKey:
-        """Read a key back from the form `str()` gives it."""
+        """Parse the text that `str()` returns."""
         pieces = text.split("/")
         if len(pieces) != len(cls._fields) or not all(piece.isdecimal() for piece in pieces):
-            raise InvalidRequest("task", f"{text!r} is not a task id", hint="a task id looks like JOB/STAGE/PART")
+            raise InvalidRequest("task", f"invalid task id {text!r}", hint="expected JOB/STAGE/PART")
         return cls(*map(int, pieces))
 
 
 class Verdict(StrEnum):
-    """What became of one item of a batch."""
+    """The outcome of one item of a batch."""
 
     OK = "ok"
     REPEATED = "repeated"
@@ -67,18 +67,18 @@ class Resource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One job to be made."""
+    """A job to create."""
 
     pipeline: str
     digest: str | None = None
-    """The version of the pipeline, by its digest or the beginning of it; None for the one that new jobs run."""
+    """The version of the pipeline, by a prefix of its digest; None for the current one."""
     spec: Json = field(default_factory=dict)
     priority: int | PriorityName = 5
     user_id: str = ""
     delay: float = 0.0
     """Seconds until its first tasks may run."""
     run_after: datetime | None = None
-    """The instant from which they may run, where a delay does not say it better; it wins over `delay`."""
+    """The time from which they may run; takes precedence over `delay`."""
     idempotency_key: str | None = None
     resource: Resource | None = None
     """What the job is created for; the extension of the engine creates or locks its record in the same transaction."""
@@ -109,7 +109,7 @@ class Submitted:
 
 
 class Permit:
-    """What a worker far away shows with every word on a task: the newest that the server gave it."""
+    """The newest permit that the server issued to a remote worker for a task; every report carries it."""
 
     __slots__ = ("__weakref__", "text")
 
@@ -119,7 +119,7 @@ class Permit:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedTask:
-    """A task under lease, with everything a run of it needs."""
+    """A leased task, with everything that a run needs."""
 
     key: TaskKey
     token: int
@@ -127,7 +127,7 @@ class ClaimedTask:
     max_attempts: int
     lost: int
     lease: float
-    """Seconds; a duration, because only the store's clock may say when it ends."""
+    """Length of the lease in seconds; only the store's clock knows when it expires."""
     input: Json
     checkpoint: Json
     pipeline: str
@@ -135,14 +135,14 @@ class ClaimedTask:
     spec: Json
     strict_lease: bool = False
     timeout: float | None = None
-    """Seconds after which the worker ends the run; None for no limit."""
+    """Seconds after which the worker stops the run; None for no limit."""
     permit: Permit | None = None
-    """None for a worker of the house."""
+    """None for a worker with access to the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a worker got, and whether tasks wait that must be run on an otherwise empty worker."""
+    """The tasks leased by a claim, and whether an isolated task waits for a worker that runs nothing else."""
 
     tasks: list[ClaimedTask]
     isolated_waiting: bool
@@ -150,6 +150,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
+    """A line that a run logs."""
+
     message: str
     level: str = "info"
     metadata: Json = None
@@ -157,30 +159,30 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A command that a run has started, and how it ended."""
+    """A command that a run has started, and its outcome."""
 
     number: int
-    """Which step of its run: the first is 1. A step told twice is kept once."""
+    """The number of the step in its run, from 1. A repeated number is stored once."""
     argv: Sequence[str]
     exit_code: int | None = None
-    """None for a command that did not come to an end of its own."""
+    """None for a command that did not exit by itself."""
     seconds: float = 0.0
     output: str = ""
     type: str = ""
-    """What kind of step, such as ffmpeg or download; when empty, the name of the program."""
+    """The kind of step, such as ffmpeg or download; when empty, the name of the program."""
     started: float | None = None
-    """When it started, in seconds since 1970 by the clock of the worker; None for `seconds` before it was reported."""
+    """Start time in seconds since 1970 by the worker's clock; None for `seconds` before the report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """What a run says of itself under a tag."""
+    """A state that a run reports under a tag."""
 
     number: int
-    """Which state of its run: the first is 1. One told twice is kept once."""
+    """The number of the state in its run, from 1. A repeated number is stored once."""
     tag: str
     status: int | None = None
-    """None leaves the status as it is."""
+    """None leaves the status unchanged."""
     message: str = ""
     severity: str = "info"
     payload: Json = None
@@ -188,7 +190,7 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """A worker's word on a task that it runs. Every field left out stays as it was."""
+    """A report on a running task. A field that is None stays unchanged."""
 
     key: TaskKey
     token: int
@@ -203,7 +205,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The answer to a report: a verdict per item in the order given, and whether the worker should drain."""
+    """The result of a report: a verdict per item, in order, and whether the worker should drain."""
 
     verdicts: list[Verdict]
     drain: bool
@@ -211,38 +213,44 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
+    """A run that succeeded, with its result."""
+
     key: TaskKey
     token: int
     result: Json = None
     skipped: bool = False
-    """The handler found that there was nothing to do."""
+    """Whether the handler skipped the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
+    """A run that failed, with its error."""
+
     key: TaskKey
     token: int
     error: Json
     retryable: bool = True
     retry_in: float | None = None
-    """Seconds to rest before the next attempt; left out, the stage's backoff decides."""
+    """Seconds until the next attempt; None for the stage's backoff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
+    """A task that its worker gives back; the run does not count as an attempt."""
+
     key: TaskKey
     token: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reclaimed:
-    """What one sweep of expired leases did, by what became of the tasks."""
+    """The number of tasks that one sweep reclaimed, by their new status."""
 
     ready: int
     failed: int
     stopped: int
     quarantined: tuple[int, ...]
-    """Jobs put aside because a task of theirs keeps losing its worker."""
+    """Jobs quarantined because a task of theirs keeps losing its worker."""
 
     @property
     def total(self) -> int:
@@ -251,16 +259,16 @@ class Reclaimed:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A change of what is flagged of a job."""
+    """A change of a job's flag."""
 
     job_id: int
     reason: str | None
-    """What an operator should look at; None: nothing any more."""
+    """Why an operator should look at the job; None clears the flag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A stage of a job, its status derived from its counters."""
+    """A stage of a job. Its status is derived from its counters."""
 
     job_id: int
     stage: int
@@ -270,9 +278,9 @@ class Stage:
     required: bool
     weight: float
     needs: tuple[str, ...]
-    """What a worker must be able to do to run it."""
+    """Capabilities that a worker must have to run it."""
     waits_for: tuple[str, ...]
-    """Of its ready tasks: what a worker must be able to do, while no worker can; for what tells of one job."""
+    """Capabilities that its ready tasks need and no worker has; only filled for a single job."""
     total: int
     done: int
     skipped: int
@@ -280,12 +288,14 @@ class Stage:
     running: int
     running_percent: float
     isolated: int
-    """Tasks, ready or running, that have lost workers and run alone on one."""
+    """Ready and running tasks that run alone on a worker, because they have lost workers."""
     opened_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
+    """A job as stored."""
+
     id: int
     pipeline: str
     digest: str
@@ -299,9 +309,9 @@ class Job:
     degraded: Json
     inconsistent: str | None
     flagged: str | None
-    """What an operator should look at: a task that makes no progress."""
+    """Why an operator should look at the job: a task makes no progress."""
     flagged_at: datetime | None
-    """Since when it is flagged."""
+    """When it was flagged."""
     version: int
     actor: str
     reason: str | None
@@ -314,13 +324,13 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing will ever change it again."""
+        """Whether it is completed or cancelled, and never changes again."""
         return self.status in FINISHED_JOBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDetail:
-    """A job with its stages, the plan made so far, its outputs and its progress in percent."""
+    """A job with its stages, the results of its plan, its outputs and its progress in percent."""
 
     job: Job
     stages: tuple[Stage, ...]
@@ -330,7 +340,7 @@ class JobDetail:
 
 
 class ClaimState(StrEnum):
-    """How a task stands with the workers, derived from its status, lease and error."""
+    """The claim status of a task, derived from its status, lease and error."""
 
     UNCLAIMED = "Unclaimed"
     CLAIMED = "Claimed"
@@ -342,6 +352,8 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
+    """A task as stored."""
+
     job_id: int
     stage: int
     part: int
@@ -362,7 +374,7 @@ class Task:
     max_attempts: int
     lost: int
     isolated: bool
-    """Whether it runs only on a worker that runs nothing else, because it has lost workers."""
+    """Whether it runs alone on a worker, because it has lost workers."""
     last_worker: int | None
     step: str | None
     message: str | None
@@ -375,13 +387,13 @@ class Task:
     reason: str | None
     changed_at: datetime
     lease_expired: bool
-    """Whether its lease has run out by the store's clock, and nobody has taken it back yet."""
+    """Whether its lease has expired by the store's clock and was not reclaimed yet."""
     worker: str | None
-    """The name of the worker that runs it, or ran it last; it outlives the worker's own row."""
+    """The name of the worker that runs it or ran it last; kept when the worker is pruned."""
 
     @property
     def claim_state(self) -> ClaimState:
-        """How it stands with the workers. A cancelled task counts as failed, because nothing came of it."""
+        """The claim status. A cancelled task counts as failed."""
         match self.status:
             case TaskStatus.DONE | TaskStatus.SKIPPED:
                 return ClaimState.COMPLETED
@@ -400,25 +412,27 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineVersion:
-    """A graph that was declared under a pipeline's name."""
+    """A version of a pipeline: a graph that was declared under its name."""
 
     name: str
     digest: str
     declared_at: datetime
-    """When it was declared for the first time; the newest is the one with the latest such time."""
+    """When it was first declared; the newest version has the latest time."""
     stages: tuple[str, ...]
     current: bool
-    """Whether new jobs of the name run it."""
+    """Whether new jobs run it."""
     pinned: bool
-    """Whether an operator has chosen it."""
+    """Whether an operator has pinned it."""
     workers: tuple[str, ...]
     """Names of the workers that have its code and are not offline."""
     spec: Json = None
-    """The JSON Schema of its jobs' specs; None where it takes any."""
+    """The JSON Schema of specs; None accepts any spec."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
+    """A worker instance as stored."""
+
     id: int
     name: str
     hostname: str
@@ -432,20 +446,20 @@ class Worker:
     enabled: bool
     running: int
     stuck: int
-    """Handlers that were told to stop and did not; each holds a slot until it ends."""
+    """Handlers that did not stop when asked; each holds a slot until it returns."""
     version: int
     registered_at: datetime
     last_heartbeat_at: datetime | None
     done: int = 0
-    """Runs that it has completed."""
+    """Runs that it completed."""
     failed: int = 0
-    """Runs that it has reported as failed."""
+    """Runs that it reported as failed."""
     tasks: tuple[str, ...] = ()
-    """What it runs, as JOB/STAGE/PART with the names of stages."""
+    """The tasks that it runs, as JOB/STAGE/PART with the names of stages."""
 
     @property
     def shown(self) -> str:
-        """The one word people read: idle, busy, draining, offline or disabled."""
+        """The status for display: idle, busy, draining, offline or disabled."""
         if not self.enabled:
             return "disabled"
         if self.status is not WorkerStatus.ACTIVE:
@@ -455,19 +469,19 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the record: audit trail, live feed and replay are these same rows."""
+    """A recorded transition. Audit trail, live feed and replay read the same rows."""
 
     cursor: str
     entity: str
     job_id: int | None
     stage: str | None
-    """The name of the stage; its number as text where the job's pipeline is missing or unreadable."""
+    """The name of the stage; its number as text if the job's pipeline is missing or unreadable."""
     stage_number: int | None
-    """Which stage of its pipeline, as in a `TaskKey`."""
+    """The number of the stage, as in a `TaskKey`."""
     part: int | None
     worker_id: int | None
     worker: str | None
-    """The name of that worker; it outlives the worker's own row."""
+    """The name of that worker; kept when the worker is pruned."""
     version: int
     origin: str | None
     target: str
@@ -480,7 +494,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProgress:
-    """How far a running task is: a value, not an event. Two are equal when they say the same."""
+    """The progress of a running task: a value, not an event. Equality ignores the time."""
 
     key: TaskKey
     token: int
@@ -492,6 +506,8 @@ class TaskProgress:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
+    """A stored log line."""
+
     job_id: int
     id: int
     stage: int
@@ -505,6 +521,8 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class StepEntry:
+    """A stored step of a run."""
+
     job_id: int
     id: int
     stage: int
@@ -512,10 +530,10 @@ class StepEntry:
     token: int
     number: int
     at: datetime
-    """When the store got it."""
+    """When it was stored."""
     type: str
     started_at: datetime
-    """By the clock of the worker."""
+    """By the worker's clock."""
     argv: list[str]
     exit_code: int | None
     seconds: float
@@ -524,7 +542,7 @@ class StepEntry:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """One page of a listing; `after` asks for the next one and is None at the end."""
+    """A page of a list; `after` is the cursor of the next page, None at the end."""
 
     items: list[T]
     after: str | None

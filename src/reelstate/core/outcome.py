@@ -1,4 +1,4 @@
-"""What a run comes to: `done` with a result, or whatever its handler raised. One match decides what is reported."""
+"""The outcome of a run: a completion with its result, or what follows from the exception of its handler."""
 
 from __future__ import annotations
 
@@ -19,37 +19,38 @@ _NAMED_PASSWORD = re.compile(
 )
 
 RunOutcome = Completion | Failure
-"""A run that has come to an end of its own, as it is reported."""
+"""What is reported of a run that returned or raised."""
 
 
 class Fail(Exception):
-    """Raise it when another attempt can't help: `raise rs.Fail("the file is not a video")`."""
+    """Raise it to fail a task without another attempt: `raise rs.Fail("the file is not a video")`."""
 
 
 class Retry(Exception):
-    """Raise it to be tried again: `raise rs.Retry("the service is busy", after=30)`; left out, the backoff decides."""
+    """Raise it to retry a task: `raise rs.Retry("the service is busy", after=30)`; or after the backoff."""
 
     def __init__(self, message: str = "", *, after: float | None = None) -> None:
         super().__init__(message)
         if after is not None and not isinstance(after, int | float):
-            raise InvalidRequest("after", f"{after!r} is not a delay", hint="seconds, for example after=30")
+            raise InvalidRequest("after", f"invalid value {after!r}", hint="expected seconds, for example after=30")
         self.after = after
 
 
 class Skip(Exception):
-    """Raise it when there is nothing to do: the task counts as finished, and what follows goes on."""
+    """Raise it to skip a task: it counts as finished, and the next stages go on."""
 
 
 class Stopped(BaseException):
-    """Raised inside a blocking handler whose task is no longer this worker's: clean up and let it pass."""
+    """Raised inside a blocking handler whose lease is lost: clean up and re-raise it."""
 
 
 def completion(task: ClaimedTask, result: Json) -> Completion:
+    """Return the completion of a run."""
     return Completion(key=task.key, token=task.token, result=result)
 
 
 def outcome_of(task: ClaimedTask, raised: BaseException) -> RunOutcome:
-    """The report on a run that raised: skipped, failed for good, or to be tried again."""
+    """Return what to report of a run that raised: skipped, failed, or failed with a retry."""
     match raised:
         case Skip():
             reason = str(raised)
@@ -64,39 +65,40 @@ def outcome_of(task: ClaimedTask, raised: BaseException) -> RunOutcome:
 
 
 def failure(task: ClaimedTask, error: Json, *, retryable: bool = True, retry_in: float | None = None) -> Failure:
+    """Return the failure of a run."""
     return Failure(key=task.key, token=task.token, error=error, retryable=retryable, retry_in=retry_in)
 
 
 def timeout_failure(task: ClaimedTask) -> Failure:
-    """The report on a run that its worker has ended at the timeout of its stage."""
+    """Return the failure of a run that its worker stopped at the stage's timeout."""
     return failure(task, {"type": "Timeout", "message": f"timed out after {task.timeout:g} s"})
 
 
 def describe_error(raised: BaseException, *, traced: bool = False) -> dict[str, str]:
-    """An exception as it is stored: its name, its words and, for one that nobody meant, where it came from."""
-    error = {"type": type(raised).__name__, "message": mask_passwords(_words(raised)) or type(raised).__name__}
+    """Return an exception as stored: type, message and, if `traced`, the traceback; passwords are masked."""
+    error = {"type": type(raised).__name__, "message": mask_passwords(_message(raised)) or type(raised).__name__}
     if traced:
-        whole = traceback.format_exception(type(raised), raised, _from_their_code(raised.__traceback__))
-        lines = _shortened("".join(whole).splitlines())
+        whole = traceback.format_exception(type(raised), raised, _user_frames(raised.__traceback__))
+        lines = _cut_middle("".join(whole).splitlines())
         error["trace"] = mask_passwords("\n".join(lines))
     return error
 
 
-def _words(raised: BaseException) -> str:
+def _message(raised: BaseException) -> str:
     try:
         return str(raised)
-    except Exception as error:  # noqa: BLE001 - an exception may be unable to say what it is
-        return f"it can't be told: {type(error).__name__} in its __str__"
+    except Exception as error:  # noqa: BLE001 - the exception is the user's
+        return f"no message: {type(error).__name__} in its __str__"
 
 
-def _shortened(lines: list[str]) -> list[str]:
-    """The head of a trace, where the handler's own lines are, and its tail, where it ended."""
+def _cut_middle(lines: list[str]) -> list[str]:
+    """Keep the first and the last lines of a traceback."""
     left_out = len(lines) - 2 * TRACE_LINES
     return lines if left_out <= 0 else [*lines[:TRACE_LINES], f"  … {left_out} lines …", *lines[-TRACE_LINES:]]
 
 
-def _from_their_code(trace: TracebackType | None) -> TracebackType | None:
-    """A trace without the way through this package to the handler."""
+def _user_frames(trace: TracebackType | None) -> TracebackType | None:
+    """Drop the frames of this package at the start of a traceback."""
     rest = trace
     while rest is not None and rest.tb_frame.f_code.co_filename.startswith(PACKAGE):
         rest = rest.tb_next
@@ -104,5 +106,5 @@ def _from_their_code(trace: TracebackType | None) -> TracebackType | None:
 
 
 def mask_passwords(text: str) -> str:
-    """The text with the passwords and signatures of addresses in it blotted out."""
+    """Mask passwords, tokens and signatures in a text."""
     return _NAMED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", text))

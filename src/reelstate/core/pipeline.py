@@ -1,7 +1,7 @@
-"""A pipeline as data: its stages, checked once when declared, and what follows from the stages that are closed.
+"""A pipeline as data: its stages, checked when declared, and which stages open when others are closed.
 
-A stage closes when each of its tasks is done, skipped or, in an optional stage, finally failed. `Graph.next`
-is the whole of orchestration as a pure function: which stages to open, which phase to show, whether all is done.
+A stage is closed when each of its tasks is done, skipped or, in an optional stage, finally failed. `Graph.next` is
+orchestration as a pure function: which stages to open, which phase to show, whether the job is complete.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from reelstate.core.state import StateJob, validate_job
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
 SPEC = "spec"
-"""The root of an `each` path that reads the job's spec instead of a stage's result."""
+"""The root of an `each` path into the job's spec instead of a stage's result."""
 SPEC_SOURCE = -1
 BUILT_IN = frozenset({"transcode"})
-"""Names of the pipelines that Reelstate brings; nobody else may declare one of these names."""
+"""Names of the built-in pipelines, which are reserved."""
 MAX_CACHED = 1000
 MAX_ATTEMPTS = 1000
 MAX_LEASE = 86_400
@@ -39,12 +39,12 @@ LATER_OPTIONS: dict[str, Any] = {
     "wants_from": None,
     "stall_action": "recover",
 }
-"""Options that stages did not have at first, and what they are where nobody sets them."""
+"""Options that a document holds only if they differ from these defaults, so that older digests stay the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageSpec:
-    """One step of a pipeline, as its author declares it. Durations are seconds."""
+    """A stage of a pipeline as declared. Durations are in seconds."""
 
     name: str
     after: tuple[str, ...] = ()
@@ -56,28 +56,28 @@ class StageSpec:
     backoff: Backoff = field(default_factory=Backoff)
     lease: float = 60.0
     stall_after: float | None = None
-    """Seconds a run may report no progress; None: what `REEL_STALL_AFTER` sets for the deployment."""
+    """Seconds that a run may report no progress; None for `REEL_STALL_AFTER`."""
     stall_action: str = "recover"
-    """After that: `recover` ends the run and makes the task ready again, `flag` marks the job for an operator."""
+    """What follows a stall: `recover` ends the run and makes the task ready, `flag` flags the job for an operator."""
     timeout: float | None = None
     needs: frozenset[str] = frozenset()
     prefers: frozenset[str] = frozenset()
     needs_from: str | None = None
-    """Further needs of one job, known when the stage opens: a path, as of `each`, to an array of capability names."""
+    """Further needs that are known when the stage opens: a path as in `each` to an array of capability names."""
     wants_from: str | None = None
-    """The same for needs that are given up, after `REEL_WANTS_GRACE`, while no worker has them."""
+    """A path to needs that are dropped after `REEL_WANTS_GRACE` if no worker has them."""
     weight: float = 1.0
     required: bool = True
     max_lost: int = 3
     isolate_after: int = 2
-    """From which loss of its worker on a task runs only on a worker that runs nothing else."""
+    """The number of lost workers after which a task runs alone on a worker."""
     strict_lease: bool = False
-    """Stop a run whose lease can't be renewed in time, even while the store is away and nobody else can have it."""
+    """Stop a run whose lease can't be renewed in time, even while the store is unreachable for every worker."""
     tags: tuple[str, ...] = ()
-    """Under which each of its tasks will report states: one that has not is not started."""
+    """The tags under which each task reports states; a missing state counts as not started."""
 
     def document(self) -> dict[str, Any]:
-        """The stage as JSON, equal for equal stages. Later options stand in it only where they are used."""
+        """Return the stage as JSON, equal for equal stages."""
         lists = {"needs": sorted(self.needs), "prefers": sorted(self.prefers), "tags": list(self.tags)}
         document = asdict(self) | lists
         unused = [name for name, default in LATER_OPTIONS.items() if document[name] == default]
@@ -85,10 +85,11 @@ class StageSpec:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StageSpec:
+        """Read a stage from its document. Raises `SchemaMismatch` for options that this version does not know."""
         unknown = document.keys() - cls.__dataclass_fields__.keys()
         if unknown:
             raise SchemaMismatch(
-                f"a stored pipeline has options that this version does not know: {', '.join(sorted(unknown))}",
+                f"a stored pipeline has unknown options: {', '.join(sorted(unknown))}",
                 hint="upgrade Reelstate on this machine",
             )
         sets = {name: frozenset(document[name]) for name in ("needs", "prefers")}
@@ -105,7 +106,7 @@ class StageSpec:
 
 
 class ValuePath(NamedTuple):
-    """Where a value of a job stands: in its spec (`SPEC_SOURCE`), or in the result of a one-part stage."""
+    """The path of a value in a job's spec (`SPEC_SOURCE`) or in the result of a one-part stage."""
 
     source: int
     path: tuple[str, ...]
@@ -113,7 +114,7 @@ class ValuePath(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A stage to be opened, and where its parts come from: nowhere (one part), the spec, or a stage's result."""
+    """A stage to open, and where its parts come from: no source (one part), the spec, or a stage's result."""
 
     stage: int
     source: int | None
@@ -124,19 +125,21 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class NextStages:
+    """The stages to open, and the phase to show."""
+
     openings: tuple[Opening, ...]
     phase: JobStatus | None
-    """The phase the job shows from now on; None when every stage is closed."""
+    """The new phase of the job; None when every stage is closed."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """A declared pipeline. Its stages stand in an order in which each comes after those it waits for."""
+    """A declared pipeline. Each of its stages comes after those it waits for."""
 
     name: str
     stages: tuple[StageSpec, ...]
     spec: Mapping[str, Any] | None = field(default=None, hash=False)
-    """The JSON Schema of its jobs' specs; `Engine.declare` checks that it is one."""
+    """The JSON Schema of specs; `Engine.declare` checks it."""
 
     @classmethod
     def of(
@@ -147,7 +150,7 @@ class Graph:
         built_in: bool = False,
         spec: Mapping[str, Any] | None = None,
     ) -> Graph:
-        """Check a declaration and put it in order; `InvalidPipeline` names the path to a mistake."""
+        """Check a declaration and sort its stages. Raises `InvalidPipeline` with the path to the mistake."""
         check_name(name, built_in=built_in)
         given = tuple(
             replace(
@@ -162,46 +165,48 @@ class Graph:
         _check_names(name, given)
         for stage in given:
             _check_options(f"{name}.{stage.name}", stage)
-        graph = cls(name, _in_order(name, given), spec)
+        graph = cls(name, _sort(name, given), spec)
         for stage in graph.stages:
             graph._check_relations(stage)
         return graph
 
     @cached_property
     def digest(self) -> str:
-        """Equal for equal graphs, whichever process declares them."""
+        """The SHA-256 of the document, equal for equal graphs."""
         return hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def index(self) -> dict[str, int]:
+        """The numbers of stages by name."""
         return {stage.name: number for number, stage in enumerate(self.stages)}
 
     @cached_property
     def first(self) -> NextStages:
-        """What a new job opens, and the phase it shows at its first claim."""
+        """The stages that a new job opens, and the phase of its first claim."""
         return self.next(())
 
     @cached_property
     def first_phase(self) -> JobStatus:
+        """The phase of a job's first claim."""
         return self.first.phase or JobStatus.PROCESSING
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
-        """The stages that no other waits for: their results are the job's outputs."""
+        """The stages that no other waits for; their results are the outputs of a job."""
         awaited = {name for stage in self.stages for name in stage.after}
         return tuple(number for number, stage in enumerate(self.stages) if stage.name not in awaited)
 
     def next(self, closed: Collection[int], opened: Collection[int] = ()) -> NextStages:
-        """What follows when these stages are closed and these are open (closed ones count as opened)."""
+        """Return the stages to open and the phase to show, given the closed and the opened stages."""
         key = frozenset(closed), frozenset(opened)
-        if key not in self._followed:
-            if len(self._followed) > MAX_CACHED:
-                self._followed.clear()
-            self._followed[key] = self._next(*key)
-        return self._followed[key]
+        if key not in self._cache:
+            if len(self._cache) > MAX_CACHED:
+                self._cache.clear()
+            self._cache[key] = self._next(*key)
+        return self._cache[key]
 
     @cached_property
-    def _followed(self) -> dict[tuple[frozenset[int], frozenset[int]], NextStages]:
+    def _cache(self) -> dict[tuple[frozenset[int], frozenset[int]], NextStages]:
         return {}
 
     def _next(self, closed: frozenset[int], opened: frozenset[int]) -> NextStages:
@@ -216,19 +221,20 @@ class Graph:
         return NextStages(tuple(openings), min(phases, key=PHASES.index) if phases else None)
 
     def opening(self, number: int) -> Opening:
+        """Return how to open a stage."""
         stage = self.stages[number]
-        parts = self._place(stage.each)
+        parts = self._value_path(stage.each)
         source, path = (None, ()) if parts is None else parts
-        return Opening(number, source, path, self._place(stage.needs_from), self._place(stage.wants_from))
+        return Opening(number, source, path, self._value_path(stage.needs_from), self._value_path(stage.wants_from))
 
-    def _place(self, path: str | None) -> ValuePath | None:
+    def _value_path(self, path: str | None) -> ValuePath | None:
         if path is None:
             return None
         root, *rest = path.split(".")
         return ValuePath(SPEC_SOURCE if root == SPEC else self.index[root], tuple(rest))
 
     def downstream(self, number: int) -> tuple[int, ...]:
-        """The stages that wait for this one, directly or not, in order."""
+        """Return the stages that wait for this one, directly or not, in order."""
         reached = {number}
         for later, stage in enumerate(self.stages):
             if any(self.index[name] in reached for name in stage.after):
@@ -236,13 +242,13 @@ class Graph:
         return tuple(sorted(reached - {number}))
 
     def document(self) -> dict[str, Any]:
-        """The graph as JSON, equal for equal graphs. The schema stands in it only where there is one."""
+        """Return the graph as JSON, equal for equal graphs."""
         document = {"name": self.name, "stages": [stage.document() for stage in self.stages]}
         return document if self.spec is None else {**document, "spec": self.spec}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Graph:
-        """A graph as stored; it was checked when it was declared."""
+        """Read a graph from its document, which was checked when it was declared."""
         stages = tuple(StageSpec.from_document(stage) for stage in document["stages"])
         return cls(document["name"], stages, document.get("spec"))
 
@@ -252,8 +258,8 @@ class Graph:
             if PHASES.index(self.stages[self.index[name]].phase) > PHASES.index(stage.phase):
                 raise InvalidPipeline(
                     f"{place}.phase",
-                    f"{stage.phase} comes before the phase of {name!r}, which it waits for",
-                    hint="phases only go forward: give it the same phase or a later one",
+                    f"{stage.phase} comes before the phase of {name!r}, for which it waits",
+                    hint="use the same phase or a later one",
                 )
         for option in ("each", "needs_from", "wants_from"):
             path = getattr(stage, option)
@@ -263,54 +269,56 @@ class Graph:
     def _check_path(self, place: str, stage: StageSpec, each: str) -> None:
         root, *path = each.split(".")
         if not all((root, *path)) or (root == SPEC and not path):
-            raise InvalidPipeline(place, f"{each!r} is not a path", hint='write "stage.field" or "spec.field"')
+            raise InvalidPipeline(place, f"invalid path {each!r}", hint='expected "stage.field" or "spec.field"')
         if root == SPEC:
             return
         if root not in self.index or self.index[stage.name] not in self.downstream(self.index[root]):
             raise InvalidPipeline(
                 place,
-                f"{root!r} is not a stage that comes before it",
-                hint=f"add after={root!r}, or begin with spec",
+                f"{root!r} is not a stage before this one",
+                hint=f"add after={root!r}, or start the path with spec",
             )
         if self.stages[self.index[root]].each is not None:
             raise InvalidPipeline(
                 place,
-                f"{root!r} has many parts, so it has no one result",
+                f"{root!r} has many parts and no single result",
                 hint="name a one-part stage",
             )
 
 
 def check_name(name: Any, *, built_in: bool = False) -> None:
-    """Raise `InvalidPipeline` for what can't name a pipeline, or names one that Reelstate brings."""
+    """Raise `InvalidPipeline` for an invalid or reserved name of a pipeline."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InvalidPipeline("name", f"{name!r} is not a name", hint="lower-case letters, digits, _ and -; at most 63")
-    if name in BUILT_IN and not built_in:
         raise InvalidPipeline(
-            "name", f"{name!r} is reserved for the pipeline that Reelstate brings", hint="choose another name"
+            "name", f"invalid name {name!r}", hint="expected lower-case letters, digits, _ and -; at most 63"
         )
+    if name in BUILT_IN and not built_in:
+        raise InvalidPipeline("name", f"{name!r} is reserved for a built-in pipeline", hint="choose another name")
 
 
 def _check_names(name: str, stages: tuple[StageSpec, ...]) -> None:
     if not stages:
-        raise InvalidPipeline(name, "it has no stages", hint="declare at least one stage")
+        raise InvalidPipeline(name, "has no stages", hint="declare at least one stage")
     seen: set[str] = set()
     for stage in stages:
         place = f"{name}.{stage.name}"
         if not NAME.fullmatch(stage.name) or stage.name == SPEC:
             raise InvalidPipeline(
                 place,
-                f"{stage.name!r} can't name a stage",
-                hint="lower-case letters, digits, _ and -, a letter first; not spec",
+                f"invalid name {stage.name!r}",
+                hint="expected a lower-case letter, then lower-case letters, digits, _ and -; not spec",
             )
         if stage.name in seen:
-            raise InvalidPipeline(place, "two stages have this name", hint="rename one of them")
+            raise InvalidPipeline(place, "another stage has this name", hint="rename one of them")
         seen.add(stage.name)
 
 
 def _check_options(place: str, stage: StageSpec) -> None:
     def require(option: str, holds: bool, hint: str) -> None:
         if not holds:
-            raise InvalidPipeline(f"{place}.{option}", f"{getattr(stage, option)!r} can't be", hint=hint)
+            raise InvalidPipeline(
+                f"{place}.{option}", f"invalid value {getattr(stage, option)!r}", hint=f"expected {hint}"
+            )
 
     require("phase", stage.phase in PHASES, f"one of {', '.join(PHASES)}")
     for option in ("each", "needs_from", "wants_from"):
@@ -323,15 +331,15 @@ def _check_options(place: str, stage: StageSpec) -> None:
     require("lease", _between(1, stage.lease, MAX_LEASE), f"seconds, from 1 to {MAX_LEASE}")
     require("weight", _between(0, stage.weight, sys.float_info.max) and stage.weight > 0, "a number above 0")
     base, cap = stage.backoff.base, stage.backoff.cap
-    rests = _between(0, cap, MAX_TIMEOUT) and _between(0, base, cap)
-    require("backoff", rests, "base and cap in seconds, base not above cap, cap at most a year")
+    in_range = _between(0, cap, MAX_TIMEOUT) and _between(0, base, cap)
+    require("backoff", in_range, "base and cap in seconds, base not above cap, cap at most a year")
     for option in ("stall_after", "timeout"):
         seconds = getattr(stage, option)
         limited = seconds is None or (_between(0, seconds, MAX_TIMEOUT) and seconds > 0)
         require(option, limited, "seconds above 0, at most a year, or None for no limit")
     require("stall_action", stage.stall_action in STALL_ACTIONS, f"one of {', '.join(STALL_ACTIONS)}")
     timed = stage.stall_after is not None or stage.stall_action == "recover"
-    require("stall_action", timed, "set stall_after as well, or REEL_STALL_ACTION for the whole deployment")
+    require("stall_action", timed, "stall_after beside it, or REEL_STALL_ACTION for the deployment")
     for option in ("needs", "prefers"):
         names = getattr(stage, option)
         require(option, all(isinstance(name, str) and name for name in names), "a set of capability names")
@@ -347,25 +355,23 @@ def _check_tags(place: str, stage: StageSpec) -> None:
         raise InvalidPipeline(place, error.message.partition(": ")[2], hint=error.hint) from None
 
 
-def _between(least: float, value: object, most: float) -> bool:
-    return isinstance(value, int | float) and least <= value <= most
+def _between(low: float, value: object, high: float) -> bool:
+    return isinstance(value, int | float) and low <= value <= high
 
 
-def _in_order(name: str, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]:
+def _sort(name: str, stages: tuple[StageSpec, ...]) -> tuple[StageSpec, ...]:
     by_name = {stage.name: stage for stage in stages}
     ordered: dict[str, StageSpec] = {}
 
     def visit(stage: StageSpec, path: tuple[str, ...]) -> None:
         if stage.name in path:
-            circle = " → ".join((*path[path.index(stage.name) :], stage.name))
-            raise InvalidPipeline(
-                f"{name}.{stage.name}.after", f"it waits for itself: {circle}", hint="break the circle"
-            )
+            cycle = " → ".join((*path[path.index(stage.name) :], stage.name))
+            raise InvalidPipeline(f"{name}.{stage.name}.after", f"waits for itself: {cycle}", hint="remove the cycle")
         for before in stage.after:
             if before not in by_name:
                 known = ", ".join(sorted(by_name))
                 raise InvalidPipeline(
-                    f"{name}.{stage.name}.after", f"there is no stage {before!r}", hint=f"stages: {known}"
+                    f"{name}.{stage.name}.after", f"unknown stage {before!r}", hint=f"stages: {known}"
                 )
             if before not in ordered:
                 visit(by_name[before], (*path, stage.name))

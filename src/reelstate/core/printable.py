@@ -1,4 +1,4 @@
-"""Text of others on its way to a terminal or a log: what would steer a terminal is shown as an escape instead."""
+"""Escape control characters in text for a terminal or a log."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _CONTROLS: Final = (
     range(0x20),  # C0: escape, carriage return, backspace, bell
     range(0x7F, 0xA0),  # delete, and C1: U+009B begins a control sequence as ESC [ does
     (0x061C, 0x200E, 0x200F),  # marks of direction
-    range(0x2028, 0x202F),  # separators of lines, embeddings and overrides of direction
+    range(0x2028, 0x202F),  # line separators, embeddings and overrides of direction
     range(0x2066, 0x206A),  # isolates of direction
-    range(0xD800, 0xE000),  # lone surrogates, which no encoding has
+    range(0xD800, 0xE000),  # lone surrogates, which UTF-8 can't encode
 )
 
 
 def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 - two digits say it
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 - two hex digits
 
 
 def _table(kept: Iterable[str]) -> dict[int, str]:
@@ -29,10 +29,10 @@ _TEXT: Final = _table((NEWLINE, TAB))
 
 
 def printable_line(text: str) -> str:
-    """The text as one line: line breaks and tabs are escaped with the other control characters."""
+    """Return the text as one line: every control character is escaped, line breaks and tabs included."""
     return text if text.isascii() and text.isprintable() else text.translate(_LINE)
 
 
 def printable_text(text: str) -> str:
-    """The text with its lines and tabs; every other control character is escaped."""
+    """Return the text with line breaks and tabs; every other control character is escaped."""
     return text if text.isascii() and text.isprintable() else text.translate(_TEXT)

@@ -1,4 +1,4 @@
-"""The record of an entity, and how a gap in it is bridged: versions without a hole, each origin the target before."""
+"""Complete a record of events that has gaps: versions are consecutive, and each origin is the target before it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """What one event says of an entity's state."""
+    """The change of state that one event records."""
 
     version: int
     origin: str | None
@@ -17,36 +17,36 @@ class RecordedChange:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """The events that make a record whole again, and the version its row then has."""
+    """The events that complete a record, and the version that its row then has."""
 
-    lines: tuple[RecordedChange, ...]
+    changes: tuple[RecordedChange, ...]
     version: int
 
 
-def bridge(lines: Sequence[RecordedChange], *, first: int, birth: str, version: int, status: str) -> Bridge:
-    """What is missing between the birth of an entity and its row as it is now.
+def bridge(changes: Sequence[RecordedChange], *, first: int, initial: str, version: int, status: str) -> Bridge:
+    """Return the events that are missing between the creation of an entity and its row.
 
-    `first` is the version of its first event: 1 where the birth itself has one, 2 where it is covered by another's.
+    `first` is the version of its first event: 1 if the creation has one, 2 if another event covers it.
     """
-    told = {line.version: line for line in lines}
-    last = max([version, *told])
+    recorded = {change.version: change for change in changes}
+    last = max([version, *recorded])
     added: list[RecordedChange] = []
-    state: str | None = None if first == 1 else birth
+    state: str | None = None if first == 1 else initial
     for number in range(first, last + 1):
-        line = told.get(number)
-        if line is None:
-            line = RecordedChange(number, state, _target(told, number, last, state or birth, status))
-            added.append(line)
-        state = line.target
+        change = recorded.get(number)
+        if change is None:
+            change = RecordedChange(number, state, _target(recorded, number, last, state or initial, status))
+            added.append(change)
+        state = change.target
     if state != status:
         last += 1
         added.append(RecordedChange(last, state, status))
     return Bridge(tuple(added), last)
 
 
-def _target(told: dict[int, RecordedChange], number: int, last: int, state: str, status: str) -> str:
-    """Where a missing event must have led: to where the next one starts, or to where the row stands."""
-    following = told.get(number + 1)
-    if following is not None:
-        return following.origin or state
+def _target(recorded: dict[int, RecordedChange], number: int, last: int, state: str, status: str) -> str:
+    """Return the target of a missing event: the origin of the next one, or the status of the row."""
+    next_change = recorded.get(number + 1)
+    if next_change is not None:
+        return next_change.origin or state
     return status if number == last else state

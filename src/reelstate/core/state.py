@@ -1,7 +1,7 @@
-"""What a task says of itself, per tag: a status number, a message, a payload; and many such states as one.
+"""States of tasks per tag: a status number, a message and a payload; and the aggregate of many states.
 
-The lowest status stands for all: an error before what has not started, that before what is under way, and finished
-last. A warning is no status: it marks a message, and leaves the status as it was.
+The lowest status is the aggregate: errors first, then not started, started and finished. A warning is not a status: it
+marks a message and leaves the status unchanged.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MAX_EVENT_ID_LENGTH: Final = 200
 MAX_TASKS: Final = 1_000_000
 MAX_TAGS: Final = 1_000
 _OF_A_STAGE: Final = re.compile(r"\d+\.[a-z][a-z0-9_-]*", re.ASCII)
-ALIKE: Final = "every process says the same of a job"
+ALIKE: Final = "use the same value in every process"
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 
 
 class Severity(StrEnum):
-    """How a message is to be taken."""
+    """The severity of a message."""
 
     INFO = "info"
     WARNING = "warning"
@@ -42,13 +42,15 @@ class Severity(StrEnum):
 
 
 class StateKey(NamedTuple):
+    """The identity of a state within its job."""
+
     task: int
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """One version of what a task said under a tag."""
+    """One version of the state of a task under a tag."""
 
     job_id: str
     task: int
@@ -59,36 +61,39 @@ class State:
     payload: Json = None
     schema_version: int = 1
     timestamp: datetime = BEGINNING
-    """By the store's clock; the beginning of time for a state that nobody has written."""
+    """By the store's clock; 1970 for a state that was never written."""
     version: int = 0
-    """From 1, without a gap, per task and tag; 0 for a state that nobody has written."""
+    """Consecutive from 1 per task and tag; 0 for a state that was never written."""
     event_id: str = ""
     generation: int = 1
-    """Of the job: versions of a job that was deleted and created again start from 1."""
+    """The generation of the job; versions restart from 1 when a deleted job is created again."""
 
     @property
     def key(self) -> StateKey:
+        """The task and the tag."""
         return StateKey(self.task, self.tag)
 
     @property
     def finished(self) -> bool:
+        """Whether the status is finished."""
         return self.status == FINISHED
 
     @property
     def failed(self) -> bool:
+        """Whether the status is an error."""
         return self.status < NOT_STARTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateWrite:
-    """What is to be said. The same `event_id` again is the same write: it is answered as the first time."""
+    """A state to write. A repeated `event_id` is the same write and returns the first result."""
 
     job_id: str
     task: int
     tag: str
     event_id: str
     status: int | None = None
-    """None leaves the status as it is."""
+    """None leaves the status unchanged."""
     severity: Severity = Severity.INFO
     message: str = ""
     payload: Json = None
@@ -97,65 +102,73 @@ class StateWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateJob:
-    """The job that states belong to: how many tasks it has, and which tags each of them is to report."""
+    """The job of states: the number of its tasks, and the tags that each of them reports."""
 
     job_id: str
     tasks: int
     tags: tuple[str, ...] = ()
     generation: int = 1
-    """Raised when the job is deleted and made anew, so that nobody mistakes the new one for the old."""
+    """Incremented when a deleted job is created again."""
 
 
 class JobStates(NamedTuple):
-    """A job as it is stored, and the newest states of it that were asked for."""
+    """A stored job with its requested newest states."""
 
     job: StateJob
     states: Sequence[State]
 
 
 def validate_write(write: StateWrite, job: StateJob, limits: DocumentLimits = LIMITS) -> StateWrite:
-    """The write, if it can be stored: each mistake is named, and nothing is stored for it."""
+    """Return a write that can be stored. Raises `InvalidRequest`."""
     if write.job_id != job.job_id:
-        raise InvalidRequest("job_id", f"{write.job_id!r} is not {job.job_id!r}", hint="a manager serves one job")
+        raise InvalidRequest("job_id", f"invalid value {write.job_id!r}", hint=f"the manager serves job {job.job_id!r}")
     validate_task(write.task, job.tasks)
     validate_tag(write.tag)
     if write.status is not None:
         validate_status(write.status)
     if not write.event_id:
-        raise InvalidRequest("event_id", "is empty", hint="leave it out for a new one, or repeat that of the write")
+        raise InvalidRequest(
+            "event_id", "is empty", hint="leave it out for a new write, or repeat that of an earlier one"
+        )
     plain_text("event_id", write.event_id, MAX_EVENT_ID_LENGTH)
     plain_text("message", write.message, limits.message)
     if type(write.schema_version) is not int or not 1 <= write.schema_version <= FINISHED:
-        raise InvalidRequest("schema_version", f"{write.schema_version!r} is no version", hint="a whole number from 1")
+        raise InvalidRequest(
+            "schema_version", f"invalid value {write.schema_version!r}", hint="expected a whole number from 1"
+        )
     if write.payload is not None:
         encode("payload", write.payload, limits.checkpoint)
     return replace(write, severity=validate_severity(write.severity))
 
 
-def normalise_state(said: TaskState, limits: DocumentLimits) -> TaskState:
-    """What a run says of itself as it is stored: checked, and its message cut to what may be."""
-    whole_number("state.number", said.number, FINISHED)
-    validate_tag(said.tag)
-    if said.status is not None:
-        validate_status(said.status)
-    if said.payload is not None:
-        encode("payload", said.payload, limits.checkpoint)
-    return replace(said, message=shorten(str(said.message), limits.message), severity=validate_severity(said.severity))
+def normalise_state(state: TaskState, limits: DocumentLimits) -> TaskState:
+    """Return a reported state as stored: checked, its message cut to the limit. Raises `InvalidRequest`."""
+    whole_number("state.number", state.number, FINISHED)
+    validate_tag(state.tag)
+    if state.status is not None:
+        validate_status(state.status)
+    if state.payload is not None:
+        encode("payload", state.payload, limits.checkpoint)
+    return replace(
+        state, message=shorten(str(state.message), limits.message), severity=validate_severity(state.severity)
+    )
 
 
 def stage_job(job_id: int, stage: str) -> str:
-    """The job that the states of a stage belong to."""
+    """Return the id of the state job of a stage."""
     return f"{job_id}.{stage}"
 
 
 def refuse_stage_job(job_id: str) -> None:
-    """Refuse what only the tasks of a stage may write: their words are fenced by their tokens."""
+    """Raise `InvalidRequest` for the state job of a stage, which only its tasks write, fenced by tokens."""
     if _OF_A_STAGE.fullmatch(job_id):
-        raise InvalidRequest("job_id", f"{job_id!r} belongs to a stage", hint="its tasks write it, with task.state(…)")
+        raise InvalidRequest(
+            "job_id", f"{job_id!r} belongs to a stage", hint="write it in a handler, with task.state(…)"
+        )
 
 
 def next_state(before: State | None, write: StateWrite, now: datetime, generation: int = 1) -> State:
-    """The state that a write makes of the one before it."""
+    """Return the state after a write."""
     status = write.status
     if status is None:
         status = before.status if before else NOT_STARTED
@@ -176,7 +189,7 @@ def next_state(before: State | None, write: StateWrite, now: datetime, generatio
 
 
 def require_same_job(wanted: StateJob, stored: StateJob) -> None:
-    """Two processes that do not agree on the job would each be right for themselves alone."""
+    """Raise `InvalidRequest` if a process declares a job with other tasks or tags than stored."""
     if wanted.tasks != stored.tasks:
         message = f"is {wanted.tasks}, but job {stored.job_id!r} has {stored.tasks}"
         raise InvalidRequest("num_tasks", message, hint=ALIKE)
@@ -186,51 +199,61 @@ def require_same_job(wanted: StateJob, stored: StateJob) -> None:
 
 
 def require_generation(stored: StateJob, generation: int) -> None:
+    """Raise `NotFound` if a job was deleted and created again."""
     if stored.generation != generation:
-        raise NotFound("states of job", f"{stored.job_id!r} as it was: it was deleted and made anew")
+        raise NotFound(
+            "states of job", f"{stored.job_id!r} in generation {generation}: it was deleted and created again"
+        )
 
 
 def validate_severity(severity: str) -> Severity:
+    """Return the severity of this name. Raises `InvalidRequest`."""
     if severity not in list(Severity):
-        raise InvalidRequest("severity", f"{severity!r} is none", hint=f"one of {', '.join(Severity)}")
+        raise InvalidRequest("severity", f"invalid value {severity!r}", hint=f"expected one of {', '.join(Severity)}")
     return Severity(severity)
 
 
 def validate_job(job: StateJob) -> StateJob:
+    """Return a job with sorted tags. Raises `InvalidRequest`."""
     if not job.job_id:
-        raise InvalidRequest("job_id", "is empty", hint="any text that names the job")
-    _slashless("job_id", plain_text("job_id", job.job_id, MAX_JOB_ID_LENGTH))
+        raise InvalidRequest("job_id", "is empty", hint="expected a text that names the job")
+    _refuse_slash("job_id", plain_text("job_id", job.job_id, MAX_JOB_ID_LENGTH))
     if type(job.tasks) is not int or not 1 <= job.tasks <= MAX_TASKS:
-        raise InvalidRequest("num_tasks", f"{job.tasks!r} is no number of tasks", hint=f"from 1 to {MAX_TASKS:,}")
+        raise InvalidRequest("num_tasks", f"invalid value {job.tasks!r}", hint=f"expected 1 to {MAX_TASKS:,}")
     if len(job.tags) > MAX_TAGS:
-        raise InvalidRequest("tags", f"there are {len(job.tags)}", hint=f"at most {MAX_TAGS}")
+        raise InvalidRequest("tags", f"{len(job.tags)} are too many", hint=f"expected at most {MAX_TAGS}")
     return replace(job, tags=tuple(sorted({validate_tag(tag) for tag in job.tags})))
 
 
 def validate_task(task: int, tasks: int) -> int:
+    """Return the number of a task. Raises `InvalidRequest`."""
     if type(task) is not int or not 0 <= task < tasks:
-        raise InvalidRequest("task", f"{task!r} is not one of the job's tasks", hint=f"0 to {tasks - 1}")
+        raise InvalidRequest("task", f"invalid value {task!r}", hint=f"expected 0 to {tasks - 1}")
     return task
 
 
 def validate_tag(tag: str) -> str:
+    """Return a tag. Raises `InvalidRequest`."""
     given: object = tag
     if not isinstance(given, str) or not given:
-        raise InvalidRequest("tag", f"{tag!r} is no tag", hint="a short word such as ingest")
-    return _slashless("tag", plain_text("tag", tag, MAX_TAG_LENGTH))
+        raise InvalidRequest("tag", f"invalid value {tag!r}", hint="expected a short text such as ingest")
+    return _refuse_slash("tag", plain_text("tag", tag, MAX_TAG_LENGTH))
 
 
 def validate_status(status: int) -> int:
+    """Return a 32-bit status. Raises `InvalidRequest`."""
     if type(status) is not int or not LOWEST <= status <= FINISHED:
-        raise InvalidRequest("status", f"{status!r} is no 32-bit status", hint=f"{LOWEST} to {FINISHED}, 0 not started")
+        raise InvalidRequest(
+            "status", f"invalid value {status!r}", hint=f"expected {LOWEST} to {FINISHED}; 0 is not started"
+        )
     return status
 
 
 def aggregate(job: StateJob, states: Iterable[State], task: int | None = None, tag: str | None = None) -> State:
-    """The state that stands for a scope: one task and tag, all tasks of a tag, all tags of a task, or everything.
+    """Return the lowest state of a scope: one task and tag, all tasks of a tag, all tags of a task, or everything.
 
-    What nobody has written counts as not started: each task of a tag, each expected tag of a task, and each task that
-    has said nothing at all. Of equals the one with the lowest task stands for them, then the oldest.
+    A state that was never written counts as not started: for each task of a tag, each expected tag of a task, and each
+    task without any state. Of equal statuses the lowest task is returned, then the oldest.
     """
     known = [each for each in states if task in (None, each.task) and tag in (None, each.tag)]
     missing = _unwritten(job, {each.key for each in known}, task, tag)
@@ -238,12 +261,12 @@ def aggregate(job: StateJob, states: Iterable[State], task: int | None = None, t
 
 
 def lowest(states: Iterable[State]) -> State:
-    """The state that stands for these: the lowest status, of equals the lowest task, then the oldest."""
+    """Return the state with the lowest status; of equal ones the lowest task, then the oldest."""
     return min(states, key=_precedence)
 
 
 def unwritten_state(job: StateJob, key: StateKey) -> State:
-    """The state of a task that has said nothing under a tag."""
+    """Return the state of a task that has written none under a tag."""
     return State(job_id=job.job_id, task=key.task, tag=key.tag, generation=job.generation)
 
 
@@ -252,19 +275,21 @@ def _precedence(state: State) -> tuple[int, int, datetime, str]:
 
 
 def _unwritten(job: StateJob, known: Collection[StateKey], task: int | None, tag: str | None) -> list[State]:
-    """The first state that is missing is enough: all of them are alike, but for the task."""
+    """Return the first missing state; the others differ only in their task."""
     tags = (tag,) if tag is not None else job.tags
-    spoken = {key.task for key in known}
+    written = {key.task for key in known}
     for each in range(job.tasks) if task is None else (task,):
         for wanted in tags:
             if StateKey(each, wanted) not in known:
                 return [unwritten_state(job, StateKey(each, wanted))]
-        if not tags and each not in spoken:
+        if not tags and each not in written:
             return [unwritten_state(job, StateKey(each, ""))]
     return []
 
 
-def _slashless(field: str, text: str) -> str:
+def _refuse_slash(field: str, text: str) -> str:
     if "/" in text:
-        raise InvalidRequest(field, f"{text[:50]!r} has a slash in it", hint="use another sign: a slash parts paths")
+        raise InvalidRequest(
+            field, f"{text[:50]!r} contains a slash", hint="slashes separate paths: use another character"
+        )
     return text

@@ -1,6 +1,6 @@
 """`Pipeline`: a graph declared by decorating the functions that run its stages.
 
-Each decorator checks the whole of what is declared so far, so a mistake is reported where it is written.
+Each decorator checks all stages declared so far, so that a mistake is reported at its line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reelstate.pipelines.spec_schema import SpecType, schema_of
 Handler = Callable[[Any], Any]
 H = TypeVar("H", bound=Handler)
 Check = Callable[[Any], object]
-"""Looks at a spec before a job is made of it, and raises what is wrong with it."""
+"""Checks a spec before a job is created; raises `ValueError` to refuse it."""
 StageRef = str | Handler
 """A stage, by its name or by the function that runs it."""
 _STAGE = "__reelstate_stage__"
@@ -60,12 +60,12 @@ class Pipeline:
     def __init__(
         self, name: str, *, spec: SpecType | None = None, check: Check | None = None, built_in: bool = False
     ) -> None:
-        """`spec` describes the specs of its jobs: a dataclass, a TypedDict, a pydantic model or a JSON Schema.
+        """Declare a pipeline without stages.
 
-        The schema is stored with the graph, and whoever submits a job has the spec checked by it, with or without this
-        code. Handlers get the spec as it was submitted. `check` is for what a schema can't say: it is called with the
-        spec in processes that have declared the pipeline, and its `ValueError` refuses the spec. `built_in` is for the
-        pipelines that Reelstate brings: their names are reserved.
+        `spec` is the type of its specs: a dataclass, a TypedDict, a pydantic model or a JSON Schema. The schema is
+        stored with the graph, so a process without this code checks specs too. Handlers get the spec as submitted.
+        `check` is for rules that a schema can't express: processes that declared the pipeline call it with each spec,
+        and its `ValueError` refuses the spec. `built_in` permits the reserved names of built-in pipelines.
         """
         check_name(name, built_in=built_in)
         self.name = name
@@ -81,11 +81,12 @@ class Pipeline:
 
     @property
     def graph(self) -> Graph:
-        """The pipeline as data: what is stored, and what jobs run."""
+        """The pipeline as data, as it is stored."""
         return Graph.of(self.name, self._specs, built_in=self._built_in, spec=self.schema)
 
     @property
     def handlers(self) -> Mapping[str, StageHandler]:
+        """The functions that run the stages, by name."""
         return MappingProxyType(self._handlers)
 
     @overload
@@ -120,7 +121,7 @@ class Pipeline:
     ) -> Callable[[H], H]: ...
 
     def stage(self, handler: Handler | None = None, /, **options: Any) -> Any:
-        """Make the decorated function a stage; options are those of `StageSpec`, and `process`.
+        """Make the decorated function a stage; the options are the fields of `StageSpec`, and `process`.
 
         `after` names the stages it waits for, by function or name. `process=True` runs each task in a process of its
         own; otherwise an `async def` runs on the event loop and a `def` in a thread.
@@ -133,7 +134,7 @@ class Pipeline:
         name = options.pop("name", None) or getattr(handler, "__name__", "")
         place = f"{self.name}.{name}"
         style = _style(place, handler, process=options.pop("process", False))
-        spec = StageSpec(name=name, **self._understood(place, options))
+        spec = StageSpec(name=name, **self._stage_options(place, options))
         self._check_known(place, spec)
         Graph.of(self.name, [*self._specs, spec], built_in=self._built_in)
         self._specs.append(spec)
@@ -142,28 +143,30 @@ class Pipeline:
             setattr(handler, _STAGE, name)
         return handler
 
-    def _understood(self, place: str, options: dict[str, Any]) -> dict[str, Any]:
-        """The options as `StageSpec` has them, from the shorter forms that an author may write."""
+    def _stage_options(self, place: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Convert the options of a decorator to fields of `StageSpec`."""
         unknown = options.keys() - StageSpec.__dataclass_fields__.keys()
         if unknown:
             known = ", ".join(sorted({*StageSpec.__dataclass_fields__, "process"}))
-            raise InvalidPipeline(f"{place}.{min(unknown)}", "there is no such option", hint=f"options: {known}")
+            raise InvalidPipeline(f"{place}.{min(unknown)}", "unknown option", hint=f"options: {known}")
         if "after" in options:
-            options["after"] = tuple(self._named(place, stage) for stage in _several(options["after"]))
+            options["after"] = tuple(self._name_of(place, stage) for stage in _as_list(options["after"]))
         if "phase" in options:
             options["phase"] = _phase(place, options["phase"])
         for option in ("needs", "prefers"):
             if option in options:
-                options[option] = _words(f"{place}.{option}", options[option])
+                options[option] = _text_set(f"{place}.{option}", options[option])
         if "tags" in options:
-            tags = _words(f"{place}.tags", options["tags"], hint='a list of tags, for example ["ingest", "export"]')
+            tags = _text_set(
+                f"{place}.tags", options["tags"], hint='expected a list of tags, for example ["ingest", "export"]'
+            )
             options["tags"] = tuple(tags)
         backoff = options.get("backoff")
         if isinstance(backoff, int | float):
             options["backoff"] = Backoff(backoff, max(backoff, Backoff().cap))
         return options
 
-    def _named(self, place: str, stage: StageRef) -> str:
+    def _name_of(self, place: str, stage: StageRef) -> str:
         if isinstance(stage, str):
             return stage
         for name, handler in self._handlers.items():
@@ -181,27 +184,27 @@ class Pipeline:
             declared = ", ".join(self._handlers) or "none"
             raise InvalidPipeline(
                 f"{place}.after",
-                f"there is no stage {missing[0]!r} above it",
-                hint=f"declared so far: {declared}; a stage comes after those it waits for",
+                f"unknown stage {missing[0]!r}",
+                hint=f"declared above: {declared}; declare a stage after those it waits for",
             )
 
 
 def stage_name(stage: StageRef) -> str:
-    """The name of a stage that is given by its name or by the function that runs it."""
+    """Return the name of a stage, given the name or the function that runs it."""
     return stage if isinstance(stage, str) else str(getattr(stage, _STAGE, None) or getattr(stage, "__name__", stage))
 
 
 def _style(place: str, handler: Handler, *, process: bool) -> Style:
     if not callable(handler):
-        raise InvalidPipeline(place, f"{handler!r} can't be called", hint="decorate a function that takes the task")
+        raise InvalidPipeline(place, f"{handler!r} is not a function", hint="decorate a function that takes the task")
     if not _takes_one(handler):
-        raise InvalidPipeline(place, "it does not take exactly one argument", hint="write def stage(task): …")
+        raise InvalidPipeline(place, "does not take exactly one argument", hint="expected def stage(task): …")
     if not process:
         return Style.ASYNC if inspect.iscoroutinefunction(handler) else Style.THREAD
     if "<" in getattr(handler, "__qualname__", "<"):
         raise InvalidPipeline(
             f"{place}.process",
-            "a new process can't find it",
+            "a new process can't import it",
             hint="define it at the top of a module, not inside a function",
         )
     return Style.PROCESS
@@ -212,23 +215,23 @@ def _takes_one(handler: Handler) -> bool:
         inspect.signature(handler).bind(None)
     except TypeError:
         return False
-    except ValueError:  # a function written in C may not tell
+    except ValueError:  # a function written in C has no signature
         return True
     return True
 
 
-def _several(stages: StageRef | Iterable[StageRef]) -> Iterable[StageRef]:
+def _as_list(stages: StageRef | Iterable[StageRef]) -> Iterable[StageRef]:
     return (stages,) if isinstance(stages, str) or callable(stages) else stages
 
 
 def _phase(place: str, phase: str) -> JobStatus:
     if phase not in PHASES:
-        raise InvalidPipeline(f"{place}.phase", f"{phase!r} is no phase", hint=f"one of {', '.join(PHASES)}")
+        raise InvalidPipeline(f"{place}.phase", f"invalid value {phase!r}", hint=f"expected one of {', '.join(PHASES)}")
     return JobStatus(phase)
 
 
-def _words(place: str, words: Iterable[str], hint: str = "a set of capability names") -> frozenset[str]:
+def _text_set(place: str, texts: Iterable[str], hint: str = "expected a set of capability names") -> frozenset[str]:
     try:
-        return frozenset({words} if isinstance(words, str) else words)
+        return frozenset({texts} if isinstance(texts, str) else texts)
     except TypeError:
-        raise InvalidPipeline(place, f"{words!r} can't be", hint=hint) from None
+        raise InvalidPipeline(place, f"invalid value {texts!r}", hint=hint) from None

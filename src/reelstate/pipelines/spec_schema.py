@@ -1,7 +1,7 @@
-"""The JSON Schema of a pipeline's specs: made of a type or given, checked once, and applied to each submission.
+"""The JSON Schema of a pipeline's specs: derived from a type or given, checked once, applied to each submission.
 
-The schema is a part of the stored graph, so a process without the pipeline's code checks specs too. Specs come from
-anybody: patterns run on an engine of linear time, nothing is fetched, and the work for one value is bounded.
+The schema is part of the stored graph, so a process without the pipeline's code checks specs too. Specs are untrusted:
+patterns match in linear time, no document is fetched, and the work per value is bounded.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from jsonschema_rs import EvaluationErrorEntry, Validator
 
 SpecType: TypeAlias = type[Any] | Mapping[str, Any]
-"""What describes the specs of a pipeline: a dataclass, a TypedDict, a pydantic model, or a JSON Schema."""
+"""The type of a pipeline's specs: a dataclass, a TypedDict, a pydantic model, or a JSON Schema."""
 MAX_SCHEMA: Final = 64 * 1024
 MAX_PATTERN: Final = 1024 * 1024
-"""Bytes that one compiled pattern may take."""
+"""Largest compiled pattern, in bytes."""
 MAX_SUBSCHEMAS: Final = 100_000
-"""Subschemas after every `$ref` is followed: references to references multiply."""
+"""Largest number of subschemas with every `$ref` expanded."""
 MAX_ERRORS: Final = 100
 MAX_MESSAGE: Final = 300
 MAX_SHOWN: Final = 80
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _FIELDS: Final = ("required", "additionalProperties")
-"""Keywords of an object's fields; the validator may name either for both."""
+"""Keywords about the fields of an object; the validator may report either for both."""
 _KINDS: Final = ("type", "enum", "const")
-"""Keywords by which a value belongs to one branch of an `anyOf` and not to another."""
+"""Keywords that tell the branches of an `anyOf` apart."""
 _BOUNDS: Final = {
     "minimum": "at least {}",
     "exclusiveMinimum": "more than {}",
@@ -51,7 +51,7 @@ _BOUNDS: Final = {
 
 
 def schema_of(pipeline: str, spec: SpecType) -> dict[str, Json]:
-    """The JSON Schema of a type, or the given one; `InvalidPipeline` says why it can't be used."""
+    """Return the JSON Schema of a type, or the given one. Raises `InvalidPipeline`."""
     place = f"{pipeline}.spec"
     schema = dict(spec) if isinstance(spec, Mapping) else _schema_of_type(place, spec)
     check_schema(place, schema)
@@ -59,58 +59,58 @@ def schema_of(pipeline: str, spec: SpecType) -> dict[str, Json]:
 
 
 def check_schema(place: str, schema: Json) -> None:
-    """Raise `InvalidPipeline` for what is no JSON Schema, is too large, or refers to another document."""
+    """Raise `InvalidPipeline` for a schema that is invalid, too large, or refers to another document."""
     if not isinstance(schema, dict):
-        raise InvalidPipeline(place, f"{_shown(schema)} is not a JSON Schema", hint="an object")
+        raise InvalidPipeline(place, f"{_shown(schema)} is not a JSON Schema", hint="expected an object")
     encode(place, schema, MAX_SCHEMA)
     for reference in _references(schema):
         if not reference.startswith("#"):
             raise InvalidPipeline(
-                place, f"$ref {_shown(reference)} leads out of the schema", hint='use "$defs" and "#/$defs/…"'
+                place, f"$ref {_shown(reference)} refers to another document", hint='use "$defs" and "#/$defs/…"'
             )
     if _size(schema, schema, {}) > MAX_SUBSCHEMAS:
         raise InvalidPipeline(place, f"expands to more than {MAX_SUBSCHEMAS:,} subschemas", hint="simplify it")
     try:
-        _compiled(schema)
+        _compile(schema)
     except ValueError as error:
         path = _path(place, getattr(error, "instance_path", ()))
         message = shorten(str(getattr(error, "message", error)), MAX_MESSAGE)
         raise InvalidPipeline(
             path,
             f"is not a usable JSON Schema: {message}",
-            hint="patterns have no look-around and no backreferences, and are small",
+            hint="patterns must be small, without look-around and backreferences",
         ) from None
 
 
 def _schema_of_type(place: str, spec: type[Any]) -> dict[str, Json]:
-    from reelstate.pipelines.spec_type import schema_of_type  # noqa: PLC0415 - pydantic is slow to load, and few need it
+    from reelstate.pipelines.spec_type import schema_of_type  # noqa: PLC0415 - pydantic is slow to load
 
     return schema_of_type(place, spec)
 
 
 class SpecSchema:
-    """A stored schema, compiled when the first spec is checked."""
+    """A stored schema, compiled for the first spec."""
 
     def __init__(self, schema: Mapping[str, Json]) -> None:
         self._schema = schema
 
     @cached_property
     def _validator(self) -> Validator:
-        return _compiled(self._schema)
+        return _compile(self._schema)
 
     def check(self, spec: Json) -> None:
-        """Raise `InvalidRequest` for a spec that does not match: the path, the value and what is expected there."""
+        """Raise `InvalidRequest` with path, value and expectation for a spec that does not match."""
         if self._validator.is_valid(spec):
             return
         # Not `validate`: the errors of all branches of an `anyOf` take it seconds for a large spec.
         found = self._validator.evaluate(spec).errors()[:MAX_ERRORS]
-        faults = _of_meant_branches([_Fault.of(self._schema, spec, each) for each in found])
-        raise _explained([fault for fault in faults if fault.path == faults[0].path])
+        faults = _of_matching_branches([_Fault.of(self._schema, spec, each) for each in found])
+        raise _explain([fault for fault in faults if fault.path == faults[0].path])
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """One error of the validator: where, by which keyword of which subschema."""
+    """An error of the validator: path, keyword and subschema."""
 
     path: tuple[str, ...]
     value: Json
@@ -128,18 +128,18 @@ class _Fault:
         return _path("spec", self.path)
 
 
-def _of_meant_branches(faults: list[_Fault]) -> list[_Fault]:
-    """Leave out that a value is not of the kind of one branch, where it is of the kind of another."""
+def _of_matching_branches(faults: list[_Fault]) -> list[_Fault]:
+    """Drop the type errors of one branch where the value has the type of another."""
 
-    def is_meant(fault: _Fault) -> bool:
+    def is_relevant(fault: _Fault) -> bool:
         inside = (each for each in faults if each.path[: len(fault.path)] == fault.path)
         return fault.keyword not in _KINDS or all(each.keyword in _KINDS and each.path == fault.path for each in inside)
 
-    return [fault for fault in faults if is_meant(fault)] or faults
+    return [fault for fault in faults if is_relevant(fault)] or faults
 
 
-def _explained(faults: Sequence[_Fault]) -> InvalidRequest:
-    """What is wrong with one value; each fault is that of a branch which might have taken it."""
+def _explain(faults: Sequence[_Fault]) -> InvalidRequest:
+    """Return the error for one value; each fault comes from a branch that might accept it."""
     fault = faults[0]
     fields = _mapping(fault.schema.get("properties"))
     if fault.keyword in _FIELDS and isinstance(fault.value, Mapping):
@@ -159,8 +159,8 @@ def _explained(faults: Sequence[_Fault]) -> InvalidRequest:
     return InvalidRequest(fault.place, shorten(message, MAX_MESSAGE), hint=_hint(" or ".join(expected)))
 
 
-def _compiled(schema: Mapping[str, Json]) -> Validator:
-    import jsonschema_rs  # noqa: PLC0415 - slow to load, and most pipelines have no schema
+def _compile(schema: Mapping[str, Json]) -> Validator:
+    import jsonschema_rs  # noqa: PLC0415 - slow to load
 
     return jsonschema_rs.validator_for(
         dict(schema),
@@ -171,7 +171,7 @@ def _compiled(schema: Mapping[str, Json]) -> Validator:
 
 
 def _references(node: Json) -> Iterator[str]:
-    """Every reference in a schema."""
+    """Yield every reference in a schema."""
     if isinstance(node, list | tuple):
         for item in node:
             yield from _references(item)
@@ -182,7 +182,7 @@ def _references(node: Json) -> Iterator[str]:
 
 
 def _size(root: Json, node: Json, known: dict[str, int]) -> int:
-    """How many objects a schema has when its references are followed; one that leads back to itself counts once."""
+    """Count the objects of a schema with its references expanded; a recursive reference counts once."""
     if isinstance(node, list | tuple):
         return sum(_size(root, item, known) for item in node)
     if not isinstance(node, Mapping):
@@ -198,12 +198,12 @@ def _size(root: Json, node: Json, known: dict[str, int]) -> int:
 
 
 def _steps(pointer: str) -> tuple[str, ...]:
-    """The steps of a JSON pointer."""
+    """Return the steps of a JSON pointer."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def _at(node: Json, steps: Sequence[str]) -> Json:
-    """What is at the end of these steps; None where there is nothing."""
+    """Return the value at the end of these steps; None if there is none."""
     for step in steps:
         if isinstance(node, list | tuple):
             node = node[int(step)] if step.isdecimal() and int(step) < len(node) else None
@@ -215,27 +215,27 @@ def _at(node: Json, steps: Sequence[str]) -> Json:
 def _unknown_field(path: str, name: str, known: Sequence[str]) -> InvalidRequest:
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]}?" if near else f"fields: {', '.join(known) or 'none'}"
-    return InvalidRequest(_path(path, [name]), "there is no such field", hint=hint)
+    return InvalidRequest(_path(path, [name]), "unknown field", hint=hint)
 
 
 def _expected(schema: Json) -> str:
-    """What a subschema takes, in words; empty where it does not say."""
+    """Describe what a subschema accepts; empty if it does not restrict it."""
     node = _mapping(schema)
     types = node.get("type")
     if "enum" in node:
-        words = [f"one of {', '.join(map(_shown, node['enum']))}"]
+        parts = [f"one of {', '.join(map(_shown, node['enum']))}"]
     elif "const" in node:
-        words = [_shown(node["const"])]
+        parts = [_shown(node["const"])]
     else:
-        words = [" or ".join(types) if isinstance(types, list) else str(types)] if types else []
-    words += [text.format(_shown(node[name])) for name, text in _BOUNDS.items() if name in node]
-    if not words and isinstance(node.get("$ref"), str):
-        words = [node["$ref"].rpartition("/")[2]]
-    if not words and isinstance(node.get("anyOf"), list):
-        words = [" or ".join(filter(None, map(_expected, node["anyOf"])))]
+        parts = [" or ".join(types) if isinstance(types, list) else str(types)] if types else []
+    parts += [text.format(_shown(node[name])) for name, text in _BOUNDS.items() if name in node]
+    if not parts and isinstance(node.get("$ref"), str):
+        parts = [node["$ref"].rpartition("/")[2]]
+    if not parts and isinstance(node.get("anyOf"), list):
+        parts = [" or ".join(filter(None, map(_expected, node["anyOf"])))]
     if isinstance(node.get("description"), str):
-        words.append(node["description"])
-    return ", ".join(words)
+        parts.append(node["description"])
+    return ", ".join(parts)
 
 
 def _hint(expected: str) -> str:

@@ -1,4 +1,4 @@
-"""A JSON Schema from a type: a dataclass, a TypedDict, a pydantic model, or whatever pydantic can describe."""
+"""Derive a JSON Schema from a dataclass, a TypedDict, a pydantic model or another type that pydantic describes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reelstate.core.errors import InvalidPipeline
 
 
 class _ClosedSchema(GenerateJsonSchema):
-    """A dataclass and a TypedDict take no other fields than theirs; a pydantic model says so itself."""
+    """Forbids unknown fields in dataclasses and TypedDicts; a pydantic model decides itself."""
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         return {"additionalProperties": False, **super().dataclass_schema(schema)}
@@ -23,7 +23,7 @@ class _ClosedSchema(GenerateJsonSchema):
 
 
 def schema_of_type(place: str, spec: type[Any]) -> dict[str, Any]:
-    """The schema of the JSON that the type is made of; `InvalidPipeline` for a type that pydantic can't describe."""
+    """Return the JSON Schema of a type. Raises `InvalidPipeline` for one that pydantic can't describe."""
     try:
         return TypeAdapter(spec).json_schema(schema_generator=_ClosedSchema)
     except PydanticUserError as error:

@@ -261,8 +261,8 @@ async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
     birth = MACHINES[entity].initial_states[-1]
     if entity == "task" and record and record[0].version == first:
         birth = record[0].origin or birth
-    bridged = bridge(record, first=first, birth=birth, version=row.version, status=row.status)
-    events = [(entity, *key.values(), line.version, line.origin, line.target) for line in bridged.lines]
+    bridged = bridge(record, first=first, initial=birth, version=row.version, status=row.status)
+    events = [(entity, *key.values(), line.version, line.origin, line.target) for line in bridged.changes]
     if events:
         await _record(transaction, events, f"repair: {finding.check}")
     await transaction.run(REPAIR_VERSION[entity], version=bridged.version, **key)
