@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reelstate.media.formats import dash, hls
-from reelstate.media.formats.fragmented_mp4 import Fragmented, parse
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4, parse_mp4
 from reelstate.media.formats.segment import Segment
 from reelstate.media.packaging.manifest import Manifest
 from reelstate.media.packaging.verify import VerifyReport, verify
@@ -125,10 +125,10 @@ class Track:
     """A rung or a sound track with its files, in the making."""
 
     name: str
-    chunks: dict[str, Fragmented]
+    chunks: dict[str, FragmentedMp4]
 
     @property
-    def first(self) -> Fragmented:
+    def first(self) -> FragmentedMp4:
         return next(iter(self.chunks.values()))
 
     @property
@@ -143,7 +143,7 @@ class Track:
         return [
             part
             for key, boxes in self.chunks.items()
-            for part in hls.parts_of(hls.relative_uri(playlist, key), recorded(boxes.segments), timescale)
+            for part in hls.segment_parts(hls.relative_uri(playlist, key), recorded(boxes.segments), timescale)
         ]
 
 
@@ -171,7 +171,7 @@ def _rung(made: Package, build: str, folder: Path, name: str) -> Track:
     for number in range(CHUNKS):
         key = f"versions/7/encode/{number}/1/{name}.mp4"
         made.put(key, chunk(build, folder, number, size=SIZES[name]))
-        track.chunks[key] = parse(made.files[key]).with_counts([SEGMENT_FRAMES] * (CHUNK_FRAMES // SEGMENT_FRAMES))
+        track.chunks[key] = parse_mp4(made.files[key]).with_counts([SEGMENT_FRAMES] * (CHUNK_FRAMES // SEGMENT_FRAMES))
     entry: Json = {
         "name": name, "init": track.init, "playlist": f"{PACKAGE}/video/{name}.m3u8",
         "key_frames": f"{PACKAGE}/iframe/{name}.m3u8", "chunks": track.entries(),
@@ -183,7 +183,7 @@ def _rung(made: Package, build: str, folder: Path, name: str) -> Track:
 def _sound(made: Package, build: str, folder: Path) -> Track:
     key = "versions/7/audio/0/1/sound.mp4"
     made.put(key, sound(build, folder))
-    track = Track("0", {key: parse(made.files[key]).ending_by(DURATION)})
+    track = Track("0", {key: parse_mp4(made.files[key]).merge_after(DURATION)})
     entry: Json = {
         "name": "0", "init": track.init, "playlist": f"{PACKAGE}/audio/0.m3u8", "duration": None,
         "chunks": track.entries(),
@@ -218,23 +218,23 @@ def _playlists(made: Package, rungs: Sequence[Track], tracks: Sequence[Track]) -
     made.put(master, hls.master_playlist(variants, audio, captions).encode())
     key = manifest["dash"] or ""
     video = [_representation(key, track) for track in rungs]
-    made.put(key, dash.manifest(DURATION, video, [_representation(key, track) for track in tracks]).encode())
+    made.put(key, dash.build_manifest(DURATION, video, [_representation(key, track) for track in tracks]).encode())
 
 
 def _variant(master: str, entry: Json, track: Track) -> hls.Variant:
     parts = track.parts(master)
     return hls.Variant(
         uri=hls.relative_uri(master, entry["playlist"]), codec=track.first.track.codec,
-        width=track.first.track.width, height=track.first.track.height, frame_rate=RATE, rates=hls.rates(parts),
+        width=track.first.track.width, height=track.first.track.height, frame_rate=RATE, rates=hls.measure_rates(parts),
         key_frames_uri=hls.relative_uri(master, entry["key_frames"] or ""),
-        key_frames=hls.rates(hls.key_frame_parts(parts)),
+        key_frames=hls.measure_rates(hls.key_frame_parts(parts)),
     )  # fmt: skip
 
 
 def _rendition(master: str, entry: Json, track: Track) -> hls.Rendition:
     return hls.Rendition(
         uri=hls.relative_uri(master, entry["playlist"]), name="English", language="en", default=True,
-        codec=track.first.track.codec, channels=2, rates=hls.rates(track.parts(master)),
+        codec=track.first.track.codec, channels=2, rates=hls.measure_rates(track.parts(master)),
     )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def _representation(key: str, track: Track) -> dash.Representation:
     found, parts = track.first.track, track.parts(key)
     return dash.Representation(
         name=track.name, init_uri=hls.relative_uri(key, track.init), timescale=found.timescale, parts=parts,
-        bandwidth=hls.rates(parts).peak, codec=found.codec, width=found.width, height=found.height,
+        bandwidth=hls.measure_rates(parts).peak, codec=found.codec, width=found.width, height=found.height,
         frame_rate=RATE if found.kind == "video" else Fraction(0), channels=found.channels,
         sample_rate=found.sample_rate,
     )  # fmt: skip

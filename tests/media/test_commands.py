@@ -8,7 +8,7 @@ import pytest
 
 from reelstate.media.ffmpeg import commands
 from reelstate.media.ffmpeg.commands import SAFE_INPUT, SCORES
-from reelstate.media.formats.fragmented_mp4 import parse
+from reelstate.media.formats.fragmented_mp4 import parse_mp4
 from reelstate.media.planning.plan import Plan, make_plan, settle_plan
 from reelstate.media.planning.profile import load_profile
 from reelstate.media.sources.facts import SourceFacts, SubtitleFacts, VideoFacts
@@ -256,7 +256,7 @@ def test_a_chunk_is_cmaf_with_a_key_frame_at_every_group_of_pictures(number: int
     run_checked(
         commands.encode_chunk(builds()[build], plan, plan.grid.chunks()[number], str(source), {"90p": str(made)})
     )
-    parsed = parse(made)
+    parsed = parse_mp4(made)
     assert [(fragment.samples, fragment.starts_with_sync) for fragment in parsed.segments] == [(14, True)] * 2
     assert b"cmfc" in parsed.init[: parsed.init.index(b"moov")], "its brand"
     first = parsed.segments[0]
@@ -271,6 +271,6 @@ def test_sound_is_cmaf_and_its_priming_is_edited_out(build: str, tmp_path: Path)
     plan = settle_plan(make_plan(facts, LOSSLESS), facts)
     made = tmp_path / "made.mp4"
     run_checked(commands.encode_audio(builds()[build], plan, plan.audio[0], str(source), str(made)))
-    parsed = parse(made)
+    parsed = parse_mp4(made)
     assert b"cmfc" in parsed.init[: parsed.init.index(b"moov")]
     assert parsed.track.media_time == 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.media.ffmpeg import commands
-from reelstate.media.formats.fragmented_mp4 import Fragmented, parse
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4, parse_mp4
 from reelstate.media.planning.grid import Chunk
 from reelstate.media.planning.plan import Plan, make_plan, settle_plan
 from reelstate.media.planning.profile import Rung
@@ -114,7 +114,7 @@ def encoded_chunk(build: str, plan: Plan, chunk: Chunk, source: Path) -> dict[st
 
 def joined(chunks: list[bytes]) -> bytes:
     """The header of the first and the segments of all: what a player puts together."""
-    parsed = [parse(data) for data in chunks]
+    parsed = [parse_mp4(data) for data in chunks]
     segments = [
         data[each.offset : each.end] for data, file in zip(chunks, parsed, strict=True) for each in file.segments
     ]
@@ -205,11 +205,11 @@ def test_segments_are_equal_in_every_rung_and_follow_each_other_without_a_gap(
         pytest.skip(f"NOT TESTED: this ffmpeg has no {', '.join(plan.encoders)}")
     chunks = encoded(build, plan, tmp_path / "source")
     for rung in plan.rungs:
-        check_segments(plan, [parse(chunk[rung.name]) for chunk in chunks])
+        check_segments(plan, [parse_mp4(chunk[rung.name]) for chunk in chunks])
         assert len(shown(build, tmp_path, joined([chunk[rung.name] for chunk in chunks]))) == FRAMES
 
 
-def check_segments(plan: Plan, files: list[Fragmented]) -> None:
+def check_segments(plan: Plan, files: list[FragmentedMp4]) -> None:
     grid, clock = plan.grid, 0
     assert len({file.init_hash for file in files}) == 1, "every chunk fits the header of the first"
     assert len({file.init for file in files[1:]}) == 1, "and the later ones have the same header to the byte"
@@ -254,7 +254,7 @@ def test_sound_is_in_time_and_as_long_as_the_picture(lead: Fraction, build: str,
     run_checked(commands.encode_audio(builds()[build], plan, track, str(source), str(made)))
     samples = ffmpeg(build, "-i", str(made), "-map", "0:a", "-ac", "1", "-f", "s16le", "-")
     values = memoryview(samples).cast("h")
-    file = parse(made.read_bytes())
+    file = parse_mp4(made.read_bytes())
     assert track.samples <= file.duration - file.track.media_time < track.samples + 1024, "the last AAC frame is filled"
     primed = len(values) > file.duration - file.track.media_time + 1023  # not every decoder heeds the edit list
     begins = next(place for place, value in enumerate(values) if abs(value) > 16_000) - primed * file.track.media_time

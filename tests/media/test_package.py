@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from reelstate.artifacts.folder import Folder
-from reelstate.media.formats import hls
+from reelstate.media.formats import hls, hls_parser
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.package import StreamContents, growing
 from reelstate.media.results import Encoded, Fetched, MadeAudio
@@ -68,8 +68,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return asyncio.run(packaged(tmp_path_factory.mktemp("package")))
 
 
-def playlist(stream: Stream, key: str) -> hls.MediaPlaylist:
-    return hls.parse_media_playlist(stream.path(key).read_text())
+def playlist(stream: Stream, key: str) -> hls_parser.MediaPlaylist:
+    return hls_parser.parse_media_playlist(stream.path(key).read_text())
 
 
 def targets(stream: Stream) -> set[int]:
@@ -94,7 +94,7 @@ def test_a_stream_that_grows_has_the_target_duration_that_it_ends_with(made: Mad
     assert targets(made.stream) == {1}
     for count in range(1, SEGMENTS + 1):
         files = growing(replace(contents, chunks=contents.chunks[:count]), str)
-        lists = [hls.parse_media_playlist(text.decode()) for key, text in files.items() if key != "master.m3u8"]
+        lists = [hls_parser.parse_media_playlist(text.decode()) for key, text in files.items() if key != "master.m3u8"]
         assert [each.target for each in lists] == [1] * 4
 
 
@@ -131,7 +131,7 @@ def test_tracks_have_roles_labels_and_languages_in_dash(made: Made) -> None:
 
 
 def test_tracks_have_the_same_names_in_hls_and_a_player_chooses_between_those_that_differ(made: Made) -> None:
-    found = hls.parse_master_playlist(made.stream.master.read_text())
+    found = hls_parser.parse_master_playlist(made.stream.master.read_text())
     shown = [(media["NAME"], media["LANGUAGE"], media["DEFAULT"], media["AUTOSELECT"]) for media in found.media]
     assert shown == [
         ("English", "en", "YES", "YES"),
@@ -165,7 +165,7 @@ async def test_the_channels_that_are_announced_are_those_of_the_bytes(channels: 
     wanted = profile(rungs=profile()["rungs"][1:], audio={"channels": channels, "bitrate": 32_000})
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(make_video(tmp_path / "film.mp4", 1), profile=wanted)
-    (media,) = hls.parse_master_playlist(stream.master.read_text()).media
+    (media,) = hls_parser.parse_master_playlist(stream.master.read_text()).media
     (place,) = sets(stream, "audio")
     announced = place.find(".//{*}AudioChannelConfiguration")
     assert announced is not None

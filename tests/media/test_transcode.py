@@ -26,8 +26,8 @@ from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.library.ladder import read_qualities
 from reelstate.library.videos import Videos
 from reelstate.media import pipeline
-from reelstate.media.formats import hls, webvtt
-from reelstate.media.formats.fragmented_mp4 import parse
+from reelstate.media.formats import hls, hls_parser, webvtt
+from reelstate.media.formats.fragmented_mp4 import parse_mp4
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import QualityStatus
 from reelstate.media.sandbox import sandbox
@@ -445,7 +445,7 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
         detail = await here.engine.wait(submitted.job_id, timeout=300)
         assert detail.job.status is JobStatus.COMPLETED, detail.job.error
         stream = Stream(here.storage, detail)
-        master = hls.parse_master_playlist(stream.master.read_text())
+        master = hls_parser.parse_master_playlist(stream.master.read_text())
         assert "#EXT-X-EVIL" not in stream.master.read_text().splitlines()
         assert all(
             stream.path(hls.resolve_uri(stream.outputs["master"], each["URI"])).is_file() for each in master.variants
@@ -502,7 +502,7 @@ async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, s
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         (rung,) = stream.manifest["rungs"]
-        track = parse(stream.path(rung["init"]).read_bytes()).track
+        track = parse_mp4(stream.path(rung["init"]).read_bytes()).track
         assert (track.width, track.height) == size
         assert track.codec.startswith("avc1.42"), "8 bits, as every browser takes it"
         assert len(stream.manifest["audio"]) == (0 if kind == "silent" else 1)
@@ -564,7 +564,7 @@ async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_
     )  # fmt: skip
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
-        master = hls.parse_master_playlist(stream.master.read_text())
+        master = hls_parser.parse_master_playlist(stream.master.read_text())
         assert [(each["TYPE"], each["LANGUAGE"]) for each in master.media] == [
             ("AUDIO", "en"),
             ("AUDIO", "de"),
@@ -599,6 +599,6 @@ async def test_every_key_frame_is_decoded_before_a_version_is_published(tmp_path
         stream = await here.stream(good, profile=wanted)
         (step,) = (step for step in await here.steps(stream.detail.job.id) if step.stage == stream.stage("verify"))
         (chunk,) = stream.manifest["rungs"][0]["chunks"]
-        key_frames = len(parse(stream.path(chunk["key"])).segments)
+        key_frames = len(parse_mp4(stream.path(chunk["key"])).segments)
         assert (len(chunk["segments"]), key_frames) == (1, 5), "of 10 frames each: a part of 50 that is at most 12"
         assert int(step.argv[step.argv.index("-frames:v") + 1]) >= key_frames

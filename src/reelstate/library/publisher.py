@@ -33,7 +33,7 @@ from reelstate.library.publishing import (
 )
 from reelstate.library.videos import Videos
 from reelstate.media import TRANSCODE
-from reelstate.media.formats.relocate import moved
+from reelstate.media.formats.relocate import relocate
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.manifest import DASH, MASTER
 from reelstate.media.packaging.package import StreamContents, growing
@@ -127,7 +127,7 @@ class Publisher:
         for name in (MASTER, DASH):
             key, place = f"{keys.version(video.current)}/{name}", keys.video(video.video_id, name)
             text = (await self._storage.get_bytes(key)).decode()
-            await self._storage.replace_bytes(place, moved(text, key, place).encode())
+            await self._storage.replace_bytes(place, relocate(text, key, place).encode())
         if await self._storage.exists(keys.video(video.video_id, f"{LIVE}/{video.current}/{MASTER}")):
             await self._end(video.video_id, video.current)
 
@@ -197,7 +197,7 @@ class Publisher:
         if (await self._videos.get(video_id)).video.current is not None:
             return
         front = keys.video(video_id, MASTER)
-        text = moved(master, keys.video(video_id, f"{LIVE}/{job_id}/{MASTER}"), front)
+        text = relocate(master, keys.video(video_id, f"{LIVE}/{job_id}/{MASTER}"), front)
         await self._storage.replace_bytes(front, text.encode())
         video = (await self._videos.get(video_id)).video
         if video.current is not None or video.deleted_at is not None:

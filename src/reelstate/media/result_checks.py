@@ -59,7 +59,7 @@ def tracks_of(plan: Plan, made: Made) -> Iterator[tuple[MadeTrack, Wanted]]:
 
 def require_header(header: bytes, made: MadeTrack, wanted: Wanted) -> None:
     """Refuse a header that is not of this track: playlists are computed from it."""
-    parsed = boxes.parse(header)
+    parsed = boxes.parse_mp4(header)
     track = parsed.track
     _require("init", parsed.init_hash == made.init_hash, "is the header of another file")
     _require("init", track.timescale == made.timescale, f"has the timescale {track.timescale}, not {made.timescale}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Self
 
 from reelstate.artifacts.stored import Stored
 from reelstate.media.ffmpeg.damage import Damage
-from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4
 from reelstate.media.planning.grid import MAX_SEGMENTS, Chunk, Frames
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions
@@ -113,7 +113,7 @@ class MadeTrack(MadeFile):
     """The header of the track; of a video, only chunk 0 has it."""
 
 
-def track_fields(parsed: Fragmented) -> dict[str, Any]:
+def track_fields(parsed: FragmentedMp4) -> dict[str, Any]:
     """Return the fields of a `MadeTrack` that follow from the boxes of its file."""
     return {
         "init_hash": parsed.init_hash,

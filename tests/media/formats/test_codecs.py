@@ -1,4 +1,4 @@
-"""The names of codecs, from configurations whose names are known."""
+"""Codec strings of known configurations."""
 
 import pytest
 from hypothesis import given
@@ -40,25 +40,25 @@ def esds(specific: str, *, object_type: int = 0x40, flags: str = "00") -> bytes:
         ("mp4a", esds("1190", flags="e0"), "mp4a.40.2"),
     ],
 )
-def test_a_codec_has_its_name(entry: str, configuration: bytes, name: str) -> None:
+def test_the_codec_string_is_read_from_the_configuration(entry: str, configuration: bytes, name: str) -> None:
     assert codec_string(entry, {CONFIGURATION[entry]: configuration}) == name
 
 
 def test_an_unknown_codec_is_refused() -> None:
     with pytest.raises(UnknownCodec, match="'vp09'"):
         codec_string("vp09", {})
-    with pytest.raises(UnknownCodec, match="without its avcC"):
+    with pytest.raises(UnknownCodec, match="has no avcC"):
         codec_string("avc1", {"hvcC": b""})
 
 
-def test_a_descriptor_out_of_place_is_refused() -> None:
-    with pytest.raises(UnknownCodec, match="descriptor 9 where 3 belongs"):
+def test_an_unexpected_descriptor_is_refused() -> None:
+    with pytest.raises(UnknownCodec, match="descriptor 9, expected 3"):
         codec_string("mp4a", {"esds": bytes(4) + b"\x09\1\0"})
 
 
 @quickly
 @given(st.sampled_from(sorted(CONFIGURATION)), st.binary(max_size=40))
-def test_any_configuration_is_read_or_refused(entry: str, data: bytes) -> None:
+def test_any_configuration_is_parsed_or_refused(entry: str, data: bytes) -> None:
     try:
         name = codec_string(entry, {CONFIGURATION[entry]: data})
     except UnknownCodec:

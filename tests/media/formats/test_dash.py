@@ -1,4 +1,4 @@
-"""The DASH manifest: valid, exact, and over the same bytes as the playlists."""
+"""DASH manifests: valid, exact, and over the same bytes as the playlists."""
 
 import posixpath
 from dataclasses import replace
@@ -12,7 +12,7 @@ import pytest
 from reelstate.media.formats import dash
 from reelstate.media.formats.dash import MalformedManifest, Representation, Tiles
 from reelstate.media.formats.hls import Part
-from reelstate.media.formats.relocate import moved
+from reelstate.media.formats.relocate import relocate
 from tests.media import mpd
 
 PARTS = (
@@ -36,8 +36,8 @@ def tree(text: str) -> ET.Element:
     return ET.fromstring(text)  # noqa: S314 - written by the line before
 
 
-def test_what_is_written_is_read_back() -> None:
-    found = dash.parse(dash.manifest(DURATION, [RUNG], [SOUND]))
+def test_a_written_manifest_is_parsed_back() -> None:
+    found = dash.parse_manifest(dash.build_manifest(DURATION, [RUNG], [SOUND]))
     assert found.duration == DURATION
     last = replace(PARTS[-1], duration=PARTS[0].duration)  # a manifest has one length for all
     rung = replace(RUNG, parts=(*PARTS[:-1], last))
@@ -45,7 +45,7 @@ def test_what_is_written_is_read_back() -> None:
 
 
 def test_segments_are_exact_in_ticks() -> None:
-    root = tree(dash.manifest(DURATION, [RUNG]))
+    root = tree(dash.build_manifest(DURATION, [RUNG]))
     assert [entry.attrib for entry in root.iterfind(".//SegmentList", SPACE)] == [
         {"timescale": "30000", "duration": "60060"}
     ]
@@ -56,29 +56,29 @@ def test_segments_are_exact_in_ticks() -> None:
     assert root.get("type") == "static"
 
 
-def test_elements_stand_in_the_order_of_the_schema() -> None:
-    root = tree(dash.manifest(DURATION, [RUNG], [SOUND]))
+def test_elements_are_in_the_order_of_the_schema() -> None:
+    root = tree(dash.build_manifest(DURATION, [RUNG], [SOUND]))
     segments = root.find(".//SegmentList", SPACE)
     assert segments is not None
     assert [child.tag.partition("}")[2] for child in segments] == ["Initialization", *["SegmentURL"] * 3]
 
 
-def test_a_codec_has_a_set_of_its_own() -> None:
+def test_each_codec_has_an_adaptation_set() -> None:
     hevc = replace(RUNG, name="720p-hevc", codec="hvc1.1.6.L93.90")
-    root = tree(dash.manifest(DURATION, [RUNG, hevc, replace(RUNG, name="360p")]))
+    root = tree(dash.build_manifest(DURATION, [RUNG, hevc, replace(RUNG, name="360p")]))
     places = root.findall(".//AdaptationSet", SPACE)
     sets = [[each.get("id") for each in place.iterfind("Representation", SPACE)] for place in places]
     assert [place.get("id") for place in places] == ["0", "1"], "numbers, by the schema"
     assert sets == [["720p", "360p"], ["720p-hevc"]]
 
 
-def test_captions_and_tiles_have_sets_too() -> None:
+def test_captions_and_tiles_have_adaptation_sets() -> None:
     captions = dash.CaptionsTrack(name="captions-0", uri="captions%20&more.vtt", language="de")
     tiles = dash.Tiles(
         pattern="sprites-$Number$.jpg", first=0, sheet_duration=Fraction(200), columns=10, rows=10, width=1600,
         height=900, bandwidth=9000,
     )  # fmt: skip
-    text = dash.manifest(DURATION, [RUNG], [SOUND], captions=[captions], tiles=tiles)
+    text = dash.build_manifest(DURATION, [RUNG], [SOUND], captions=[captions], tiles=tiles)
     assert mpd.faults(text) == []
     root = tree(text)
     assert root.findtext(".//BaseURL", namespaces=SPACE) == "captions%20&more.vtt"
@@ -95,24 +95,24 @@ def test_captions_and_tiles_have_sets_too() -> None:
 def test_a_segment_between_two_ticks_is_refused() -> None:
     odd = replace(RUNG, parts=(Part("c.mp4", 0, 1, Fraction(1, 7)),))
     with pytest.raises(MalformedManifest, match=r"720p: .* whole number of ticks"):
-        dash.manifest(DURATION, [odd])
+        dash.build_manifest(DURATION, [odd])
 
 
 def test_segments_of_different_lengths_are_refused() -> None:
     uneven = replace(RUNG, parts=(PARTS[0], PARTS[2], PARTS[1]))
-    with pytest.raises(MalformedManifest, match="720p: its segments do not all last the same"):
-        dash.manifest(DURATION, [uneven])
+    with pytest.raises(MalformedManifest, match="720p: its segments differ in duration"):
+        dash.build_manifest(DURATION, [uneven])
 
 
-PLACES = ("versions/8/package/0/1/manifest.mpd", "versions/8/manifest.mpd", "videos/7/manifest.mpd")
+PATHS = ("versions/8/package/0/1/manifest.mpd", "versions/8/manifest.mpd", "videos/7/manifest.mpd")
 
 
-def led_to(text: str, place: str) -> set[tuple[str, str]]:
-    """The files that a manifest at a place leads to, each by the standard and as ffmpeg finds it.
+def referenced_files(text: str, path: str) -> set[tuple[str, str]]:
+    """Return the files that a manifest at a path refers to, by the standard and as ffmpeg resolves them.
 
     By the standard, BaseURL elements are steps of one way, the outermost first; ffmpeg takes the innermost alone.
     """
-    folder, found = posixpath.dirname(place), set()
+    folder, found = posixpath.dirname(path), set()
 
     def add(steps: tuple[str, ...], innermost: tuple[str, ...], uri: str) -> None:
         ways = [posixpath.normpath(posixpath.join(folder, *way, uri)) for way in (steps, innermost)]
@@ -133,38 +133,40 @@ def led_to(text: str, place: str) -> set[tuple[str, str]]:
     return found
 
 
-def test_a_manifest_leads_to_the_same_files_wherever_it_is_moved() -> None:
+def test_a_relocated_manifest_refers_to_the_same_files() -> None:
     text = dash.CaptionsTrack(name="t", uri="../../../captions/0/1/captions.vtt")
     tiles = Tiles(
         pattern="../../../thumbnails/0/1/sprites-$Number$.jpg", first=1, sheet_duration=Fraction(100), columns=10,
         rows=10, width=1600, height=900, bandwidth=1000,
     )  # fmt: skip
-    written = dash.manifest(DURATION, [RUNG], [SOUND], [text], tiles)
-    expected = led_to(written, PLACES[0])
+    written = dash.build_manifest(DURATION, [RUNG], [SOUND], [text], tiles)
+    expected = referenced_files(written, PATHS[0])
     assert ("versions/8/captions/0/1/captions.vtt",) * 2 in expected
-    for old, new in pairwise(PLACES):
-        written = moved(written, old, new)
-        assert led_to(written, new) == expected, new
+    for old, new in pairwise(PATHS):
+        written = relocate(written, old, new)
+        assert referenced_files(written, new) == expected, new
         assert mpd.faults(written) == []
 
 
-def test_a_manifest_of_an_earlier_release_is_moved_as_well() -> None:
-    """It has one base for all of it, which ffmpeg does not find captions by."""
+def test_a_manifest_with_an_outer_base_is_relocated() -> None:
+    """Ffmpeg ignores an outer BaseURL for captions."""
     text = dash.CaptionsTrack(name="t", uri="../../../captions/0/1/captions.vtt")
-    written = dash.manifest(DURATION, [RUNG], captions=[text])
+    written = dash.build_manifest(DURATION, [RUNG], captions=[text])
     earlier = written.replace("  <Period", "  <BaseURL>package/0/1/</BaseURL>\n  <Period")
-    assert led_to(moved(earlier, *PLACES[1:]), PLACES[2]) == led_to(written, PLACES[0])
+    assert referenced_files(relocate(earlier, *PATHS[1:]), PATHS[2]) == referenced_files(written, PATHS[0])
 
 
-def test_a_base_keeps_what_must_be_quoted() -> None:
+def test_a_base_keeps_quoted_characters() -> None:
     text = dash.CaptionsTrack(name="t", uri="x%20&%20y.vtt")
-    once = moved(dash.manifest(DURATION, [RUNG], captions=[text]), "a b/1 & 2/manifest.mpd", "a b/manifest.mpd")
-    twice = tree(moved(once, "a b/manifest.mpd", "c/manifest.mpd"))
+    once = relocate(
+        dash.build_manifest(DURATION, [RUNG], captions=[text]), "a b/1 & 2/manifest.mpd", "a b/manifest.mpd"
+    )
+    twice = tree(relocate(once, "a b/manifest.mpd", "c/manifest.mpd"))
     bases = [base.text for base in twice.iterfind(".//BaseURL", SPACE)]
     assert bases == ["../a%20b/1%20%26%202/", "../a%20b/1%20%26%202/x%20%26%20y.vtt"]
 
 
-GOOD = dash.manifest(DURATION, [RUNG])
+GOOD = dash.build_manifest(DURATION, [RUNG])
 
 
 @pytest.mark.parametrize(
@@ -178,10 +180,10 @@ GOOD = dash.manifest(DURATION, [RUNG])
         (GOOD.replace('mediaRange="700-', 'mediaRange="'), "can't be read"),
         (GOOD.replace('duration="60060"', ""), "can't be read"),
         (GOOD.replace('duration="60060"', 'duration="-"'), "can't be read"),
-        (GOOD.replace('"PT4.504500S"', '"P1D"'), "a duration of 'P1D'"),
+        (GOOD.replace('"PT4.504500S"', '"P1D"'), "invalid duration 'P1D'"),
     ],
 )
-def test_a_manifest_that_is_not_ours_is_refused(text: str, reason: str) -> None:
+def test_any_other_manifest_is_refused(text: str, reason: str) -> None:
     assert text != GOOD
     with pytest.raises(MalformedManifest, match=reason):
-        dash.parse(text)
+        dash.parse_manifest(text)

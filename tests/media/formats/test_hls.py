@@ -1,4 +1,4 @@
-"""Playlists: what stands in them, to the microsecond, and that they are read back as they were written."""
+"""HLS playlists are exact to the microsecond, and parsed back as written."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.formats import hls
+from reelstate.media.formats import hls, hls_parser
 from reelstate.media.formats.hls import MalformedPlaylist, Part, Rates, Rendition, Variant
 from tests.core.properties import quickly
 
@@ -25,7 +25,7 @@ ENGLISH = Rendition(
 )  # fmt: skip
 
 
-def test_a_media_playlist_reads_as_the_standard_wants_it() -> None:
+def test_a_media_playlist_follows_the_standard() -> None:
     assert hls.media_playlist(PARTS, "../720p-init.mp4") == (
         "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n"
         "#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-PLAYLIST-TYPE:VOD\n"
@@ -37,7 +37,7 @@ def test_a_media_playlist_reads_as_the_standard_wants_it() -> None:
     )
 
 
-def test_a_growing_playlist_only_ever_gets_longer() -> None:
+def test_a_growing_playlist_is_only_appended_to() -> None:
     grown = [hls.media_playlist(PARTS[:count], "i.mp4", kind="EVENT", ended=False, target=6) for count in range(1, 4)]
     assert "#EXT-X-PLAYLIST-TYPE:EVENT\n#EXT-X-START:TIME-OFFSET=0\n" in grown[0]
     assert "#EXT-X-TARGETDURATION:6\n" in grown[0]
@@ -47,19 +47,19 @@ def test_a_growing_playlist_only_ever_gets_longer() -> None:
     assert hls.media_playlist(PARTS, "i.mp4", kind="EVENT", target=6) == grown[2] + "#EXT-X-ENDLIST\n"
 
 
-def test_a_key_frame_playlist_names_the_first_frames() -> None:
-    found = hls.parse_media_playlist(hls.key_frame_playlist(PARTS, "i.mp4"))
+def test_a_key_frame_playlist_has_the_first_frames() -> None:
+    found = hls_parser.parse_media_playlist(hls.key_frame_playlist(PARTS, "i.mp4"))
     assert found.key_frames_only
     assert [(part.offset, part.size) for part in found.parts] == [(700, 300), (1700, 400), (700, 200)]
 
 
-def test_a_captions_playlist_is_one_file_for_all_the_time() -> None:
-    found = hls.parse_media_playlist(hls.captions_playlist("0.vtt", Fraction(61, 3)))
+def test_a_captions_playlist_has_one_file() -> None:
+    found = hls_parser.parse_media_playlist(hls.captions_playlist("0.vtt", Fraction(61, 3)))
     assert found.parts == (Part("0.vtt", 0, 0, Fraction("20.333333")),)
     assert found.target == 21
 
 
-def test_a_master_playlist_reads_as_the_standard_wants_it() -> None:
+def test_a_master_playlist_follows_the_standard() -> None:
     captions = Rendition(uri="captions/0.m3u8", name="Deutsch", language="de", forced=True)
     assert hls.master_playlist([VARIANT], [ENGLISH], [captions]) == (
         "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
@@ -75,16 +75,16 @@ def test_a_master_playlist_reads_as_the_standard_wants_it() -> None:
     )
 
 
-def test_without_sound_there_is_no_audio_group_and_no_audio_codec() -> None:
+def test_without_audio_there_is_no_audio_group_and_no_audio_codec() -> None:
     master = hls.master_playlist([VARIANT])
     assert "AUDIO" not in master
     assert "mp4a" not in master
     assert "BANDWIDTH=3000000," in master
 
 
-def test_titles_of_strangers_stay_inside_their_quotation_marks() -> None:
+def test_untrusted_titles_stay_inside_their_quotes() -> None:
     rude = Rendition(uri="0.m3u8", name='x",URI="file:///\n#EXT-X-KEY', language="not a language", codec="mp4a.40.2")
-    found = hls.parse_master_playlist(hls.master_playlist([VARIANT], [rude, rude]))
+    found = hls_parser.parse_master_playlist(hls.master_playlist([VARIANT], [rude, rude]))
     assert [media["URI"] for media in found.media] == ["0.m3u8", "0.m3u8"]
     assert len({media["NAME"] for media in found.media}) == 2
     assert all("LANGUAGE" not in media for media in found.media)
@@ -96,61 +96,61 @@ def test_a_track_without_a_title_has_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "languages, default, chosen",
+    "languages, default, autoselect",
     [
         (["en", "de"], 0, ["YES", "YES"]),
         (["en", "eng", "de"], 0, ["YES", "NO", "YES"]),
         (["en", "eng"], 1, ["NO", "YES"]),
     ],
 )
-def test_a_player_chooses_one_of_the_tracks_that_it_can_not_tell_apart(
-    languages: list[str], default: int, chosen: list[str]
+def test_one_of_indistinguishable_tracks_is_autoselected(
+    languages: list[str], default: int, autoselect: list[str]
 ) -> None:
     tracks = [
         Rendition(uri=f"{number}.m3u8", name=str(number), language=language, default=number == default)
         for number, language in enumerate(languages)
     ]
-    found = hls.parse_master_playlist(hls.master_playlist([VARIANT], tracks)).media
-    assert [media["AUTOSELECT"] for media in found] == chosen
+    found = hls_parser.parse_master_playlist(hls.master_playlist([VARIANT], tracks)).media
+    assert [media["AUTOSELECT"] for media in found] == autoselect
 
 
 @quickly
 @given(st.lists(st.fractions(Fraction(1, 100), 10, max_denominator=90000), min_size=1, max_size=60))
 def test_durations_never_drift(durations: list[Fraction]) -> None:
     parts = [Part("c.mp4", 10, 20, duration) for duration in durations]
-    found = hls.parse_media_playlist(hls.media_playlist(parts, "i.mp4")).parts
+    found = hls_parser.parse_media_playlist(hls.media_playlist(parts, "i.mp4")).parts
     for part, duration in zip(found, durations, strict=True):
         assert abs(part.duration - duration) <= hls.MICROSECOND
     total = sum((part.duration for part in found), Fraction(0))
     assert abs(total - sum(durations)) <= hls.MICROSECOND / 2
 
 
-def parts_of(*pairs: tuple[int, Fraction | int]) -> list[Part]:
+def make_parts(*pairs: tuple[int, Fraction | int]) -> list[Part]:
     return [Part("c.mp4", 0, size, Fraction(duration)) for size, duration in pairs]
 
 
 @pytest.mark.parametrize(
     "parts, peak, average",
     [
-        (parts_of((1000, 2), (3000, 2), (2000, 2)), 12000, 8000),
-        (parts_of((1000, 6), (1000, 6), (900, Fraction(1, 2))), 2339, 1856),
-        (parts_of((1000, 4), (1000, 2), (5000, 2)), 20000, 7000),
-        (parts_of((1000, 1), (9000, Fraction(1, 4)), (1000, 1)), 64000, 39112),
-        (parts_of((100, Fraction(1, 5))), 4000, 4000),
+        (make_parts((1000, 2), (3000, 2), (2000, 2)), 12000, 8000),
+        (make_parts((1000, 6), (1000, 6), (900, Fraction(1, 2))), 2339, 1856),
+        (make_parts((1000, 4), (1000, 2), (5000, 2)), 20000, 7000),
+        (make_parts((1000, 1), (9000, Fraction(1, 4)), (1000, 1)), 64000, 39112),
+        (make_parts((100, Fraction(1, 5))), 4000, 4000),
         ([], 0, 0),
     ],
     ids=["plain", "a short end counts with what is before", "half a target", "together", "one short", "none"],
 )
-def test_the_peak_is_that_of_the_worst_stretch(parts: list[Part], peak: int, average: int) -> None:
-    assert hls.rates(parts) == Rates(peak, average)
+def test_the_peak_is_that_of_the_worst_window(parts: list[Part], peak: int, average: int) -> None:
+    assert hls.measure_rates(parts) == Rates(peak, average)
 
 
 @pytest.mark.parametrize("seconds, target", [("0.2", 1), ("1.49", 1), ("1.5", 2), ("6.006", 6), ("6.5", 7)])
-def test_the_target_is_rounded_as_the_standard_says(seconds: str, target: int) -> None:
+def test_the_target_duration_is_rounded_as_in_the_standard(seconds: str, target: int) -> None:
     assert hls.target_duration([Fraction(seconds)]) == target
 
 
-def test_names_of_files_are_relative_and_come_back() -> None:
+def test_uris_are_relative_and_resolve_to_their_keys() -> None:
     uri = hls.relative_uri("versions/7/package/0/3/video/a.m3u8", "versions/7/encode/0/1/a b#?:.mp4")
     assert uri == "../../../../encode/0/1/a%20b%23%3F%3A.mp4"
     assert hls.resolve_uri("versions/7/package/0/3/video/a.m3u8", uri) == "versions/7/encode/0/1/a b#?:.mp4"
@@ -159,7 +159,7 @@ def test_names_of_files_are_relative_and_come_back() -> None:
 @pytest.mark.parametrize(
     "uri", ["/etc/passwd", "../../x", "http://x/y", "file:x", "..", "%2e%2e/%2e%2e/x", "a/../../../x"]
 )
-def test_a_name_that_leads_out_is_refused(uri: str) -> None:
+def test_a_uri_out_of_the_storage_is_refused(uri: str) -> None:
     with pytest.raises(MalformedPlaylist, match="leads out"):
         hls.resolve_uri("video/a.m3u8", uri)
 
@@ -173,24 +173,24 @@ MASTER = hls.master_playlist([VARIANT], [ENGLISH])
     [
         ("", "line 1"),
         ("#EXTM3U", "line 1"),
-        (GOOD.replace("#EXT-X-ENDLIST\n", "#EXT-X-ENDLIST\nmore.mp4\n"), "does not belong"),
-        (GOOD.replace("#EXT-X-MAP", "#EXT-X-WHAT"), "does not belong"),
-        (GOOD.replace("#EXT-X-PLAYLIST", "\n#EXT-X-PLAYLIST"), "does not belong"),
+        (GOOD.replace("#EXT-X-ENDLIST\n", "#EXT-X-ENDLIST\nmore.mp4\n"), "unexpected"),
+        (GOOD.replace("#EXT-X-MAP", "#EXT-X-WHAT"), "unexpected"),
+        (GOOD.replace("#EXT-X-PLAYLIST", "\n#EXT-X-PLAYLIST"), "unexpected"),
         (GOOD.replace("#EXT-X-VERSION:7\n", ""), "EXT-X-VERSION is missing"),
         (GOOD.replace("VERSION:7", "VERSION:seven"), "not a number"),
         (GOOD.replace("#EXT-X-VERSION:7", "#EXT-X-VERSION:7\n#EXT-X-VERSION:7"), "a second"),
         (GOOD.replace("#EXTINF:2.002000,\n", ""), "without a duration"),
         (GOOD.replace("EXTINF:2.002000,", "EXTINF:-2.002000,"), "without a duration"),
-        (GOOD.replace("1000@700", "1000"), "wrong byte range"),
+        (GOOD.replace("1000@700", "1000"), "invalid byte range"),
         (GOOD.replace("../c1.mp4\n", ""), "no URI"),
         (GOOD.replace('URI="', 'URI="a",URI="'), "attributes"),
         (GOOD.replace('URI="', "URI=,"), "attributes"),
     ],
 )
-def test_a_media_playlist_that_is_not_ours_is_refused(text: str, reason: str) -> None:
+def test_any_other_media_playlist_is_refused(text: str, reason: str) -> None:
     assert text != GOOD
     with pytest.raises(MalformedPlaylist, match=reason):
-        hls.parse_media_playlist(text)
+        hls_parser.parse_media_playlist(text)
 
 
 @pytest.mark.parametrize(
@@ -199,18 +199,18 @@ def test_a_media_playlist_that_is_not_ours_is_refused(text: str, reason: str) ->
         (MASTER.replace("video/720p.m3u8\n", ""), "one URI"),
         (MASTER.replace("video/720p.m3u8\n", "a\nb\n"), "one URI"),
         (MASTER.partition("video/")[0], "no URI"),
-        (MASTER.replace("#EXT-X-MEDIA", "#EXT-X-MIDI"), "does not belong"),
+        (MASTER.replace("#EXT-X-MEDIA", "#EXT-X-MIDI"), "unexpected"),
         (MASTER.replace("#EXT-X-VERSION:7\n", ""), "EXT-X-VERSION is missing"),
     ],
 )
-def test_a_master_playlist_that_is_not_ours_is_refused(text: str, reason: str) -> None:
+def test_any_other_master_playlist_is_refused(text: str, reason: str) -> None:
     with pytest.raises(MalformedPlaylist, match=reason):
-        hls.parse_master_playlist(text)
+        hls_parser.parse_master_playlist(text)
 
 
 @quickly
 @given(st.text(alphabet='#EXT-X:MAP=",\n0123@.', max_size=80))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    for read in (hls.parse_media_playlist, hls.parse_master_playlist):
+def test_any_text_is_parsed_or_refused(text: str) -> None:
+    for read in (hls_parser.parse_media_playlist, hls_parser.parse_master_playlist):
         with pytest.raises(MalformedPlaylist):
             read("#EXTM3U\n" + text)

@@ -1,15 +1,15 @@
-"""Names of tracks: of titles that may be anything, of languages, and no two alike."""
+"""Names of tracks are unique and printable."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.formats.labels import MAX_NAME, Labelled, printable, track_names
+from reelstate.media.formats.labels import MAX_NAME, TrackLabel, printable, track_names
 from tests.core.properties import quickly
 
 
-def track(title: str = "", language: str = "", *, forced: bool = False, commentary: bool = False) -> Labelled:
-    return Labelled(title=title, language=language, forced=forced, commentary=commentary)
+def track(title: str = "", language: str = "", *, forced: bool = False, commentary: bool = False) -> TrackLabel:
+    return TrackLabel(title=title, language=language, forced=forced, commentary=commentary)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def track(title: str = "", language: str = "", *, forced: bool = False, commenta
         ([track("a\u202eb\x00c\td")], ["a b c d"]),
     ],
 )
-def test_tracks_are_named(tracks: list[Labelled], names: list[str]) -> None:
+def test_tracks_are_named(tracks: list[TrackLabel], names: list[str]) -> None:
     assert track_names(tracks, "Audio") == names
 
 
 @quickly
 @given(st.lists(st.tuples(st.text(), st.sampled_from(["", "eng", "und", "qaa", "pt-BR"])), max_size=8))
-def test_names_are_never_empty_or_alike_and_can_stand_in_a_playlist(found: list[tuple[str, str]]) -> None:
+def test_names_are_unique_not_empty_and_safe_in_a_playlist(found: list[tuple[str, str]]) -> None:
     names = track_names([track(title, language) for title, language in found], "Audio")
     assert len(set(names)) == len(names)
     for name in names:

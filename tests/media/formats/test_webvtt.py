@@ -1,4 +1,4 @@
-"""Cues for small pictures, and captions of strangers."""
+"""Cues for thumbnails, and captions of untrusted sources."""
 
 import time
 from fractions import Fraction
@@ -14,7 +14,7 @@ from tests.core.properties import quickly
 SHEETS = Sheets(uris=["s-0.jpg", "s-1.jpg"], count=5, interval=Fraction(2), columns=2, rows=2, width=160, height=90)
 
 
-def test_every_picture_has_its_time_and_place() -> None:
+def test_every_thumbnail_has_its_time_and_area() -> None:
     assert webvtt.sprite_track(SHEETS, Fraction(19, 2)) == (
         "WEBVTT\n\n"
         "00:00:00.000 --> 00:00:02.000\ns-0.jpg#xywh=0,0,160,90\n\n"
@@ -25,24 +25,24 @@ def test_every_picture_has_its_time_and_place() -> None:
     )
 
 
-def test_the_last_picture_stays_until_the_end_and_none_comes_after_it() -> None:
+def test_the_last_thumbnail_lasts_until_the_end() -> None:
     assert "00:00:08.000 --> 00:00:30.000\n" in webvtt.sprite_track(SHEETS, Fraction(30))
     assert webvtt.sprite_track(SHEETS, Fraction(4)).count("-->") == 2
 
 
-def test_our_own_track_is_clean() -> None:
-    assert list(webvtt.faults(webvtt.sprite_track(SHEETS, Fraction(9)).encode())) == []
+def test_the_thumbnail_cues_are_valid_captions() -> None:
+    assert list(webvtt.find_faults(webvtt.sprite_track(SHEETS, Fraction(9)).encode())) == []
 
 
 @pytest.mark.parametrize(
     "seconds, text", [("0", "00:00:00.000"), ("3661.0005", "01:01:01.000"), ("359999.9996", "100:00:00.000")]
 )
 def test_times_are_written_in_full(seconds: str, text: str) -> None:
-    assert webvtt.timestamp(Fraction(seconds)) == text
+    assert webvtt.format_timestamp(Fraction(seconds)) == text
 
 
 def clean(body: str) -> str:
-    return webvtt.clean(f"WEBVTT\n\n{body}".encode()).text.removeprefix("WEBVTT\n\n")
+    return webvtt.clean_captions(f"WEBVTT\n\n{body}".encode()).text.removeprefix("WEBVTT\n\n")
 
 
 CUE = "00:00:01.000 --> 00:00:02.000"
@@ -67,7 +67,7 @@ CUE = "00:00:01.000 --> 00:00:02.000"
         (f"{CUE}\r\nA\x00\x07B\r\n", f"{CUE}\nAB\n"),
     ],
 )
-def test_captions_keep_what_a_player_needs(body: str, kept: str) -> None:
+def test_captions_keep_valid_cues_and_tags(body: str, kept: str) -> None:
     assert clean(body) == kept
 
 
@@ -82,12 +82,12 @@ def test_captions_keep_what_a_player_needs(body: str, kept: str) -> None:
         f"{CUE}\n{'long ' * 1000}",
     ],
 )
-def test_a_cue_that_is_no_cue_is_left_out_and_counted(cue: str) -> None:
+def test_an_invalid_cue_is_left_out_and_counted(cue: str) -> None:
     data = f"WEBVTT\n\n{cue}\n\n{CUE}\ngood".encode()
-    found = webvtt.clean(data)
+    found = webvtt.clean_captions(data)
     assert (found.cues, found.left_out) == (1, 1)
     assert found.text == f"WEBVTT\n\n{CUE}\ngood\n"
-    assert list(webvtt.faults(data)) == ["1 of 2 cues are not as WebVTT wants them"]
+    assert list(webvtt.find_faults(data)) == ["1 of 2 cues are not valid WebVTT"]
 
 
 @pytest.mark.parametrize(
@@ -106,30 +106,30 @@ def test_text_with_an_arrow_or_an_empty_line_is_kept_and_drawings_are_not(body: 
 
 
 @pytest.mark.parametrize("data", [b"", b"WEBVTTX", b"1\n00:00:01,000 --> 00:00:02,000\nSubRip", b"\x89PNG"])
-def test_what_is_not_webvtt_is_refused(data: bytes) -> None:
+def test_a_file_that_is_not_webvtt_is_refused(data: bytes) -> None:
     with pytest.raises(MalformedCaptions, match="does not begin with WEBVTT"):
-        webvtt.clean(data)
+        webvtt.clean_captions(data)
 
 
 def test_captions_of_many_megabytes_are_refused() -> None:
-    with pytest.raises(MalformedCaptions, match="bytes of captions"):
-        webvtt.clean(b"WEBVTT" + bytes(webvtt.MAX_BYTES))
+    with pytest.raises(MalformedCaptions, match="captions have"):
+        webvtt.clean_captions(b"WEBVTT" + bytes(webvtt.MAX_BYTES))
 
 
-def test_a_mark_that_never_ends_takes_no_longer_than_it_is_long() -> None:
+def test_an_unclosed_tag_takes_linear_time() -> None:
     began = time.process_time()
     assert clean(f"{CUE}\n<c{'.a' * 24}&") == f"{CUE}\n&lt;c{'.a' * 24}&\n"
     assert time.process_time() - began < 5, "it doubles with every class, and holds up the whole worker"
 
 
 def test_a_byte_order_mark_does_not_matter() -> None:
-    assert webvtt.clean(b"\xef\xbb\xbfWEBVTT - title\n").text == "WEBVTT\n"
+    assert webvtt.clean_captions(b"\xef\xbb\xbfWEBVTT - title\n").text == "WEBVTT\n"
 
 
 @quickly
 @given(st.text(alphabet=st.sampled_from("<>/bi v0123:.\n&-"), max_size=60))
-def test_what_is_clean_stays_as_it_is(words: str) -> None:
-    once = webvtt.clean(f"WEBVTT\n\n{CUE}\n{words}".encode())
-    twice = webvtt.clean(once.text.encode())
+def test_cleaning_is_idempotent(text: str) -> None:
+    once = webvtt.clean_captions(f"WEBVTT\n\n{CUE}\n{text}".encode())
+    twice = webvtt.clean_captions(once.text.encode())
     assert twice.text == once.text
     assert not twice.left_out

@@ -1,4 +1,4 @@
-"""A box of MP4, and the numbers and boxes in it. Nothing is believed: every length is checked against what is there."""
+"""Read MP4 boxes. Every size is checked against the bytes that are there."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ from collections.abc import Iterator
 
 from reelstate.core.errors import ReelstateError
 
-BROKEN = "the encoder was stopped, or the file is damaged: make it again"
-NOT_FRAGMENTED = "make it with -movflags frag_keyframe+default_base_moof"
+BROKEN = "the encoder was stopped, or the file is damaged: encode it again"
+NOT_FRAGMENTED = "encode it with -movflags frag_keyframe+default_base_moof"
 HEADER = struct.Struct(">I4s")
 
 
 class MalformedBoxes(ReelstateError):
-    """The file is not a fragmented MP4 of one track, or breaks off."""
+    """The file is truncated, or not a fragmented MP4 of one track."""
 
 
-class Fields:
-    """Numbers out of a box, one after the other."""
+class BoxReader:
+    """Reads the fields of a box in order."""
 
-    def __init__(self, data: bytes, place: str) -> None:
-        self._data, self._place, self._at = data, place, 0
+    def __init__(self, data: bytes, box: str) -> None:
+        self._data, self._box, self._offset = data, box, 0
 
-    def take(self, layout: str) -> tuple[int, ...]:
+    def read(self, layout: str) -> tuple[int, ...]:
         shape = struct.Struct(f">{layout}")
-        if self._at + shape.size > len(self._data):
-            raise MalformedBoxes(f"the {self._place} box of {len(self._data)} bytes ends too early", hint=BROKEN)
-        values = shape.unpack_from(self._data, self._at)
-        self._at += shape.size
+        if self._offset + shape.size > len(self._data):
+            raise MalformedBoxes(f"the {self._box} box of {len(self._data)} bytes is truncated", hint=BROKEN)
+        values = shape.unpack_from(self._data, self._offset)
+        self._offset += shape.size
         return values
 
-    def one(self, layout: str) -> int:
-        return self.take(layout)[-1]
+    def read_int(self, layout: str) -> int:
+        return self.read(layout)[-1]
 
-    def optional(self, present: int, layout: str, otherwise: int) -> int:
-        return self.one(layout) if present else otherwise
-
-
-def inside(data: bytes, place: str) -> Iterator[tuple[str, bytes]]:
-    """The boxes that follow each other in the body of another."""
-    at = 0
-    while at < len(data):
-        if at + HEADER.size > len(data):
-            raise MalformedBoxes(f"the {place} box ends inside the header of another", hint=BROKEN)
-        size, name = HEADER.unpack_from(data, at)
-        if size < HEADER.size or at + size > len(data):
-            raise MalformedBoxes(f"a box of {size:,} bytes does not fit into its {place} box", hint=BROKEN)
-        yield name.decode("latin-1"), data[at + HEADER.size : at + size]
-        at += size
+    def read_optional(self, present: int, layout: str, default: int) -> int:
+        return self.read_int(layout) if present else default
 
 
-def only(data: bytes, kind: str, place: str) -> bytes:
-    """The one box of a kind in the body of another."""
-    found = [body for name, body in inside(data, place) if name == kind]
+def child_boxes(data: bytes, parent: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and body of each box in the body of `parent`."""
+    offset = 0
+    while offset < len(data):
+        if offset + HEADER.size > len(data):
+            raise MalformedBoxes(f"the {parent} box ends inside the header of a child", hint=BROKEN)
+        size, name = HEADER.unpack_from(data, offset)
+        if size < HEADER.size or offset + size > len(data):
+            raise MalformedBoxes(f"a box of {size:,} bytes does not fit into its {parent} box", hint=BROKEN)
+        yield name.decode("latin-1"), data[offset + HEADER.size : offset + size]
+        offset += size
+
+
+def single_box(data: bytes, kind: str, parent: str) -> bytes:
+    """Return the body of the only box of this kind in the body of `parent`."""
+    found = [body for name, body in child_boxes(data, parent) if name == kind]
     if len(found) != 1:
-        raise MalformedBoxes(f"the {place} box has {len(found)} {kind} boxes, not one", hint="one track a file")
+        raise MalformedBoxes(f"the {parent} box has {len(found)} {kind} boxes", hint="expected one track per file")
     return found[0]

@@ -1,4 +1,4 @@
-"""The names that players know codecs by (RFC 6381), read from the configuration that an encoder wrote."""
+"""Codec strings for players (RFC 6381), read from the configuration boxes of an encoder."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ CONFIGURATION = {
     "av01": "av1C",
     "mp4a": "esds",
 }
-"""Which box holds the configuration of which kind of sample entry."""
+"""The box with the configuration, by kind of sample entry."""
 
 _STREAM_DESCRIPTOR, _DECODER_CONFIG, _DECODER_SPECIFIC = 3, 4, 5
 _MPEG4_AUDIO = 0x40
 _LONG_OBJECT_TYPE = 31
 _EXPLICIT_RATE = 15
 _CHANNELS = {**{number: number for number in range(1, 7)}, 7: 8}
-"""How many channels each channel configuration of AAC has."""
+"""The number of channels by channel configuration of AAC."""
 
 
 class UnknownCodec(ReelstateError):
-    """The configuration of a codec can't be read, or nobody here knows the codec."""
+    """The codec is unknown, or its configuration can't be read."""
 
 
 def codec_string(entry: str, boxes: Mapping[str, bytes]) -> str:
-    """The name for CODECS, of a sample entry and the boxes inside it."""
+    """Return the codec string of a sample entry with these boxes; raises `UnknownCodec`."""
     box = CONFIGURATION.get(entry)
     if box is None:
-        raise UnknownCodec(f"a track of kind {entry!r}", hint=f"known are {', '.join(CONFIGURATION)}")
+        raise UnknownCodec(f"unknown sample entry {entry!r}", hint=f"expected one of {', '.join(CONFIGURATION)}")
     if box not in boxes:
-        raise UnknownCodec(f"a track of kind {entry!r} without its {box} box")
+        raise UnknownCodec(f"the sample entry {entry!r} has no {box} box")
     try:
         return _READERS[box](entry, boxes[box])
     except IndexError:
-        raise UnknownCodec(f"the {box} box of {len(boxes[box])} bytes ends too early") from None
+        raise UnknownCodec(f"the {box} box of {len(boxes[box])} bytes is truncated") from None
 
 
 def _avc(entry: str, data: bytes) -> str:
@@ -68,9 +68,9 @@ def _av1_bits(profile: int, flags: int) -> int:
 
 
 def channel_count(boxes: Mapping[str, bytes]) -> int | None:
-    """The channels of MPEG-4 audio by its own configuration; None where that does not tell.
+    """Return the channels in the configuration of MPEG-4 audio; None if it does not state them.
 
-    The sample entry around it does not count: encoders write 2 there, whatever the number is.
+    The sample entry can't be trusted: encoders always write 2 there.
     """
     try:
         config = _decoder_config(boxes["esds"])
@@ -96,7 +96,7 @@ def _decoder_config(data: bytes) -> bytes:
 
 
 def _stream_header(stream: bytes) -> int:
-    """How long a stream descriptor is before what it holds: three of its fields may be there or not."""
+    """Return the length of the header of a stream descriptor, which has three optional fields."""
     flags = stream[2]
     depends = 2 if flags & 0x80 else 0
     address = 1 + stream[3 + depends] if flags & 0x40 else 0
@@ -104,9 +104,9 @@ def _stream_header(stream: bytes) -> int:
 
 
 def _descriptor(data: bytes, tag: int) -> bytes:
-    """What is in a descriptor. Its length is written in groups of seven bits."""
+    """Return the body of a descriptor; its length is written in groups of seven bits."""
     if data[0] != tag:
-        raise UnknownCodec(f"the esds box has descriptor {data[0]} where {tag} belongs")
+        raise UnknownCodec(f"the esds box has descriptor {data[0]}, expected {tag}")
     length, at = 0, 1
     while data[at] & 0x80 and at < 4:  # noqa: PLR2004 - a length has at most four groups
         length, at = length << 7 | data[at] & 0x7F, at + 1

@@ -1,4 +1,4 @@
-"""A DASH manifest over the same spans of the same files as the HLS playlists: nothing is stored twice."""
+"""DASH manifests over the same byte ranges of the same files as the HLS playlists."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Role = Literal["main", "alternate", "commentary", "subtitle", "forced-subtitle"]
 
 
 class MalformedManifest(ReelstateError):
-    """A DASH manifest is not one that this module would have written."""
+    """A DASH manifest is not one that this module writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """One rung, or one track of sound."""
+    """One rung, or one audio track."""
 
     name: str
     init_uri: str
@@ -45,7 +45,7 @@ class Representation:
     sample_rate: int = 0
     language: str = ""
     label: str = ""
-    """What a viewer reads in the menu of a player."""
+    """The name in the menu of a player."""
     roles: Sequence[Role] = ()
 
 
@@ -60,7 +60,7 @@ class CaptionsTrack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tiles:
-    """Sheets of small pictures. `pattern` is a URI with $Number$ in it, counted from `first`."""
+    """Sheets of thumbnails. `pattern` is a URI with $Number$, counted from `first`."""
 
     pattern: str
     first: int
@@ -74,14 +74,14 @@ class Tiles:
     name: str = "thumbnails"
 
 
-def manifest(
+def build_manifest(
     duration: Fraction,
     video: Sequence[Representation],
     audio: Sequence[Representation] = (),
     captions: Sequence[CaptionsTrack] = (),
     tiles: Tiles | None = None,
 ) -> str:
-    """The whole manifest as XML text."""
+    """Return the manifest as XML."""
     root = ET.Element("MPD", _root(duration, [*video, *audio]))
     period = ET.SubElement(root, "Period", id="0", start="PT0S", duration=_seconds(duration))
     _video(period, video)
@@ -107,12 +107,12 @@ def _root(duration: Fraction, every: Sequence[Representation]) -> dict[str, str]
 
 
 def _video(period: ET.Element, rungs: Sequence[Representation]) -> None:
-    """One set a codec: a player does not change the codec within a set."""
-    for _, same in groupby(sorted(rungs, key=_family), key=_family):
-        place = _set(period, "video", "video/mp4", roles=["main"], segmentAlignment="true", startWithSAP="1")
-        for rung in same:
+    """Add one adaptation set per codec: players do not switch codecs within a set."""
+    for _, group in groupby(sorted(rungs, key=_family), key=_family):
+        adaptation = _set(period, "video", "video/mp4", roles=["main"], segmentAlignment="true", startWithSAP="1")
+        for rung in group:
             attributes = {"width": str(rung.width), "height": str(rung.height), "sar": "1:1"}
-            _representation(place, rung, attributes | {"frameRate": str(rung.frame_rate)})
+            _representation(adaptation, rung, attributes | {"frameRate": str(rung.frame_rate)})
 
 
 def _family(rung: Representation) -> str:
@@ -120,7 +120,7 @@ def _family(rung: Representation) -> str:
 
 
 def _audio(period: ET.Element, track: Representation) -> None:
-    place = _set(
+    adaptation = _set(
         period,
         "audio",
         "audio/mp4",
@@ -130,23 +130,27 @@ def _audio(period: ET.Element, track: Representation) -> None:
         segmentAlignment="true",
         startWithSAP="1",
     )
-    inner = _representation(place, track, {"audioSamplingRate": str(track.sample_rate)})
+    inner = _representation(adaptation, track, {"audioSamplingRate": str(track.sample_rate)})
     inner.insert(0, ET.Element("AudioChannelConfiguration", schemeIdUri=_CHANNELS, value=str(track.channels)))
 
 
 def _captions(period: ET.Element, text: CaptionsTrack) -> None:
-    place = _set(period, "text", "text/vtt", text.language, text.label, text.roles)
-    inner = ET.SubElement(place, "Representation", id=text.name, bandwidth="1000")
+    adaptation = _set(period, "text", "text/vtt", text.language, text.label, text.roles)
+    inner = ET.SubElement(adaptation, "Representation", id=text.name, bandwidth="1000")
     ET.SubElement(inner, "BaseURL").text = text.uri
 
 
 def _tiles(period: ET.Element, tiles: Tiles) -> None:
-    place = _set(period, "image", "image/jpeg")
+    adaptation = _set(period, "image", "image/jpeg")
     length = tiles.sheet_duration
     numbers = {"timescale": length.denominator, "duration": length.numerator, "startNumber": tiles.first}
-    ET.SubElement(place, "SegmentTemplate", {name: str(value) for name, value in numbers.items()}, media=tiles.pattern)
+    ET.SubElement(
+        adaptation, "SegmentTemplate", {name: str(value) for name, value in numbers.items()}, media=tiles.pattern
+    )
     sizes = {"bandwidth": tiles.bandwidth, "width": tiles.width, "height": tiles.height}
-    inner = ET.SubElement(place, "Representation", {name: str(value) for name, value in sizes.items()}, id=tiles.name)
+    inner = ET.SubElement(
+        adaptation, "Representation", {name: str(value) for name, value in sizes.items()}, id=tiles.name
+    )
     ET.SubElement(inner, "EssentialProperty", schemeIdUri=_TILES, value=f"{tiles.columns}x{tiles.rows}")
 
 
@@ -159,21 +163,21 @@ def _set(
     roles: Sequence[Role] = (),
     **attributes: str,
 ) -> ET.Element:
-    """An adaptation set. Its id is a number by the schema, unlike that of a representation."""
+    """Add an adaptation set; its id must be a number, unlike that of a representation."""
     if tag := language_tag(language):
         attributes["lang"] = tag
     common = {"id": str(len(period)), "contentType": kind, "mimeType": mime}
-    place = ET.SubElement(period, "AdaptationSet", common | attributes)
+    adaptation = ET.SubElement(period, "AdaptationSet", common | attributes)
     if label:
-        ET.SubElement(place, "Label").text = printable(label)
+        ET.SubElement(adaptation, "Label").text = printable(label)
     for role in roles:
-        ET.SubElement(place, "Role", schemeIdUri=_ROLES, value=role)
-    return place
+        ET.SubElement(adaptation, "Role", schemeIdUri=_ROLES, value=role)
+    return adaptation
 
 
-def _representation(place: ET.Element, each: Representation, attributes: dict[str, str]) -> ET.Element:
+def _representation(adaptation: ET.Element, each: Representation, attributes: dict[str, str]) -> ET.Element:
     common = {"id": each.name, "bandwidth": str(each.bandwidth), "codecs": each.codec}
-    inner = ET.SubElement(place, "Representation", common | attributes)
+    inner = ET.SubElement(adaptation, "Representation", common | attributes)
     lengths = {"timescale": str(each.timescale), "duration": str(_segment_ticks(each))}
     segments = ET.SubElement(inner, "SegmentList", lengths)
     ET.SubElement(segments, "Initialization", sourceURL=each.init_uri)
@@ -184,40 +188,41 @@ def _representation(place: ET.Element, each: Representation, attributes: dict[st
 
 
 def _segment_ticks(each: Representation) -> int:
-    """How long every segment is, but the last, which may be shorter.
+    """Return the duration of every segment in ticks; the last one may be shorter.
 
-    One number for all, by which players find the segment of a time: some stop early, and some never go on, where a
-    list of segments has a SegmentTimeline.
+    A list of segments has one duration and no SegmentTimeline, with which some players stop early.
     """
     lengths = {part.duration * each.timescale for part in each.parts[:-1] or each.parts}
     if len(lengths) != 1 or (ticks := lengths.pop()).denominator != 1:
-        raise MalformedManifest(f"{each.name}: its segments do not all last the same whole number of ticks")
+        raise MalformedManifest(f"{each.name}: its segments differ in duration, or have no whole number of ticks")
     return ticks.numerator
 
 
 def _seconds(duration: Fraction) -> str:
-    """Never shorter than it is: players cut what is past the end."""
+    """Format a duration, rounded up: players cut what is past the end."""
     micros = ceil(duration * 1_000_000)
     return f"PT{micros // 1_000_000}.{micros % 1_000_000:06}S"
 
 
 @dataclass(frozen=True, slots=True)
 class DashManifest:
+    """A manifest that was parsed; representations are by name."""
+
     duration: Fraction
     representations: dict[str, Representation]
 
 
-def parse(text: str) -> DashManifest:
-    """A manifest of ours, read back: its rungs and tracks of sound by name.
+def parse_manifest(text: str) -> DashManifest:
+    """Parse a manifest of this module; raises `MalformedManifest`.
 
-    The last part of each has the length of the others, for a manifest does not say by how much it is shorter.
+    The last part of each representation has the duration of the others: its own is not in a manifest.
     """
     if "<!" in text:
-        raise MalformedManifest("it holds a declaration", hint="ours have none")
+        raise MalformedManifest("it contains a declaration", hint="expected none")
     try:
         root = ET.fromstring(text)  # noqa: S314 - without declarations there are no entities to expand
         found = {each.name: each for each in _representations(root)}
-        return DashManifest(_parsed_seconds(root.get("mediaPresentationDuration", "")), found)
+        return DashManifest(_parse_seconds(root.get("mediaPresentationDuration", "")), found)
     except (ET.ParseError, ValueError, KeyError, ArithmeticError) as error:
         raise MalformedManifest(f"it can't be read: {error}") from None
 
@@ -226,10 +231,10 @@ def _representations(root: ET.Element) -> Iterator[Representation]:
     for each in root.iterfind(".//{*}Representation"):
         segments = each.find("{*}SegmentList")
         if segments is not None:
-            yield _read(each, segments)
+            yield _parse_representation(each, segments)
 
 
-def _read(each: ET.Element, segments: ET.Element) -> Representation:
+def _parse_representation(each: ET.Element, segments: ET.Element) -> Representation:
     timescale = int(segments.attrib["timescale"])
     init = segments.find("{*}Initialization")
     return Representation(
@@ -252,8 +257,8 @@ def _parts(segments: ET.Element, duration: Fraction) -> Iterator[Part]:
         yield Part(url.attrib["media"], int(first), int(last) - int(first) + 1, duration)
 
 
-def _parsed_seconds(text: str) -> Fraction:
+def _parse_seconds(text: str) -> Fraction:
     match = re.fullmatch(r"PT(\d{1,9}\.\d{6})S", text, re.ASCII)
     if not match:
-        raise MalformedManifest(f"a duration of {text!r}")
+        raise MalformedManifest(f"invalid duration {text!r}")
     return Fraction(match[1])

@@ -1,12 +1,20 @@
-"""One fragment of a fragmented MP4: what its moof box says of the samples in the media data behind it."""
+"""One fragment of a fragmented MP4: its moof box, which describes the samples in the mdat box after it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reelstate.media.formats.box import BROKEN, HEADER, NOT_FRAGMENTED, Fields, MalformedBoxes, inside, only
-from reelstate.media.formats.header import Description
+from reelstate.media.formats.box import (
+    BROKEN,
+    HEADER,
+    NOT_FRAGMENTED,
+    BoxReader,
+    MalformedBoxes,
+    child_boxes,
+    single_box,
+)
+from reelstate.media.formats.header import TrackHeader
 from reelstate.media.formats.segment import Segment
 
 _NO_SYNC = 0x10000
@@ -15,7 +23,7 @@ _NEGATIVE = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Samples that follow each other in the file."""
+    """Consecutive samples of the file (trun)."""
 
     start: int | None
     count: int
@@ -29,14 +37,14 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A moof box whose media data has not come yet."""
+    """A moof box whose mdat box is not read yet."""
 
     offset: int
     decode_time: int
     runs: tuple[_Run, ...]
 
-    def closed(self, start: int, end: int) -> Segment:
-        """The segment, now that its media data is known to stand between two places of the file."""
+    def to_segment(self, start: int, end: int) -> Segment:
+        """Return the segment, given the offsets at which its media data starts and ends."""
         first = self.runs[0]
         self._check(start, end)
         steps = {run.step for run in self.runs}
@@ -53,43 +61,43 @@ class Fragment:
         )
 
     def _check(self, start: int, end: int) -> None:
-        at = self.offset
+        offset = self.offset
         for run in self.runs:
-            at = at if run.start is None else self.offset + run.start
-            if at < start or at + run.size > end:
+            offset = offset if run.start is None else self.offset + run.start
+            if offset < start or offset + run.size > end:
                 raise MalformedBoxes(f"the samples of the moof box at byte {self.offset:,} are not in its media data")
-            at += run.size
+            offset += run.size
 
 
-def fragment_of(moof: bytes, offset: int, size: int, description: Description) -> Fragment:
-    """What the body of a moof box says, which stands at an offset of the file."""
-    traf = only(moof, "traf", "moof")
-    defaults = _track_defaults(Fields(only(traf, "tfhd", "traf"), "tfhd"), description)
-    bodies = [body for name, body in inside(traf, "traf") if name == "trun"]
+def parse_fragment(moof: bytes, offset: int, size: int, header: TrackHeader) -> Fragment:
+    """Parse the body of a moof box at this offset of the file."""
+    traf = single_box(moof, "traf", "moof")
+    defaults = _track_defaults(BoxReader(single_box(traf, "tfhd", "traf"), "tfhd"), header)
+    bodies = [body for name, body in child_boxes(traf, "traf") if name == "trun"]
     runs = tuple(run for body in bodies if (run := _run(body, defaults)).count)
     if not runs or not sum(run.duration for run in runs):
-        raise MalformedBoxes(f"the moof box at byte {offset:,} has no samples, or they last no time", hint=BROKEN)
+        raise MalformedBoxes(f"the moof box at byte {offset:,} has no samples or no duration", hint=BROKEN)
     if runs[0].start is None:
         runs = (replace(runs[0], start=size + HEADER.size), *runs[1:])
-    return Fragment(offset, _decode_time(only(traf, "tfdt", "traf"), offset), runs)
+    return Fragment(offset, _decode_time(single_box(traf, "tfdt", "traf"), offset), runs)
 
 
-def _track_defaults(fields: Fields, description: Description) -> tuple[int, int, int]:
-    """Duration, size and flags of samples that say nothing themselves."""
-    flags, number = fields.take("2I")
-    if number != description.number:
-        raise MalformedBoxes(f"a fragment of track {number}, which moov does not know", hint="one track a file")
+def _track_defaults(fields: BoxReader, header: TrackHeader) -> tuple[int, int, int]:
+    """Return the default duration, size and flags of samples."""
+    flags, number = fields.read("2I")
+    if number != header.number:
+        raise MalformedBoxes(f"a fragment has the unknown track {number}", hint="expected one track per file")
     if flags & 1 or not flags & 0x20000:
-        raise MalformedBoxes("a fragment counts from the start of the file", hint=NOT_FRAGMENTED)
-    fields.optional(flags & 2, "I", 0)
-    duration = fields.optional(flags & 8, "I", description.default_duration)
-    size = fields.optional(flags & 16, "I", description.default_size)
-    return duration, size, fields.optional(flags & 32, "I", description.default_flags)
+        raise MalformedBoxes("a fragment has offsets from the start of the file", hint=NOT_FRAGMENTED)
+    fields.read_optional(flags & 2, "I", 0)
+    duration = fields.read_optional(flags & 8, "I", header.default_duration)
+    size = fields.read_optional(flags & 16, "I", header.default_size)
+    return duration, size, fields.read_optional(flags & 32, "I", header.default_flags)
 
 
 def _decode_time(body: bytes, offset: int) -> int:
-    fields = Fields(body, "tfdt")
-    decode_time = fields.one("Q" if fields.one("I") >> 24 else "I")
+    fields = BoxReader(body, "tfdt")
+    decode_time = fields.read_int("Q" if fields.read_int("I") >> 24 else "I")
     if decode_time >= _NEGATIVE:
         raise MalformedBoxes(
             f"the moof box at byte {offset:,} starts before zero, at {decode_time - (1 << 64)}",
@@ -99,11 +107,11 @@ def _decode_time(body: bytes, offset: int) -> int:
 
 
 def _run(body: bytes, defaults: tuple[int, int, int]) -> _Run:
-    fields = Fields(body, "trun")
-    head, count = fields.take("2I")
+    fields = BoxReader(body, "trun")
+    head, count = fields.read("2I")
     flags = head & 0xFFFFFF
-    start = fields.one("i") if flags & 1 else None
-    first_flags = fields.one("I") if flags & 4 else None
+    start = fields.read_int("i") if flags & 1 else None
+    first_flags = fields.read_int("I") if flags & 4 else None
     columns = _columns(fields, flags, count)
     durations, sizes = columns.get(0x100), columns.get(0x200)
     every_flag = columns.get(0x400) or (defaults[2],)
@@ -120,13 +128,13 @@ def _run(body: bytes, defaults: tuple[int, int, int]) -> _Run:
     )
 
 
-def _columns(fields: Fields, flags: int, count: int) -> dict[int, tuple[int, ...]]:
-    """What each sample says of itself, by the flag that announces it."""
+def _columns(fields: BoxReader, flags: int, count: int) -> dict[int, tuple[int, ...]]:
+    """Return the fields of the samples, by the flag of each field."""
     present = [flag for flag in (0x100, 0x200, 0x400, 0x800) if flags & flag]
     if not present or not count:
         return {}
-    values = fields.take(f"{count * len(present)}I")
-    return {flag: values[place :: len(present)] for place, flag in enumerate(present)}
+    values = fields.read(f"{count * len(present)}I")
+    return {flag: values[number :: len(present)] for number, flag in enumerate(present)}
 
 
 def _step(durations: Sequence[int]) -> int:

@@ -1,4 +1,4 @@
-"""What the header of a fragmented MP4 (ftyp, moov) says of its one track."""
+"""Parse the header (ftyp, moov) of a fragmented MP4 with one track."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from reelstate.media.formats.box import BROKEN, Fields, MalformedBoxes, inside, only
+from reelstate.media.formats.box import BROKEN, BoxReader, MalformedBoxes, child_boxes, single_box
 from reelstate.media.formats.codecs import UnknownCodec, channel_count, codec_string
 
-_INSIDE = {"moov": 0, "trak": 0, "mdia": 0, "minf": 0, "stbl": 0, "stsd": 8}
+_CONTAINERS = {"moov": 0, "trak": 0, "mdia": 0, "minf": 0, "stbl": 0, "stsd": 8}
 _ENTRY_HEADER = {"vide": 78, "soun": 28}
-_LEFT_OUT = {"edts", "btrt", "sdtp"}
-"""What no two chunks need to share: edit list, bit rates, and an empty table that only delay_moov writes."""
+_IGNORED = {"edts", "btrt", "sdtp"}
+"""Boxes that may differ between chunks: edit list, bit rates, and an empty table of delay_moov."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +28,14 @@ class Track:
     channels: int = 0
     sample_rate: int = 0
     media_time: int = 0
-    """Where in the track the presentation starts, by the edit list."""
+    """The start of the presentation in the track, by the edit list."""
     delay: Fraction = Fraction(0)
-    """How many seconds the presentation waits before it starts, by the edit list."""
+    """Seconds before the presentation starts, by the edit list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """What moov says: the track, and what holds for samples that say nothing themselves."""
+class TrackHeader:
+    """The content of a moov box: the track, and the defaults of its samples."""
 
     track: Track
     handler: str
@@ -45,38 +45,38 @@ class Description:
     default_flags: int
 
 
-def described(moov: bytes) -> Description:
-    """What the body of a moov box says."""
-    trak = only(moov, "trak", "moov")
-    mdia = only(trak, "mdia", "trak")
-    extends = Fields(only(only(moov, "mvex", "moov"), "trex", "mvex"), "trex")
-    _, number, _, duration, size, flags = extends.take("6I")
-    handler = _handler(only(mdia, "hdlr", "mdia"))
+def parse_moov(moov: bytes) -> TrackHeader:
+    """Parse the body of a moov box."""
+    trak = single_box(moov, "trak", "moov")
+    mdia = single_box(trak, "mdia", "trak")
+    extends = BoxReader(single_box(single_box(moov, "mvex", "moov"), "trex", "mvex"), "trex")
+    _, number, _, duration, size, flags = extends.read("6I")
+    handler = _handler(single_box(mdia, "hdlr", "mdia"))
     track = _track(handler, mdia, _edits(moov, trak))
-    return Description(track, handler, number, duration, size, flags)
+    return TrackHeader(track, handler, number, duration, size, flags)
 
 
 def _handler(body: bytes) -> str:
-    handler = struct.pack(">I", Fields(body, "hdlr").one("3I")).decode("latin-1")
+    handler = struct.pack(">I", BoxReader(body, "hdlr").read_int("3I")).decode("latin-1")
     if handler not in _ENTRY_HEADER:
-        raise MalformedBoxes(f"a track of kind {handler!r}", hint="one video or one audio track a file")
+        raise MalformedBoxes(f"unexpected track of kind {handler!r}", hint="expected one video or audio track per file")
     return handler
 
 
 def _track(handler: str, mdia: bytes, edits: tuple[int, Fraction]) -> Track:
-    timescale = _timescale(only(mdia, "mdhd", "mdia"), "mdhd")
-    stsd = only(only(only(mdia, "minf", "mdia"), "stbl", "minf"), "stsd", "stbl")
-    name, entry = next(inside(stsd[8:], "stsd"), ("", b""))
-    fields = Fields(entry, "stsd")
-    boxes = dict(inside(entry[_ENTRY_HEADER[handler] :], "stsd"))
+    timescale = _timescale(single_box(mdia, "mdhd", "mdia"), "mdhd")
+    stsd = single_box(single_box(single_box(mdia, "minf", "mdia"), "stbl", "minf"), "stsd", "stbl")
+    name, entry = next(child_boxes(stsd[8:], "stsd"), ("", b""))
+    fields = BoxReader(entry, "stsd")
+    boxes = dict(child_boxes(entry[_ENTRY_HEADER[handler] :], "stsd"))
     codec = _codec(name, boxes)
     if handler == "vide":
-        *_, width, height = fields.take("24x2H")
+        *_, width, height = fields.read("24x2H")
         return Track(
             kind="video", timescale=timescale, codec=codec, width=width, height=height,
             media_time=edits[0], delay=edits[1],
         )  # fmt: skip
-    channels, _, _, sample_rate = fields.take("16x2HII")
+    channels, _, _, sample_rate = fields.read("16x2HII")
     return Track(
         kind="audio", timescale=timescale, codec=codec, channels=channel_count(boxes) or channels,
         sample_rate=sample_rate >> 16, media_time=edits[0], delay=edits[1],
@@ -90,50 +90,50 @@ def _codec(name: str, boxes: Mapping[str, bytes]) -> str:
         raise MalformedBoxes(error.message, hint=error.hint) from None
 
 
-def _timescale(body: bytes, place: str) -> int:
-    fields = Fields(body, place)
-    timescale = fields.one("16xI" if fields.one("I") >> 24 else "8xI")
+def _timescale(body: bytes, box: str) -> int:
+    fields = BoxReader(body, box)
+    timescale = fields.read_int("16xI" if fields.read_int("I") >> 24 else "8xI")
     if not timescale:
-        raise MalformedBoxes(f"the {place} box says that a second has no ticks", hint=BROKEN)
+        raise MalformedBoxes(f"the timescale of the {box} box is 0", hint=BROKEN)
     return timescale
 
 
 def _edits(moov: bytes, trak: bytes) -> tuple[int, Fraction]:
-    """Where the presentation starts in the track, and how many seconds it waits before."""
-    lists = [only(body, "elst", "edts") for name, body in inside(trak, "trak") if name == "edts"]
+    """Return the start of the presentation in the track, and the seconds before it starts."""
+    lists = [single_box(body, "elst", "edts") for name, body in child_boxes(trak, "trak") if name == "edts"]
     if not lists:
         return 0, Fraction(0)
-    waits = 0
+    delay = 0
     for duration, start in _edit_list(lists[0]):
         if start >= 0:
-            return start, Fraction(waits, _timescale(only(moov, "mvhd", "moov"), "mvhd"))
-        waits += duration
+            return start, Fraction(delay, _timescale(single_box(moov, "mvhd", "moov"), "mvhd"))
+        delay += duration
     return 0, Fraction(0)
 
 
 def _edit_list(body: bytes) -> Iterator[tuple[int, int]]:
-    fields = Fields(body, "elst")
-    long = fields.one("I") >> 24
-    for _ in range(fields.one("I")):
-        duration, start, _ = fields.take("QqI" if long else "IiI")
+    fields = BoxReader(body, "elst")
+    long = fields.read_int("I") >> 24
+    for _ in range(fields.read_int("I")):
+        duration, start, _ = fields.read("QqI" if long else "IiI")
         yield duration, start
 
 
-def init_hash(init: bytes, description: Description) -> str:
-    """The same for headers of files that can be joined."""
+def init_hash(init: bytes, header: TrackHeader) -> str:
+    """Return a hash that is equal for files that can be joined."""
     digest = hashlib.sha256()
-    for name, body in _leaves(init, "file", _ENTRY_HEADER[description.handler]):
+    for name, body in _leaves(init, "file", _ENTRY_HEADER[header.handler]):
         digest.update(f"{name} {len(body)} ".encode())
         digest.update(body)
     return digest.hexdigest()
 
 
-def _leaves(data: bytes, place: str, entry_header: int) -> Iterator[tuple[str, bytes]]:
-    """What boxes hold that hold no others, by path; what a decoder does not need is left out."""
-    for name, body in inside(data, place):
-        path = f"{place}/{name}"
-        skip = entry_header if place.endswith("/stsd") else _INSIDE.get(name)
-        if name in _LEFT_OUT:
+def _leaves(data: bytes, parent: str, entry_header: int) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the boxes without children, except ignored ones."""
+    for name, body in child_boxes(data, parent):
+        path = f"{parent}/{name}"
+        skip = entry_header if parent.endswith("/stsd") else _CONTAINERS.get(name)
+        if name in _IGNORED:
             continue
         if skip is None:
             yield path, body

@@ -1,4 +1,4 @@
-"""Names of tracks as viewers read them in the menu of a player: of the title in the source, or of the language."""
+"""Names of tracks in the menu of a player, from the title in the source or the language."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MAX_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
-    """What is known of a track that a viewer may choose."""
+class TrackLabel:
+    """The properties of a track that its name is made from."""
 
     title: str
     language: str
@@ -21,12 +21,12 @@ class Labelled:
     commentary: bool = False
 
 
-def track_names(tracks: Iterable[Labelled], otherwise: str) -> list[str]:
-    """A name for each track, no two alike; tracks of which nothing is known are numbered behind `otherwise`."""
-    return list(distinct(_name(track) or f"{otherwise} {number}" for number, track in enumerate(tracks, start=1)))
+def track_names(tracks: Iterable[TrackLabel], fallback: str) -> list[str]:
+    """Return a unique name for each track; tracks without title and language are `fallback` and a number."""
+    return list(make_unique(_name(track) or f"{fallback} {number}" for number, track in enumerate(tracks, start=1)))
 
 
-def _name(track: Labelled) -> str:
+def _name(track: TrackLabel) -> str:
     if title := printable(track.title):
         return title
     notes = ["forced"] * track.forced + ["commentary"] * track.commentary
@@ -34,19 +34,19 @@ def _name(track: Labelled) -> str:
     return f"{language} ({', '.join(notes)})" if language and notes else language
 
 
-def distinct(names: Iterable[str]) -> Iterator[str]:
-    """The same names, with numbers behind those that were there before."""
-    taken: set[str] = set()
+def make_unique(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names, with a number appended to repeated ones."""
+    used: set[str] = set()
     for name in names:
-        free, number = name, 1
-        while free in taken:
+        unique, number = name, 1
+        while unique in used:
             number += 1
-            free = f"{name} {number}"
-        taken.add(free)
-        yield free
+            unique = f"{name} {number}"
+        used.add(unique)
+        yield unique
 
 
 def printable(text: str) -> str:
-    """One line of printable characters without quotation marks: titles come from files of strangers."""
-    signs = ("'" if sign == '"' else sign if sign.isprintable() else " " for sign in text)
-    return " ".join("".join(signs).split())[:MAX_NAME].rstrip()
+    """Return one line of printable characters without quotes: titles come from untrusted files."""
+    chars = ("'" if char == '"' else char if char.isprintable() else " " for char in text)
+    return " ".join("".join(chars).split())[:MAX_NAME].rstrip()

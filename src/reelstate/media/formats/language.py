@@ -1,7 +1,7 @@
-"""Languages as players know them: files name them `ger` or `deu`, the tags of the web `de`, viewers read German.
+"""Languages of tracks: files have codes such as `ger` or `deu`, the web has `de`, viewers read German.
 
-The table has every language of ISO 639-1 with its codes of ISO 639-2, and some that only ISO 639-3 has. It is a table
-and no library: these codes change once in years, and what is not in it keeps its code, which players show as well.
+The table has all languages of ISO 639-1 with their ISO 639-2 codes, and some of ISO 639-3. The codes hardly ever
+change, so this needs no library; an unknown language keeps its code.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TABLE: Final = """
     ven=Venda; vec=Venetian; vi vie=Vietnamese; vo vol=Volapük; wa wln=Walloon; wo wol=Wolof; wuu=Wu Chinese; xh
     xho=Xhosa; yi yid=Yiddish; yo yor=Yoruba; yue=Yue Chinese; za zha=Zhuang; zh zho chi=Chinese; zu zul=Zulu
 """
-"""The shortest code, the other codes, and the name in English."""
+"""The shortest code, other codes, and the English name."""
 _ROWS: Final = [
     (codes.split(), name) for codes, _, name in (row.partition("=") for row in " ".join(_TABLE.split()).split("; "))
 ]
@@ -55,11 +55,11 @@ _SUBTAGS: Final = {
     "419": "Latin America",
 }  # fmt: skip
 _REGION: Final = 2
-"""The length of a code of a country."""
+"""The length of a country code."""
 
 
 def language_tag(language: str) -> str:
-    """The shortest tag of a language, or nothing where it is not known or not given."""
+    """Return the shortest tag of a language, "" if it is undetermined or not a tag."""
     if _TAG.fullmatch(language) is None or language.lower() == "und":
         return ""
     first, separator, rest = language.partition("-")
@@ -67,7 +67,7 @@ def language_tag(language: str) -> str:
 
 
 def language_name(language: str) -> str:
-    """The name of a language in English, with its script and region; its code if it has no name here."""
+    """Return the English name of a language with its script and region, or its tag if it is unknown."""
     tag = language_tag(language)
     first, *rest = tag.split("-")
     if first not in _NAMES:

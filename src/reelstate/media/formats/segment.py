@@ -1,4 +1,4 @@
-"""Segments: the spans of a file that a player fetches, and how fragments are joined to them."""
+"""Segments: the byte ranges of a file that a player fetches, merged from fragments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reelstate.media.formats.box import BROKEN, MalformedBoxes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One or more fragments that follow each other: a span of the file that a player fetches. Times are in ticks."""
+    """One or more consecutive fragments that a player fetches together. Times are in ticks."""
 
     offset: int
     size: int
@@ -21,11 +21,11 @@ class Segment:
     duration: int
     starts_with_sync: bool
     key_size: int
-    """From the start of the segment to the end of its first frame, for a list of key frames."""
+    """Bytes from the start of the segment to the end of its first frame."""
     composition: int = 0
-    """How much later than it is decoded the first frame is shown."""
+    """The composition offset of the first frame."""
     step: int = 0
-    """How long each sample lasts; 0 when they differ."""
+    """The duration of each sample; 0 if they differ."""
 
     @property
     def end(self) -> int:
@@ -36,42 +36,42 @@ class Segment:
         return self.decode_time + self.duration
 
 
-def by_count(fragments: Sequence[Segment], counts: Sequence[int]) -> Iterator[Segment]:
-    """Segments of so many samples each."""
-    waiting = iter(fragments)
+def split_by_count(fragments: Sequence[Segment], counts: Sequence[int]) -> Iterator[Segment]:
+    """Merge fragments into segments with these numbers of samples; raises `MalformedBoxes` if they do not fit."""
+    remaining = iter(fragments)
     for number, count in enumerate(counts):
         group: list[Segment] = []
         while (missing := count - sum(fragment.samples for fragment in group)) > 0:
-            fragment = next(waiting, None)
+            fragment = next(remaining, None)
             if fragment is None or fragment.samples > missing:
                 found = "the file ends" if fragment is None else f"a fragment has {fragment.samples}"
                 raise MalformedBoxes(
-                    f"segment {number} wants {missing} more samples of {count}, but {found}",
-                    hint="the encoder did not keep to the grid of key frames",
+                    f"segment {number} needs {missing} more samples of {count}, but {found}",
+                    hint="the encoder did not place key frames on the grid",
                 )
             group.append(fragment)
-        yield _joined(group)
-    if (rest := next(waiting, None)) is not None:
-        raise MalformedBoxes(f"the file goes on after its last segment, at byte {rest.offset:,}")
+        yield _merge(group)
+    if (rest := next(remaining, None)) is not None:
+        raise MalformedBoxes(f"unexpected fragment after the last segment, at byte {rest.offset:,}")
 
 
-def ending_by(fragments: Sequence[Segment], end: Fraction) -> Iterator[Segment]:
-    """A segment for each fragment; those that begin at this tick or later belong to the last one before it."""
+def merge_after(fragments: Sequence[Segment], end: Fraction) -> Iterator[Segment]:
+    """Yield one segment per fragment; fragments that begin at tick `end` or later join the last one before it."""
     groups: list[list[Segment]] = []
     for fragment in fragments:
         if groups and fragment.decode_time >= end:
             groups[-1].append(fragment)
         else:
             groups.append([fragment])
-    return map(_joined, groups)
+    return map(_merge, groups)
 
 
-def _joined(group: Sequence[Segment]) -> Segment:
+def _merge(group: Sequence[Segment]) -> Segment:
     if not group:
-        raise MalformedBoxes("a segment of no samples", hint="every segment has one at least")
+        raise MalformedBoxes("a segment has no samples", hint="expected at least one")
     for before, after in pairwise(group):
         if before.end_time != after.decode_time:
-            raise MalformedBoxes(f"a gap in time before byte {after.offset:,}", hint=BROKEN)
+            raise MalformedBoxes(f"time gap before byte {after.offset:,}", hint=BROKEN)
     first, last = group[0], group[-1]
     steps = {fragment.step for fragment in group}
     return replace(

@@ -1,4 +1,4 @@
-"""WebVTT: which part of a sheet of small pictures belongs to which time, and captions of strangers made harmless."""
+"""WebVTT: cues for sheets of thumbnails, and sanitized captions of untrusted sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reelstate.core.errors import ReelstateError
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_CUE: Final = 4096
-"""Characters of one cue; what is longer is left out."""
+"""Characters of one cue; longer cues are left out."""
 
 _TIME = r"(?:(\d{2,4}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
 _TIMING = re.compile(rf"{_TIME}[ \t]+-->[ \t]+{_TIME}(?:[ \t]+(.*))?", re.ASCII)
@@ -21,25 +21,27 @@ _CONTROLS = dict.fromkeys(number for number in range(32) if chr(number) not in "
 _OTHER = re.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t\n]|$)")
 _NUMBERS = r"(?:[ ]+-?\d+(?:\.\d+)?)"
 _DRAWING = re.compile(rf"^m{_NUMBERS}{{2}}(?:[ ]+[mnlbspc]{_NUMBERS}*)+[ ]*$", re.ASCII | re.MULTILINE)
-"""A shape of ASS, which ffmpeg hands on as if it were text: a line of moves and strokes with their coordinates."""
-_MARK = re.compile(r"</?(?:[biu]|c|ruby|rt|v|lang)(?:\.[\w.-]+)?(?:[ \t][^<>&]*)?>|<[\d:.]+>|<|>", re.ASCII)
+"""A drawing of ASS, which ffmpeg passes on as text: a line of drawing commands with coordinates."""
+_TAG = re.compile(r"</?(?:[biu]|c|ruby|rt|v|lang)(?:\.[\w.-]+)?(?:[ \t][^<>&]*)?>|<[\d:.]+>|<|>", re.ASCII)
 
 
 class MalformedCaptions(ReelstateError):
-    """A file of captions is not WebVTT."""
+    """A captions file is not WebVTT."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captions:
+    """Sanitized captions."""
+
     text: str
     cues: int
     left_out: int
-    """Cues that could not be kept."""
+    """The number of cues that were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheets:
-    """Small pictures in rows and columns, one every `interval` seconds."""
+    """Thumbnails in rows and columns, one every `interval` seconds."""
 
     uris: Sequence[str]
     count: int
@@ -48,41 +50,41 @@ class Sheets:
     rows: int
     width: int
     height: int
-    """Of one picture."""
+    """Of one thumbnail."""
 
 
 def sprite_track(sheets: Sheets, duration: Fraction) -> str:
-    """A cue for every picture, which names its place on its sheet."""
+    """Return a WebVTT file with one cue per thumbnail, which refers to its area on its sheet."""
     cues = [_sprite(sheets, number, duration) for number in range(sheets.count)]
     return "\n\n".join(["WEBVTT", *(cue for cue in cues if cue)]) + "\n"
 
 
 def _sprite(sheets: Sheets, number: int, duration: Fraction) -> str:
-    sheet, place = divmod(number, sheets.columns * sheets.rows)
-    row, column = divmod(place, sheets.columns)
+    sheet, position = divmod(number, sheets.columns * sheets.rows)
+    row, column = divmod(position, sheets.columns)
     start, end = number * sheets.interval, min((number + 1) * sheets.interval, duration)
     if number == sheets.count - 1:
         end = max(end, duration)
-    if timestamp(start) == timestamp(end) or end < start:
+    if format_timestamp(start) == format_timestamp(end) or end < start:
         return ""
     box = f"{column * sheets.width},{row * sheets.height},{sheets.width},{sheets.height}"
-    return f"{timestamp(start)} --> {timestamp(end)}\n{sheets.uris[sheet]}#xywh={box}"
+    return f"{format_timestamp(start)} --> {format_timestamp(end)}\n{sheets.uris[sheet]}#xywh={box}"
 
 
-def timestamp(seconds: Fraction) -> str:
+def format_timestamp(seconds: Fraction) -> str:
     millis = round(seconds * 1000)
     minutes, rest = divmod(millis, 60_000)
     return f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
-def clean(data: bytes) -> Captions:
-    """Captions with only what a player needs: cues in time, known marks, no styles, regions or notes."""
+def clean_captions(data: bytes) -> Captions:
+    """Return captions with valid cues and known tags only, without styles, regions and notes."""
     if len(data) > MAX_BYTES:
-        raise MalformedCaptions(f"{len(data):,} bytes of captions", hint=f"the limit is {MAX_BYTES:,}")
+        raise MalformedCaptions(f"captions have {len(data):,} bytes", hint=f"at most {MAX_BYTES:,}")
     blocks = _blocks(data)
     if not re.match(r"WEBVTT(?:[ \t\n]|$)", blocks[0]):
         raise MalformedCaptions("the file does not begin with WEBVTT", hint="it is another format, or damaged")
-    cues = [_cue(block) for block in _whole_cues(blocks[1:])]
+    cues = [_clean_cue(block) for block in _find_cues(blocks[1:])]
     kept = [cue for cue in cues if cue]
     return Captions("\n\n".join(["WEBVTT", *kept]) + "\n", len(kept), len(cues) - len(kept))
 
@@ -92,8 +94,8 @@ def _blocks(data: bytes) -> list[str]:
     return re.split(r"\n{2,}", text.translate(_CONTROLS).strip("\n"))
 
 
-def _whole_cues(blocks: Iterable[str]) -> list[str]:
-    """The blocks that are cues. Text after an empty line belongs to the cue before it; notes and styles do not."""
+def _find_cues(blocks: Iterable[str]) -> list[str]:
+    """Return the cues. Text after an empty line belongs to the previous cue, except notes and styles."""
     cues: list[str] = []
     for block in blocks:
         if "-->" in block and not block.startswith("NOTE"):
@@ -103,20 +105,20 @@ def _whole_cues(blocks: Iterable[str]) -> list[str]:
     return cues
 
 
-def _cue(block: str) -> str:
-    """A cue as it may stand, or nothing."""
+def _clean_cue(block: str) -> str:
+    """Return a sanitized cue, "" if it is invalid."""
     lines = block.split("\n")
     timing_line = next(number for number, line in enumerate(lines) if "-->" in line)
     timing = _TIMING.fullmatch(lines[timing_line].strip())
-    words = _DRAWING.sub("", "\n".join(lines[timing_line + 1 :])).strip("\n")
-    if timing_line > 1 or not timing or not words or len(words) > MAX_CUE:
+    text = _DRAWING.sub("", "\n".join(lines[timing_line + 1 :])).strip("\n")
+    if timing_line > 1 or not timing or not text or len(text) > MAX_CUE:
         return ""
     start, end = _seconds(timing.groups()[:4]), _seconds(timing.groups()[4:8])
     if end <= start:
         return ""
     settings = [each for each in (timing[9] or "").split() if _SETTING.fullmatch(each)]
-    head = " ".join([f"{timestamp(start)} --> {timestamp(end)}", *settings])
-    return f"{head}\n{_MARK.sub(_harmless, words)}"
+    head = " ".join([f"{format_timestamp(start)} --> {format_timestamp(end)}", *settings])
+    return f"{head}\n{_TAG.sub(_escape, text)}"
 
 
 def _seconds(parts: Sequence[str | None]) -> Fraction:
@@ -124,16 +126,16 @@ def _seconds(parts: Sequence[str | None]) -> Fraction:
     return Fraction(hours * 3600 + minutes * 60 + seconds) + Fraction(millis, 1000)
 
 
-def _harmless(mark: re.Match[str]) -> str:
-    return {"<": "&lt;", ">": "&gt;"}.get(mark[0], mark[0])
+def _escape(tag: re.Match[str]) -> str:
+    return {"<": "&lt;", ">": "&gt;"}.get(tag[0], tag[0])
 
 
-def faults(data: bytes) -> Iterator[str]:
-    """What is wrong with captions that are about to be published."""
+def find_faults(data: bytes) -> Iterator[str]:
+    """Yield what is wrong with captions before they are published."""
     try:
-        found = clean(data)
+        found = clean_captions(data)
     except MalformedCaptions as error:
         yield str(error)
         return
     if found.left_out:
-        yield f"{found.left_out} of {found.cues + found.left_out} cues are not as WebVTT wants them"
+        yield f"{found.left_out} of {found.cues + found.left_out} cues are not valid WebVTT"

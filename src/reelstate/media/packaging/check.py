@@ -10,9 +10,9 @@ from fractions import Fraction
 from itertools import islice
 from typing import Final
 
-from reelstate.media.formats import dash, hls, webvtt
+from reelstate.media.formats import dash, hls, hls_parser, webvtt
 from reelstate.media.formats.box import MalformedBoxes
-from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4
 from reelstate.media.formats.header import Track
 from reelstate.media.formats.segment import Segment
 from reelstate.media.packaging.manifest import CaptionsEntry, ChunkEntry, Manifest, RungEntry, TrackEntry
@@ -28,7 +28,7 @@ MAX_SAME_KIND: Final = 5
 class ReadFiles:
     """The contents of a package, as far as its files could be read."""
 
-    boxes: Mapping[str, Fragmented]
+    boxes: Mapping[str, FragmentedMp4]
     texts: Mapping[str, bytes]
 
 
@@ -54,7 +54,7 @@ class Measured:
 
     @property
     def rates(self) -> hls.Rates:
-        return hls.rates(self.parts)
+        return hls.measure_rates(self.parts)
 
     @property
     def frame_rate(self) -> Fraction:
@@ -106,7 +106,7 @@ def _track(entry: TrackEntry, read: ReadFiles, found: list[Measured]) -> Iterato
             yield f"{chunk.key}: its segments are not as recorded: {error}"
             return
         segments += recorded
-        parts += hls.parts_of(chunk.key, map(_as_recorded, recorded), init.track.timescale)
+        parts += hls.segment_parts(chunk.key, map(_as_recorded, recorded), init.track.timescale)
         yield from _few(_recorded_wrongly(chunk, recorded))
     measured = Measured(entry.name, entry.init, entry.playlist, init.track, tuple(segments), tuple(parts))
     found.append(measured)
@@ -115,7 +115,7 @@ def _track(entry: TrackEntry, read: ReadFiles, found: list[Measured]) -> Iterato
     yield from _playlist(measured, read)
 
 
-def _recorded(boxes: Fragmented, recorded: Sequence[Sequence[int]]) -> tuple[Segment, ...]:
+def _recorded(boxes: FragmentedMp4, recorded: Sequence[Sequence[int]]) -> tuple[Segment, ...]:
     """Group the fragments of a file into the segments that the manifest names."""
     offsets = [fragment.offset for fragment in boxes.segments]
     counts = []
@@ -161,7 +161,7 @@ def _playlist(measured: Measured, read: ReadFiles) -> Iterator[str]:
     if playlist is None:
         return
     try:
-        found = hls.parse_media_playlist(_text(playlist))
+        found = hls_parser.parse_media_playlist(_text(playlist))
         yield from _head(measured.playlist, found, measured.init)
         if not found.independent:
             yield f"{measured.playlist}: EXT-X-INDEPENDENT-SEGMENTS is missing"
@@ -184,7 +184,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _head(key: str, found: hls.MediaPlaylist, init: str) -> Iterator[str]:
+def _head(key: str, found: hls_parser.MediaPlaylist, init: str) -> Iterator[str]:
     if found.version != hls.VERSION:
         yield f"{key}: EXT-X-VERSION is {found.version}, not {hls.VERSION}"
     if found.kind != "VOD":
@@ -270,7 +270,7 @@ def _key_frames(rung: RungEntry, video: Sequence[Measured], read: ReadFiles) -> 
     if not key or measured is None or key not in read.texts:
         return
     try:
-        found = hls.parse_media_playlist(_text(read.texts[key]))
+        found = hls_parser.parse_media_playlist(_text(read.texts[key]))
         yield from _head(key, found, rung.init)
         if not found.key_frames_only:
             yield f"{key}: EXT-X-I-FRAMES-ONLY is missing"
@@ -280,12 +280,12 @@ def _key_frames(rung: RungEntry, video: Sequence[Measured], read: ReadFiles) -> 
 
 
 def _captions(entry: CaptionsEntry, read: ReadFiles) -> Iterator[str]:
-    for fault in webvtt.faults(read.texts[entry.file]) if entry.file in read.texts else ():
+    for fault in webvtt.find_faults(read.texts[entry.file]) if entry.file in read.texts else ():
         yield f"{entry.file}: {fault}"
     if entry.playlist not in read.texts:
         return
     try:
-        found = hls.parse_media_playlist(_text(read.texts[entry.playlist]))
+        found = hls_parser.parse_media_playlist(_text(read.texts[entry.playlist]))
         yield from _head(entry.playlist, found, "")
         if [hls.resolve_uri(entry.playlist, part.uri) for part in found.parts] != [entry.file]:
             yield f"{entry.playlist}: does not list {entry.file} alone"
@@ -298,14 +298,14 @@ def _master(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measu
     if key not in read.texts:
         return
     try:
-        found = hls.parse_master_playlist(_text(read.texts[key]))
+        found = hls_parser.parse_master_playlist(_text(read.texts[key]))
         yield from (f"{key}: {fault}" for fault in _master_faults(manifest, found, video, audio))
     except (hls.MalformedPlaylist, ValueError, ArithmeticError) as error:
         yield f"{key}: {error}"
 
 
 def _master_faults(
-    manifest: Manifest, found: hls.MasterPlaylist, video: Sequence[Measured], audio: Sequence[Measured]
+    manifest: Manifest, found: hls_parser.MasterPlaylist, video: Sequence[Measured], audio: Sequence[Measured]
 ) -> Iterator[str]:
     if found.version != hls.VERSION or not found.independent:
         yield f"EXT-X-VERSION is {found.version}, or EXT-X-INDEPENDENT-SEGMENTS is missing"
@@ -332,7 +332,7 @@ def _same_keys(
 
 
 def _variant(attributes: Mapping[str, str], rung: Measured, audio: Sequence[Measured]) -> Iterator[str]:
-    measured = rung.rates + hls.loudest(sound.rates for sound in audio)
+    measured = rung.rates + hls.max_rates(sound.rates for sound in audio)
     codecs = {rung.track.codec, *(sound.track.codec for sound in audio)}
     if (peak := int(attributes.get("BANDWIDTH", "0"))) < measured.peak:
         yield f"BANDWIDTH is {peak}, but the bytes need {measured.peak}"
@@ -360,7 +360,7 @@ def _dash(manifest: Manifest, video: Sequence[Measured], audio: Sequence[Measure
     if not key or key not in read.texts:
         return
     try:
-        found = dash.parse(_text(read.texts[key]))
+        found = dash.parse_manifest(_text(read.texts[key]))
         for measured in [*video, *audio]:
             yield from _representation(key, found.representations.get(measured.name), measured)
         names = {entry.name for entry in manifest.tracks}

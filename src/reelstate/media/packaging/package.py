@@ -17,7 +17,7 @@ from reelstate.core.errors import ReelstateError
 from reelstate.media.formats import dash, hls, webvtt
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats.header import Track
-from reelstate.media.formats.labels import Labelled, track_names
+from reelstate.media.formats.labels import TrackLabel, track_names
 from reelstate.media.packaging.manifest import (
     DASH,
     MANIFEST,
@@ -99,7 +99,7 @@ class _Track:
     def parts(self) -> list[hls.Part]:
         """Its segments, with keys for URIs."""
         timescale = self.track.timescale
-        return [part for chunk in self.chunks for part in hls.parts_of(chunk.key, chunk.segments, timescale)]
+        return [part for chunk in self.chunks for part in hls.segment_parts(chunk.key, chunk.segments, timescale)]
 
     def parts_in(self, playlist: str) -> list[hls.Part]:
         return [replace(part, uri=hls.relative_uri(playlist, part.uri)) for part in self.parts]
@@ -227,7 +227,7 @@ def _track(
         playlist=key_of(f"{path}.m3u8"),
         key_frames=key_of(f"{path}-key-frames.m3u8"),
         chunks=tuple(ChunkEntry(key=each.key, segments=each.segments) for each in made),
-        track=boxes.parse(contents.headers[init.key]).track,
+        track=boxes.parse_mp4(contents.headers[init.key]).track,
     )
 
 
@@ -248,7 +248,7 @@ def _reused_rungs(contents: StreamContents, key_of: KeyOf, listed: dict[str, Fil
             playlist=key_of(f"video/{rung.name}.m3u8"),
             key_frames=key_of(f"video/{rung.name}-key-frames.m3u8"),
             chunks=rung.chunks,
-            track=boxes.parse(contents.headers[rung.init]).track,
+            track=boxes.parse_mp4(contents.headers[rung.init]).track,
         )
 
 
@@ -305,9 +305,9 @@ def _master(
             width=rung.track.width,
             height=rung.track.height,
             frame_rate=contents.plan.grid.rate,
-            rates=hls.rates(rung.parts),
+            rates=hls.measure_rates(rung.parts),
             key_frames_uri=hls.relative_uri(key, rung.key_frames) if rung.key_frames else "",
-            key_frames=hls.rates(hls.key_frame_parts(rung.parts)),
+            key_frames=hls.measure_rates(hls.key_frame_parts(rung.parts)),
         )
         for rung in rungs
     ]
@@ -326,7 +326,7 @@ def _renditions(contents: StreamContents, key: str, audio: Sequence[_Track]) -> 
             autoselect=not _planned_audio(contents, made).commentary,
             codec=track.track.codec,
             channels=track.track.channels,
-            rates=hls.rates(track.parts),
+            rates=hls.measure_rates(track.parts),
         )
 
 
@@ -359,14 +359,14 @@ def _planned_captions(contents: StreamContents, made: MadeCaptions) -> PlannedCa
 def _audio_names(contents: StreamContents) -> list[str]:
     planned = [_planned_audio(contents, made) for made in contents.audio]
     return track_names(
-        (Labelled(title=each.title, language=each.language, commentary=each.commentary) for each in planned), "Audio"
+        (TrackLabel(title=each.title, language=each.language, commentary=each.commentary) for each in planned), "Audio"
     )
 
 
 def _caption_names(contents: StreamContents, captions: Iterable[_Captions]) -> list[str]:
     planned = [_planned_captions(contents, made) for _, made in captions]
     tracks = (
-        Labelled(title=each.title, language=each.language, forced=each.forced, commentary=each.commentary)
+        TrackLabel(title=each.title, language=each.language, forced=each.forced, commentary=each.commentary)
         for each in planned
     )
     return track_names(tracks, "Captions")
@@ -395,7 +395,7 @@ def _dash(
         for (entry, made), name in zip(captions, _caption_names(contents, captions), strict=True)
     ]  # fmt: skip
     video = [_representation(contents, key, rung) for rung in rungs]
-    return dash.manifest(contents.plan.grid.duration, video, sound, text, _tiles(contents, key))
+    return dash.build_manifest(contents.plan.grid.duration, video, sound, text, _tiles(contents, key))
 
 
 def _audio_roles(track: PlannedAudio, default: int) -> list[dash.Role]:
@@ -437,7 +437,7 @@ def _representation(contents: StreamContents, key: str, each: _Track) -> dash.Re
         init_uri=hls.relative_uri(key, each.init),
         timescale=track.timescale,
         parts=each.parts_in(key),
-        bandwidth=hls.rates(each.parts).peak,
+        bandwidth=hls.measure_rates(each.parts).peak,
         codec=track.codec,
         width=track.width,
         height=track.height,

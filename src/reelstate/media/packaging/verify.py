@@ -10,7 +10,7 @@ from typing import Final
 
 from reelstate.core.errors import NotFound
 from reelstate.media.formats.box import MalformedBoxes
-from reelstate.media.formats.fragmented_mp4 import Fragmented, Walker
+from reelstate.media.formats.fragmented_mp4 import BoxScanner, FragmentedMp4
 from reelstate.media.packaging.check import ReadFiles, check
 from reelstate.media.packaging.manifest import FileEntry, Manifest
 
@@ -77,10 +77,10 @@ class _Reader:
     def __init__(self, key: str, entry: FileEntry, *, max_boxes: int | None, is_text: bool) -> None:
         self.key, self._entry = key, entry
         self._hash = hashlib.sha256()
-        self._walker = None if max_boxes is None else Walker(max_boxes)
+        self._walker = None if max_boxes is None else BoxScanner(max_boxes)
         self._kept = bytearray() if is_text else None
         self.size = 0
-        self.boxes: Fragmented | None = None
+        self.boxes: FragmentedMp4 | None = None
         self.text: bytes | None = None
         self.faults: list[str] = []
 
@@ -105,7 +105,7 @@ class _Reader:
             self._kept += block
         self._walk(lambda walker: walker.feed(block))
 
-    def _walk(self, step: Callable[[Walker], None]) -> None:
+    def _walk(self, step: Callable[[BoxScanner], None]) -> None:
         try:
             if self._walker:
                 step(self._walker)
@@ -121,5 +121,5 @@ class _Reader:
         self.text = None if self._kept is None else bytes(self._kept)
         self._walk(self._keep_boxes)
 
-    def _keep_boxes(self, walker: Walker) -> None:
+    def _keep_boxes(self, walker: BoxScanner) -> None:
         self.boxes = walker.close()

@@ -23,7 +23,7 @@ from reelstate.artifacts import keys
 from reelstate.artifacts.stored import stored
 from reelstate.core.errors import InvalidRequest, StorageDamaged, StorageMissing
 from reelstate.media.formats.box import MalformedBoxes
-from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4
 from reelstate.media.result_checks import NotAsPlanned, require_planned, tracks_of
 from reelstate.media.results import Fetched, MadeFile, MadeTrack, read_result, track_fields
 from reelstate.media.stages.stage import Result
@@ -31,7 +31,7 @@ from reelstate.media.tools import MediaTools, report_waiting
 from reelstate.worker.run import Run
 
 Json = Any
-Parse = Callable[[Path], Fragmented]
+Parse = Callable[[Path], FragmentedMp4]
 """Returns the track in a file; raises `MalformedBoxes` if it is not what the task has to make."""
 
 RECORD: Final = "made.json"

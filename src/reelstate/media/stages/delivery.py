@@ -15,7 +15,7 @@ from reelstate.media.ffmpeg.damage import describe, require_tolerable, total
 from reelstate.media.ffmpeg.exit_cause import BadInput
 from reelstate.media.ffmpeg.score import mean
 from reelstate.media.formats import webvtt
-from reelstate.media.formats.relocate import moved
+from reelstate.media.formats.relocate import relocate
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.manifest import DASH, MANIFEST, MASTER, ChunkEntry, Manifest, read_manifest
 from reelstate.media.packaging.package import IncompleteRung, StreamContents, package
@@ -148,7 +148,7 @@ class Delivery(StageGroup):
         for name, key in ((MASTER, manifest.master), (DASH, manifest.dash)):
             if key:
                 text = (await self._storage.get_bytes(key)).decode()
-                await self._storage.put_bytes(f"{root}/{name}", moved(text, key, f"{root}/{name}").encode())
+                await self._storage.put_bytes(f"{root}/{name}", relocate(text, key, f"{root}/{name}").encode())
         await self._storage.put_bytes(f"{root}/{MANIFEST}", data)
         pictures = next(iter(await read_results(task, "thumbnails", Pictures)), None)
         return Published(

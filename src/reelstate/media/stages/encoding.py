@@ -18,7 +18,7 @@ from reelstate.media.ffmpeg.progress import Advance
 from reelstate.media.ffmpeg.score import NONE, measure_of, read_score
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats.box import MalformedBoxes
-from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4
 from reelstate.media.planning.grid import Chunk
 from reelstate.media.planning.plan import Plan
 from reelstate.media.results import Score
@@ -45,7 +45,7 @@ class Encoding:
         self._seeks = True
         self._damage: Damage | None = None
 
-    async def encode(self, source: Path, folder: Path) -> tuple[dict[str, Fragmented], dict[str, str]]:
+    async def encode(self, source: Path, folder: Path) -> tuple[dict[str, FragmentedMp4], dict[str, str]]:
         """Return the rungs that were made, and why the others were not; raise if a required one fails."""
         lacking = self._lacking()
         names = [rung.name for rung in self._plan.rungs if rung.name not in lacking]
@@ -68,7 +68,7 @@ class Encoding:
             if not rung.required and rung.encoder in lacking
         }
 
-    async def _encode_or_conceal(self, names: list[str], source: Path, folder: Path) -> dict[str, Fragmented]:
+    async def _encode_or_conceal(self, names: list[str], source: Path, folder: Path) -> dict[str, FragmentedMp4]:
         """Encode rungs; if nothing of the chunk can be decoded, fill it with the picture before it."""
         try:
             return await self._encode_rungs(names, source, folder)
@@ -80,8 +80,8 @@ class Encoding:
             self._seeks = False
             return await self._encode_rungs(names, source, folder)
 
-    async def _encode_alone(self, source: Path, folder: Path) -> tuple[dict[str, Fragmented], dict[str, str]]:
-        made: dict[str, Fragmented] = {}
+    async def _encode_alone(self, source: Path, folder: Path) -> tuple[dict[str, FragmentedMp4], dict[str, str]]:
+        made: dict[str, FragmentedMp4] = {}
         failed = self._lacking()
         for rung in self._plan.rungs:
             if rung.name in failed:
@@ -97,7 +97,7 @@ class Encoding:
                 self._task.log(f"{rung.name} of chunk {self._chunk.number} failed: {error}", level="warning")
         return made, failed
 
-    async def _encode_rungs(self, names: list[str], source: Path, folder: Path) -> dict[str, Fragmented]:
+    async def _encode_rungs(self, names: list[str], source: Path, folder: Path) -> dict[str, FragmentedMp4]:
         outputs = {name: str(folder / name) for name in names}
         argv = commands.encode_chunk(
             self._build.path, self._plan, self._chunk, str(source), outputs, threads=self._tools.threads,
@@ -156,9 +156,9 @@ class Encoding:
                 f"{min(advance.frame, frames)} of {frames} frames{speed}",
             )
 
-    def parse(self, path: Path) -> Fragmented:
+    def parse(self, path: Path) -> FragmentedMp4:
         """Return the boxes of an encoded file; raise `MalformedBoxes` if frames or times are not those of the chunk."""
-        parsed = boxes.parse(path).with_counts(self._chunk.segments)
+        parsed = boxes.parse_mp4(path).with_counts(self._chunk.segments)
         grid = self._plan.grid
         expected = self._chunk.first_frame * grid.frame_ticks * parsed.track.timescale // grid.timescale
         if parsed.first_decode_time != expected:

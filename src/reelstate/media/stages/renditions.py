@@ -17,7 +17,7 @@ from reelstate.media.ffmpeg.damage import Damage, find_damage, require_tolerable
 from reelstate.media.ffmpeg.exit_cause import PASSING, ExitKind, ToolFailed
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats import webvtt
-from reelstate.media.formats.fragmented_mp4 import Fragmented
+from reelstate.media.formats.fragmented_mp4 import FragmentedMp4
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions, Poster, Sprites
 from reelstate.media.results import (
@@ -80,7 +80,7 @@ class Renditions(StageGroup):
             )
         )
 
-    async def _store_header(self, task: Run, parsed: Fragmented, name: str) -> MadeFile:
+    async def _store_header(self, task: Run, parsed: FragmentedMp4, name: str) -> MadeFile:
         """Store what a decoder needs before the first segment as a file."""
         return MadeFile.of(await self._tools.store_bytes(task, parsed.init, f"{name}-init.mp4"))
 
@@ -196,7 +196,7 @@ class Renditions(StageGroup):
             return adopted
         async with self._tools.source(task, fetched.source) as source, self._tools.folder(task) as folder:
             raw = await self._extract_text(task, fetched.plan, planned, source, folder)
-            cleaned = await asyncio.to_thread(lambda: webvtt.clean(raw.read_bytes()))
+            cleaned = await asyncio.to_thread(lambda: webvtt.clean_captions(raw.read_bytes()))
             path = folder / "captions.vtt"
             await asyncio.to_thread(path.write_text, cleaned.text, encoding="utf-8")
             stored = await self._tools.store(task, path, path.name)
@@ -238,6 +238,6 @@ async def _fetched(task: Run) -> Fetched:
     return Fetched.from_json(await task.result("fetch"))
 
 
-def _parse_audio(path: Path, plan: Plan) -> Fragmented:
+def _parse_audio(path: Path, plan: Plan) -> FragmentedMp4:
     """Return the segments that begin before the picture ends: a player does not request later ones."""
-    return boxes.parse(path).ending_by(plan.grid.duration)
+    return boxes.parse_mp4(path).merge_after(plan.grid.duration)
