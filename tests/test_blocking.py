@@ -208,7 +208,7 @@ def begun(reel: rs.BlockingReel) -> set[str]:
 def test_what_can_not_be_opened_is_told_at_once_and_leaves_no_thread(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="folder"):
         rs.connect(f"sqlite:///{tmp_path}/nowhere/jobs.db")
-    with pytest.raises(InvalidRequest, match="no kind of store"):
+    with pytest.raises(InvalidRequest, match="unknown kind of store"):
         rs.connect("mysql://host/name")
     until = time.monotonic() + 300
     while threads() and time.monotonic() < until:

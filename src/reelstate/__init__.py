@@ -1,7 +1,7 @@
 """Reelstate runs media pipelines on a fleet of workers without losing a job.
 
-The public names are those of `reelstate.exports`. They are imported at their first use, because importing any module
-of the package runs this file, and a command such as `reel --help` needs almost none of them.
+The public names are those of `reelstate.exports`, imported at their first use: importing any module of the package runs
+this file, and a command such as `reel --help` needs almost none of them.
 """
 
 from importlib import import_module
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """A public name. A name that is not public is an AttributeError."""
+        """Return a public name. Raises `AttributeError` for any other."""
         exports = import_module("reelstate.exports")
         if name == "__all__" or name in exports.__all__:
             return getattr(exports, name)

@@ -1,4 +1,4 @@
-"""The composition root: an address becomes a store, a store becomes an engine. Alone in importing every layer."""
+"""The composition root: builds store, dispatch, engine, worker and keeper from settings. It may import every layer."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger("reelstate")
 
 REMOTE_POLL = 5.0
-LOOK_FOR_REMOTE_WORKERS = 5.0
-"""Seconds after which a worker looks again whether a remote one was registered."""
-"""How often a remote worker looks though no bell rings: each look is a request to the server."""
+"""Seconds between the polls of an idle remote worker; each is a request to the server."""
+REMOTE_CHECK_INTERVAL = 5.0
+"""Seconds between checks whether a remote worker was registered."""
 
 
 def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
-    """The store behind an address: `sqlite:///jobs.db` or `postgresql://user@host/name`; options are its own.
+    """Return the store at an address: `sqlite:///jobs.db`, a path, or `postgresql://user@host/name`.
 
-    A plain path is that of a SQLite file.
+    The options are those of the store. Raises `InvalidRequest`.
     """
     url = database_url(url)
     scheme, separator, _ = url.partition("://")
@@ -60,20 +60,20 @@ def store_at(url: str, *, clock: Clock | None = None, **options: Any) -> Store:
         return SQLiteStore(url, clock=clock, **options)
     raise InvalidRequest(
         "database_url",
-        f"{scheme + separator!r} is no kind of store",
-        hint="sqlite:///jobs.db or postgresql://user@host/name",
+        f"unknown kind of store {scheme + separator!r}",
+        hint="expected sqlite:///jobs.db or postgresql://user@host/name",
     )
 
 
 def dispatch_at(url: str, kind: str = "database", settings: Settings = DEFAULTS) -> Dispatch:
-    """The wake-ups that go with the store at an address; `poll` does without any between processes."""
+    """Return the dispatch of a kind for the store at an address; `poll` sends no wake-ups between processes."""
     url = database_url(url)
     if kind == "poll":
         return PollDispatch()
     if kind in {"redis", "hybrid"}:
         return _redis_dispatch(kind, settings)
     if kind != "database":
-        raise InvalidRequest("dispatch", f"{kind!r} is no kind of dispatch", hint="database, poll, redis or hybrid")
+        raise InvalidRequest("dispatch", f"invalid value {kind!r}", hint="expected database, poll, redis or hybrid")
     if url.startswith("sqlite:"):
         return SignalDispatch(database_path(url))
     from reelstate.dispatch.notify import NotifyDispatch  # noqa: PLC0415 - its driver is slow to load
@@ -86,10 +86,8 @@ def _redis_dispatch(kind: str, settings: Settings) -> Dispatch:
     from reelstate.dispatch.redis import RedisDispatch, RedisUse  # noqa: PLC0415 - its driver is slow to load
 
     if not settings.redis_url:
-        raise InvalidRequest(
-            "redis_url", f"dispatch {kind} needs a Redis, and none is named", hint="set REEL_REDIS_URL=redis://…"
-        )
-    terms = RedisSettings(
+        raise InvalidRequest("redis_url", f"missing for dispatch {kind}", hint="set REEL_REDIS_URL=redis://…")
+    connection = RedisSettings(
         url=settings.redis_url,
         prefix=settings.redis_prefix,
         pool=settings.redis_pool,
@@ -105,7 +103,7 @@ def _redis_dispatch(kind: str, settings: Settings) -> Dispatch:
         look_interval=settings.redis_reconcile,
         skip_seconds=settings.poll,
     )
-    return RedisDispatch(terms, use)
+    return RedisDispatch(connection, use)
 
 
 @asynccontextmanager
@@ -121,57 +119,57 @@ async def open_engine(
     limits: DocumentLimits | None = None,
     **options: Any,
 ) -> AsyncIterator[Engine]:
-    """An engine on the store at this address, its quick invariants checked.
+    """Open the store at an address, run the quick invariant checks and declare `pipelines`.
 
-    `migrate` brings the schema up to date first; left out, `REEL_MIGRATE` in the settings decides: SQLite is migrated,
-    PostgreSQL is left to `reel migrate`. A schema of a newer release is used as it is, if that release allows it.
+    `migrate` updates the schema first; by default `REEL_MIGRATE` in the settings decides: SQLite is migrated,
+    PostgreSQL is left to `reel migrate`. The schema of a newer release is accepted if that release allows it.
 
-    With `workers` it also runs tasks, so many at once, and the keeper; on leaving they finish within the grace.
-    Options are the store's: `connections` and `patience` (seconds to wait for a database that went away) for
-    PostgreSQL, `patience` and `synchronous` for SQLite.
+    With `workers`, run that many tasks at once and a keeper; on exit running tasks may finish within the grace period.
+    `clock` replaces the store's clock in tests. The options are those of the store: `timeout` (seconds to wait for an
+    unreachable database), `connections` (PostgreSQL), `synchronous` (SQLite).
     """
     if LOADING_VARIABLE in os.environ:
         raise InvalidRequest(
             "__main__",
-            "the file of a process=True handler opens a store as soon as it is loaded, and so in every such process",
-            hint='put what your program does under `if __name__ == "__main__":`',
+            "the module of a process=True handler opens a store when it is imported",
+            hint='move the main program under `if __name__ == "__main__":`',
         )
     url = database_url(url)
     declared = list(pipelines)
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
-    bells = dispatch_at(url, dispatch or chosen.dispatch, chosen)
-    engine = Engine(store, dispatch=bells, limits=limits or chosen.limits, extension=LibraryExtension())
+    wakeups = dispatch_at(url, dispatch or chosen.dispatch, chosen)
+    engine = Engine(store, dispatch=wakeups, limits=limits or chosen.limits, extension=LibraryExtension())
     try:
         if _migrates(url, chosen) if migrate is None else migrate:
             await store.migrate()
         await store.open()
-        await bells.open()
+        await wakeups.open()
         await check_at_open(store)
         await engine.declare(*declared)
         if workers:
             handled = [each for each in declared if isinstance(each, Pipeline)]
-            terms = replace(chosen, database_url=url, worker_concurrency=workers)
-            async with _at_work(engine, handled, terms):
+            worker_terms = replace(chosen, database_url=url, worker_concurrency=workers)
+            async with _run_worker_and_keeper(engine, handled, worker_terms):
                 yield engine
         else:
             yield engine
     finally:
         try:
             await engine.close()
-            await bells.close()
+            await wakeups.close()
         finally:
             await store.close()
 
 
 def _migrates(url: str, settings: Settings) -> bool:
-    """Whether opening a store may change its schema: by default only where one process owns it."""
+    """Whether opening a store migrates it: by default only SQLite, which one deployment owns."""
     return settings.migrate == "auto" or (settings.migrate == "default" and url.startswith("sqlite:"))
 
 
-def built_in(settings: Settings) -> list[Pipeline]:
-    """The pipelines that every worker has; those of a remote worker have their files from its server."""
-    from reelstate.media.pipeline import transcode_pipeline  # noqa: PLC0415 - a program without films needs none of it
+def built_in_pipelines(settings: Settings) -> list[Pipeline]:
+    """Return the pipelines that every worker has; a remote worker reads and writes files through its server."""
+    from reelstate.media.pipeline import transcode_pipeline  # noqa: PLC0415 - not needed without videos
     from reelstate.media.tools import MediaTools  # noqa: PLC0415 - same
 
     if not settings.server_url:
@@ -183,7 +181,7 @@ def built_in(settings: Settings) -> list[Pipeline]:
 
 
 def _server(settings: Settings) -> ServerClient:
-    """The server that a remote worker works for."""
+    """Return a client of the remote worker's server."""
     from reelstate.remote.server import ServerClient  # noqa: PLC0415 - httpx is slow to load
 
     return ServerClient(settings.server_url, _server_key(settings), timeout=settings.database_timeout)
@@ -197,8 +195,8 @@ def _server_key(settings: Settings) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequest(
             "server_key_file",
-            f"it can't be read: {error}",
-            hint="a file with the key that `reel workers register` gave",
+            f"unreadable: {error}",
+            hint="expected a file with the key that `reel workers register` created",
         ) from error
 
 
@@ -206,7 +204,7 @@ def keeper_for(engine: Engine, settings: Settings, *, library: bool = True) -> K
     """Return the keeper of an engine, with the duties of the video library or without."""
     duties: list[Duty] = []
     if library:
-        from reelstate.library.duties import library_duties  # noqa: PLC0415 - a program without videos needs none of it
+        from reelstate.library.duties import library_duties  # noqa: PLC0415 - not needed without videos
 
         duties += library_duties(engine, settings)
     redis = getattr(engine.dispatch, "redis", None)
@@ -219,7 +217,7 @@ def keeper_for(engine: Engine, settings: Settings, *, library: bool = True) -> K
 
 
 def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> WorkerLoop:
-    """A worker on this engine; its heartbeat has a link of its own."""
+    """Return a worker on this engine; its heartbeat has a separate connection."""
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Link]:
@@ -237,9 +235,9 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
 
 
 async def confine_tools(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> bool:
-    """Require the sandbox for ffmpeg where remote workers are registered; gives whether there are any.
+    """Require the sandbox for ffmpeg if remote workers are registered; returns whether there are any.
 
-    What they return reaches the commands of other workers. It is checked, and the sandbox is the second wall.
+    Their results reach the commands of other workers. They are checked, and the sandbox is the second barrier.
     """
     if not await Keys(engine.store).has_workers():
         return False
@@ -248,26 +246,26 @@ async def confine_tools(engine: Engine, pipelines: Iterable[Pipeline], settings:
 
 
 async def keep_tools_confined(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> None:
-    """The same, for as long as a worker runs: a remote worker may be registered at any time."""
+    """Call `confine_tools` until a remote worker is registered."""
     while True:
-        with suppress(ReelstateError):  # a store that is unreachable is told by others
+        with suppress(ReelstateError):  # the worker logs that the store is unreachable
             if await confine_tools(engine, pipelines, settings):
                 return
-        await asyncio.sleep(LOOK_FOR_REMOTE_WORKERS)
+        await asyncio.sleep(REMOTE_CHECK_INTERVAL)
 
 
 def _require_sandbox(pipelines: Iterable[Pipeline], settings: Settings) -> None:
-    from reelstate.media.pipeline import require_sandbox  # noqa: PLC0415 - a program without films needs none of it
+    from reelstate.media.pipeline import require_sandbox  # noqa: PLC0415 - not needed without videos
 
     if settings.sandbox == "off":
-        logger.warning("remote workers are registered, and REEL_SANDBOX=off lets ffmpeg run without a sandbox")
+        logger.warning("sandbox off while remote workers are registered (unset REEL_SANDBOX)")
     for pipeline in pipelines:
         require_sandbox(pipeline)
 
 
 @asynccontextmanager
 async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
-    """A worker that has neither a database nor a folder of the house, only the address of a server and a key."""
+    """Open a worker without access to database and storage, which needs only a server and a key."""
     from reelstate.remote.link import HttpLink, LinkState, heartbeat_connector  # noqa: PLC0415 - same
     from reelstate.remote.wakeups import HttpDispatch  # noqa: PLC0415 - httpx is slow to load
 
@@ -277,37 +275,37 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
     terms = worker_settings(settings)
     if settings.poll == DEFAULTS.poll:
         terms = replace(terms, poll=REMOTE_POLL)
-    bells = HttpDispatch(server, state)
+    wakeups = HttpDispatch(server, state)
     try:
         yield WorkerLoop(
-            HttpLink(server, state), connect, bells, pipelines, terms, limits=settings.limits,
+            HttpLink(server, state), connect, wakeups, pipelines, terms, limits=settings.limits,
             known_as=lambda: state.name or terms.name,
         )  # fmt: skip
     finally:
-        await bells.close()
+        await wakeups.close()
 
 
 @asynccontextmanager
-async def _at_work(engine: Engine, pipelines: list[Pipeline], settings: Settings) -> AsyncIterator[None]:
-    """A worker and a keeper beside whatever else this process does."""
+async def _run_worker_and_keeper(engine: Engine, pipelines: list[Pipeline], settings: Settings) -> AsyncIterator[None]:
+    """Run a worker and a keeper in the background."""
     await confine_tools(engine, pipelines, settings)
     worker = worker_for(engine, pipelines, settings)
     running = asyncio.create_task(worker.run())
-    running.add_done_callback(_tell_of_end)
+    running.add_done_callback(_log_worker_exit)
     library = any(pipeline.name == TRANSCODE for pipeline in pipelines)
-    beside = [keeper_for(engine, settings, library=library).run(), keep_tools_confined(engine, pipelines, settings)]
-    tasks = [asyncio.create_task(each) for each in beside]
+    background = [keeper_for(engine, settings, library=library).run(), keep_tools_confined(engine, pipelines, settings)]
+    tasks = [asyncio.create_task(each) for each in background]
     try:
         yield
     finally:
         try:
-            await _stopped(worker, running)
+            await _stop_worker(worker, running)
         finally:
             await cancel_and_wait(*tasks)
 
 
-async def _stopped(worker: WorkerLoop, running: asyncio.Task[None]) -> None:
-    """Let a worker finish; whoever is cancelled while waiting for that does not wait for the grace any more."""
+async def _stop_worker(worker: WorkerLoop, running: asyncio.Task[None]) -> None:
+    """Stop a worker and wait for it; when cancelled, stop it again, which ends the grace period."""
     worker.stop()
     try:
         await asyncio.shield(running)
@@ -317,10 +315,10 @@ async def _stopped(worker: WorkerLoop, running: asyncio.Task[None]) -> None:
         raise
 
 
-def _tell_of_end(running: asyncio.Task[None]) -> None:
-    """A worker beside other work that ends by itself is told at once; it is raised where the engine is closed."""
+def _log_worker_exit(running: asyncio.Task[None]) -> None:
+    """Log the error of a worker that ended by itself; it is raised when the engine is closed."""
     if not running.cancelled() and (error := running.exception()):
-        logger.error("the worker has ended and runs nothing more: %s", error)
+        logger.error("worker stopped error=%s", error)
 
 
 def _store_options(url: str, settings: Settings | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Every public name of the package `reelstate`, which imports this module when the first of them is used."""
+"""The public names of the package `reelstate`, which imports this module when the first of them is used."""
 
 from importlib.metadata import version
 

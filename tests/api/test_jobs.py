@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from reelstate.app import built_in
+from reelstate.app import built_in_pipelines
 from reelstate.config import Settings
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Completion, LogLine, Progress, Step
@@ -159,7 +159,7 @@ async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Served) -> None:
 
 
 async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api: Served) -> None:
-    await api.engine.declare(*built_in(Settings()))
+    await api.engine.declare(*built_in_pipelines(Settings()))
     for spec, field in (({"sorce": "https://example.com/a.mp4"}, "spec.sorce"), ({}, "spec.source")):
         answer = await api.ask("ada", "POST", JOBS, json={"pipeline": "transcode", "spec": spec})
         assert (answer.status_code, answer.json()["field"]) == (422, field)

@@ -34,7 +34,7 @@ async def opening(database: str, url: str, **options: Any) -> None:
 @pytest.mark.parametrize(
     "url, message",
     [
-        ("", "dispatch redis needs a Redis, and none is named (set REEL_REDIS_URL=redis://…)"),
+        ("", "missing for dispatch redis (set REEL_REDIS_URL=redis://…)"),
         ("http://127.0.0.1", "'http://127.0.0.1' is not a Redis address"),
         (f"http://u:{SECRET}@127.0.0.1", "'http://u:***@127.0.0.1' is not a Redis address"),
         ("redis://127.0.0.1:port/0", "invalid Redis address 'redis://127.0.0.1:port/0'"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from reelstate.app import built_in, open_engine
+from reelstate.app import built_in_pipelines, open_engine
 from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import JobDetail, LogEntry, StepEntry, Task
@@ -80,7 +80,7 @@ async def start_deployment(
     }
     given["worker_prefetch"] = 0  # a task that is claimed ahead and released has one token more than runs
     chosen = Settings(database_url=f"sqlite:///{folder / 'reel.db'}", **{**given, **settings})
-    pipelines = [customize(pipeline, wrap, backoff=0.0) for pipeline in built_in(chosen)]
+    pipelines = [customize(pipeline, wrap, backoff=0.0) for pipeline in built_in_pipelines(chosen)]
     async with open_engine(chosen.database_url, pipelines=pipelines, workers=2, settings=chosen) as engine:
         yield Deployment(engine, chosen)
 

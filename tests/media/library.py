@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reelstate.app import built_in, open_engine, worker_for
+from reelstate.app import built_in_pipelines, open_engine, worker_for
 from reelstate.artifacts.folder import Folder
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.artifacts.stored import Stored
@@ -110,7 +110,7 @@ async def library(
     chosen = Settings(
         database_url=f"sqlite:///{folder / 'library.db'}", **{"worker_concurrency": 2, **given, **settings}
     )
-    pipelines = [changed(each, gate, backoff) for each in built_in(chosen)]
+    pipelines = [changed(each, gate, backoff) for each in built_in_pipelines(chosen)]
     async with open_engine(chosen.database_url, pipelines=pipelines, settings=chosen) as engine:
         storage = open_storage(chosen.storage_url)
         librarian = Publisher(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.app import built_in, confine_tools, keep_tools_confined, remote_worker
+from reelstate.app import built_in_pipelines, confine_tools, keep_tools_confined, remote_worker
 from reelstate.config import Settings
 from reelstate.media.sandbox.sandbox import AUTO, OFF, REQUIRE
 from reelstate.media.stages.stage import StageGroup
@@ -31,7 +31,7 @@ async def test_a_worker_beside_remote_ones_requires_the_sandbox(
     database_url: str, tmp_path: Path, given: str, wanted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = settings_in(tmp_path, sandbox=given)
-    pipelines = built_in(settings)
+    pipelines = built_in_pipelines(settings)
     async with engine_at(database_url) as engine:
         keys = Keys(engine.store)
         await keys.create("reader", scopes=[Scope.READ], user_id="ada", actor="operator:test")
@@ -48,7 +48,7 @@ async def test_a_worker_beside_remote_ones_requires_the_sandbox(
 
 async def test_a_remote_worker_requires_the_sandbox(tmp_path: Path, refusing_port: int) -> None:
     settings = settings_in(tmp_path, server_url=f"http://127.0.0.1:{refusing_port}", server_key="reel_0_0")
-    pipelines = built_in(settings)
+    pipelines = built_in_pipelines(settings)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(remote_worker(pipelines, settings))
         assert mode_of(pipelines[0]) == REQUIRE

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from reelstate.app import built_in
+from reelstate.app import built_in_pipelines
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.library.ladder import read_qualities
 from reelstate.library.videos import Videos
@@ -217,7 +217,7 @@ async def test_a_required_rung_is_made_when_a_worker_comes_that_can(tmp_path: Pa
         assert waiting.name == "encode"
         assert "encoder:libx265" in waiting.waits_for
         capable = replace(here.settings, ffmpeg=builds()[BUILD])
-        async with working(here.engine, built_in(capable), capable):
+        async with working(here.engine, built_in_pipelines(capable), capable):
             detail = await here.engine.wait(job_id, timeout=TIMEOUT)
         assert (detail.job.status, detail.job.degraded) == (JobStatus.COMPLETED, None), detail.job.error
         assert Stream(here.storage, detail).outputs["rungs"] == ["180p", "hevc-90p"]

@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 
 import httpx
 
-from reelstate.app import built_in, open_engine
+from reelstate.app import built_in_pipelines, open_engine
 from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.engine import Engine
@@ -235,7 +235,9 @@ class MaliciousWorker:
             return
         inner = str(self.storage.parent / "inner")
         settings = Settings(storage_url=str(self.storage), scratch=inner, sandbox="off", encode_threads=1)
-        async with open_engine(self.url, pipelines=built_in(settings), workers=2, settings=settings) as engine:
+        async with open_engine(
+            self.url, pipelines=built_in_pipelines(settings), workers=2, settings=settings
+        ) as engine:
             for job in jobs:
                 await engine.wait(job, timeout=TIMEOUT)
 
@@ -278,7 +280,7 @@ async def attacked_server(folder: Path) -> AsyncIterator[MaliciousWorker]:
     secret.chmod(0o600)
     places = {"REEL_STORAGE_URL": str(storage), "REEL_SCRATCH": str(folder / "scratch")}
     async with AsyncExitStack() as stack:
-        engine = await stack.enter_async_context(open_engine(url, pipelines=built_in(Settings())))
+        engine = await stack.enter_async_context(open_engine(url, pipelines=built_in_pipelines(Settings())))
         key = (await Keys(engine.store).create("liar", scopes=[Scope.WORKER], actor="operator:test")).text
         server = await stack.enter_async_context(ServerProcess(folder, url, **places))
         client = httpx.AsyncClient(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import reelstate as rs
-from reelstate.app import built_in
+from reelstate.app import built_in_pipelines
 from reelstate.core.machine import JobStatus
 from reelstate.engine import Engine
 from reelstate.services.watch import AT_REST
@@ -42,7 +42,7 @@ def database_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[Engine]:
-    (graph,) = [customize(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
+    (graph,) = [customize(pipeline, backoff=0.0).graph for pipeline in built_in_pipelines(rs.Settings())]
     async with engine_at(database_url, graphs=[graph]) as engine:
         yield engine
 
@@ -108,7 +108,7 @@ async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_
         kept[chunk] = chunk.read_bytes()
         chunk.write_bytes(kept[chunk][:-1] + b"?")
 
-    (pipeline,) = built_in(settings)
+    (pipeline,) = built_in_pipelines(settings)
     job = (await engine.submit("transcode", {"source": str(source), "profile": profile()})).job_id
     async with run_remote_worker([lying(pipeline, damage)], settings):
         async with asyncio.timeout(TIMEOUT):

@@ -8,7 +8,7 @@ import psycopg
 
 import reelstate as rs
 from reelstate.api.remotes import INSPECTION
-from reelstate.app import built_in
+from reelstate.app import built_in_pipelines
 from reelstate.core.machine import TaskStatus
 from tests.api.served import served
 from tests.engines import engine_at
@@ -26,7 +26,7 @@ def looks() -> list[asyncio.Task[object]]:
 
 
 async def test_a_look_that_is_under_way_ends_with_the_server(postgres_database: str, tmp_path: Path) -> None:
-    graphs = [pipeline.graph for pipeline in built_in(rs.Settings())]
+    graphs = [pipeline.graph for pipeline in built_in_pipelines(rs.Settings())]
     places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house"), "serve_grace": 1.0}
     async with engine_at(postgres_database, graphs=graphs) as engine:
         job_id = (await engine.submit("transcode", {"source": "/films/film.mp4", "profile": profile()})).job_id

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import reelstate as rs
-from reelstate.app import built_in
+from reelstate.app import built_in_pipelines
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
 from reelstate.core.machine import JobStatus
@@ -40,7 +40,7 @@ def database_url(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[Engine]:
-    graphs = [customize(pipeline, backoff=0.0).graph for pipeline in built_in(rs.Settings())]
+    graphs = [customize(pipeline, backoff=0.0).graph for pipeline in built_in_pipelines(rs.Settings())]
     async with engine_at(database_url, graphs=graphs) as engine:
         yield engine
 
@@ -113,7 +113,7 @@ async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
             inner.url("/secret", host=SEVERAL),
         ]
         jobs = [await submitted(engine, source) for source in sources]
-        async with run_remote_worker(built_in(settings), settings):
+        async with run_remote_worker(built_in_pipelines(settings), settings):
             details = [await rested(engine, job) for job in jobs]
         assert inner.requests == []
     assert {detail.job.status for detail in details} == {JobStatus.FAILED}
@@ -130,7 +130,7 @@ async def test_what_the_server_may_not_read_is_not_read_through_it(
     settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
     sources = [str(outside), str(inside), str(tmp_path / "films" / "none.mp4"), "/etc/passwd", str(tmp_path)]
     jobs = [await submitted(engine, source) for source in sources]
-    async with run_remote_worker(built_in(settings), settings):
+    async with run_remote_worker(built_in_pipelines(settings), settings):
         details = [await rested(engine, job) for job in jobs]
     assert {detail.job.status for detail in details} == {JobStatus.FAILED}
     words = [told(detail) for detail in details]
@@ -200,7 +200,7 @@ async def test_a_film_that_was_uploaded_is_made_far_away(
     body = {"upload": upload["id"], "profile": profile()}
     made = (await api.ask("ada", "POST", "/api/v1/videos", json=body)).json()
     settings = settings_for(await create_key(api, "far"), line, tmp_path / "far", worker_capabilities="")
-    async with run_remote_worker(built_in(settings), settings):
+    async with run_remote_worker(built_in_pipelines(settings), settings):
         detail = await rested(engine, made["job"])
     assert detail.job.status is JobStatus.COMPLETED, detail.job.error
     assert [path.name for path in (tmp_path / "media" / "sources").iterdir()] == [upload["sha256"]]

@@ -83,5 +83,5 @@ def test_a_script_without_a_main_guard_fails_instead_of_running_again(tmp_path: 
         "asyncio.run(main())\n"
     )
     answer = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert 'put what your program does under `if __name__ == "__main__":`' in answer.stdout
+    assert 'move the main program under `if __name__ == "__main__":`' in answer.stdout
     assert "1 job" in answer.stdout

@@ -283,7 +283,7 @@ async def test_the_refusal_of_a_worker_inside_a_program_is_logged_at_once(
     settings = replace(QUICK, database_url=database_url, worker_name="disabled")
     with pytest.raises(WorkerRefused):
         async with open_engine(database_url, pipelines=[video], workers=1, settings=settings):
-            await until(lambda: "runs nothing more" in caplog.text)
+            await until(lambda: "worker stopped error=" in caplog.text)
 
 
 async def test_a_worker_that_is_stopped_does_not_wait_for_an_unreachable_store(database_url: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from reelstate.app import built_in
+from reelstate.app import built_in_pipelines
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.pipelines.declaration import Pipeline
@@ -21,7 +21,7 @@ NOT_THEIRS = (Path(__file__).parents[1], Path(sysconfig.get_path("stdlib")))
 
 def pipelines_of(settings: Settings) -> list[Pipeline]:
     """What a worker runs: the pipelines that are built in and the user's own, or those that the settings name."""
-    found = [*built_in(settings), *(load(settings.app) if settings.app else [])]
+    found = [*built_in_pipelines(settings), *(load(settings.app) if settings.app else [])]
     chosen = {name.strip() for name in settings.worker_pipelines.split(",") if name.strip()}
     names = [pipeline.name for pipeline in found]
     unknown = sorted(chosen.difference(names))

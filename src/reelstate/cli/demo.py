@@ -24,7 +24,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from reelstate.app import built_in, open_engine
+from reelstate.app import built_in_pipelines, open_engine
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
 from reelstate.cli.history import events_table
@@ -114,7 +114,9 @@ async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
     for weakness in scene.build.weaknesses:
         scene.say((f"note: {weakness.name}: {weakness.detail}; {weakness.hint}", "dim"))
     async with (
-        open_engine(settings.database_url, pipelines=built_in(settings), workers=1, settings=settings) as engine,
+        open_engine(
+            settings.database_url, pipelines=built_in_pipelines(settings), workers=1, settings=settings
+        ) as engine,
         _worker(scene, DOOMED) as doomed,
     ):
         film = await _make_film(scene, seconds, size)
