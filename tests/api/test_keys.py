@@ -56,7 +56,7 @@ async def test_neither_the_database_nor_the_log_holds_a_usable_key(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     session = await api.ask("nobody", "POST", "/signin", json={"key": api.keys["ada"].text})
-    code = await api.context.keys.open_code(api.keys["admin"].key)
+    code = await api.context.keys.create_code(api.keys["admin"].key)
     assert (await api.ask("nobody", "GET", "/signin", params={"code": "wrong" + code})).status_code == 401
     for role in api.keys:
         await api.ask(role, "GET", f"{JOBS}?after={api.keys[role].text}")
@@ -99,10 +99,10 @@ async def test_sessions_and_codes_end_with_their_key(database_url: str) -> None:
     async with engine_at(database_url) as engine:
         keys = Keys(engine.store, cache_seconds=0)
         made = await keys.create("ada", scopes=[Scope.READ], user_id="ada", actor=ACTOR)
-        code = await keys.open_code(made.key)
-        session = await keys.trade(code)
+        code = await keys.create_code(made.key)
+        session = await keys.redeem_code(code)
         with pytest.raises(KeyRefused):
-            await keys.trade(code)
+            await keys.redeem_code(code)
         assert (await keys.authenticate(session.text, KeyKind.SESSION)).user_id == "ada"
         with pytest.raises(KeyRefused):
             await keys.authenticate(session.text)
@@ -115,8 +115,8 @@ async def test_sessions_and_codes_end_with_their_key(database_url: str) -> None:
 async def test_of_many_that_trade_one_code_one_gets_a_session(database_url: str) -> None:
     async with engine_at(database_url) as engine:
         keys = Keys(engine.store)
-        code = await keys.open_code((await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)).key)
-        answers = await asyncio.gather(*(keys.trade(code) for _ in range(8)), return_exceptions=True)
+        code = await keys.create_code((await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)).key)
+        answers = await asyncio.gather(*(keys.redeem_code(code) for _ in range(8)), return_exceptions=True)
         assert sum(not isinstance(answer, BaseException) for answer in answers) == 1
 
 

@@ -14,7 +14,7 @@ def browser(api: Served) -> httpx.AsyncClient:
 
 
 async def test_a_code_is_traded_once_for_a_session(api: Served) -> None:
-    code = await api.context.keys.open_code(api.keys["ada"].key)
+    code = await api.context.keys.create_code(api.keys["ada"].key)
     async with browser(api) as first, browser(api) as second:
         answer = await first.get("/signin", params={"code": code})
         assert (answer.status_code, answer.headers["location"]) == (303, "/docs")

@@ -40,7 +40,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def test_a_browser_follows_with_its_session_and_connects_again_by_itself(api: Served, chromium: Browser) -> None:
-    code = await api.context.keys.open_code(api.keys["ada"].key)
+    code = await api.context.keys.create_code(api.keys["ada"].key)
     async with opened(chromium, f"{api.url}/signin?code={code}"), opened(chromium, f"{api.url}/livez") as page:
         await follows(api, page)
 

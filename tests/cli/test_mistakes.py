@@ -40,7 +40,7 @@ WRONG_USE, FAILED = 2, 1
         (["quarantine", "77"], WRONG_USE, "Missing option '--reason'"),
         (["force", "77", "completed"], WRONG_USE, "Missing option '--reason'"),
         (["force", "77", "running", "--reason", "x"], WRONG_USE, "'running' is not one of 'pending'"),
-        (["force", "77", "failed", "--reason", " "], FAILED, "force needs a reason (say why"),
+        (["force", "77", "failed", "--reason", " "], FAILED, "force needs a reason (the history"),
         (["retry", "77", "--parts", "3"], WRONG_USE, "parts of which stage? add --from STAGE"),
         (["retry", "77", "--from", "part", "--parts", "9-3"], WRONG_USE, "'9-3' names no parts: write 3-9,12"),
         (["retry", "77", "--from", "part", "--parts", "a"], WRONG_USE, "'a' names no parts"),

@@ -387,7 +387,7 @@ async def test_a_batch_from_a_stage_runs_the_jobs_that_can_and_says_why_the_othe
     assert [outcome.verdict for outcome in outcomes] == refused
     said = [str(outcome.error) for outcome in outcomes if outcome.verdict is None]
     assert said[0] == said[2] == "stage: pipeline 'parts' has no stage 'work' (stages: part)"
-    assert said[1] == "stage: tasks of pack are running on what it made (wait for them, or cancel)"
+    assert said[1] == "stage: running tasks of pack use its results (wait for them, or cancel)"
     for job_id in can:
         assert await stage_statuses(engine, job_id) == {"plan": DONE, "work": READY, "pack": NEW}
     assert [await engine.job(job_id) for job_id in (stageless, busy)] == before
@@ -419,6 +419,6 @@ async def test_a_stage_that_has_not_begun_is_not_run_again(engine: Engine) -> No
     job_id = (await engine.submit("fan", {"parts": 2})).job_id
     before = (await engine.job(job_id)).job
     stages = [stage.name for stage in (await engine.job(job_id)).stages]
-    with pytest.raises(InvalidRequest, match="has not begun"):
+    with pytest.raises(InvalidRequest, match="was not opened yet"):
         await engine.retry(job_id, start=From(stages[-1]))
     assert (await engine.job(job_id)).job == before

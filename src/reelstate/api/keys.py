@@ -13,11 +13,11 @@ from reelstate.api.context import InContext
 from reelstate.api.schemas import Input, like
 from reelstate.core.errors import KeyRefused
 from reelstate.documents import Document, key_document
-from reelstate.services.keys import LONGEST_LIFETIME, TEXT_LIMIT, Key, MadeKey, Scope
+from reelstate.services.keys import MAX_LIFETIME, TEXT_LIMIT, Key, MadeKey, Scope
 
 router = APIRouter(prefix="/api/v1/keys", tags=["keys"], route_class=JsonRoute)
 KeyId = Annotated[str, Path(max_length=64, description="The key's public id: the part after `reel_`.")]
-Seconds = Annotated[float, Field(ge=0, le=LONGEST_LIFETIME)]
+Seconds = Annotated[float, Field(ge=0, le=MAX_LIFETIME)]
 
 
 async def current_admin(context: InContext, principal: Admin) -> Principal:

@@ -52,7 +52,7 @@ class SessionDocument(BaseModel):
 async def trade(request: Request, context: InContext, code: Annotated[str, Query(max_length=200)]) -> RedirectResponse:
     """Trade a one-time code, as `reel serve` prints one, for a session."""
     try:
-        session = await context.keys.trade(code)
+        session = await context.keys.redeem_code(code)
     except KeyRefused:
         context.per_address.spill(address_of(request), FINE)
         raise
@@ -113,4 +113,4 @@ async def sign_in_url(base: str, context: Context, key_text: str) -> str | None:
         key = await context.keys.authenticate(key_text)
     except KeyRefused:
         return None
-    return f"{base}/signin?code={await context.keys.open_code(key)}"
+    return f"{base}/signin?code={await context.keys.create_code(key)}"

@@ -133,7 +133,7 @@ async def claim(
             await remotes.engine.release([Release(key=task.key, token=task.token) for task in found.tasks])
             found = Claim([], isolated_waiting=False)
     await remotes.engine.publish_busy([task.key for task in found.tasks])
-    permits = await remotes.permits.give(found.tasks, principal.name)
+    permits = await remotes.permits.issue(found.tasks, principal.name)
     return Response(ClaimAnswer.of(found, permits).model_dump_json(), media_type="application/json")
 
 

@@ -1,9 +1,9 @@
-"""keys: who may ask over HTTP. A key reads `reel_<id>_<secret>`: the id is public, the secret is shown once.
+"""keys: authenticate HTTP clients. A key reads `reel_<id>_<secret>`: the id is public, the secret is shown once.
 
-What is stored is an HMAC of the secret, of use to nobody who reads the database. The end of the text is a checksum, so
-that a slip of the pen is told from a key of somebody else, and scanners find keys where they should not be.
+The database holds an HMAC of the secret, so reading it gives no key away. The text ends with a checksum, which tells a
+typing error from an unknown key and lets scanners find leaked keys.
 
-A session of the dashboard and the one-time code that opens it are rows of the same table. Both end with their key.
+Sessions of the dashboard and the one-time codes that open them are rows of the same table. Both end with their key.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 from reelstate.core.document import plain_text
 from reelstate.core.errors import InvalidRequest, KeyRefused, NotFound, StoreError
 from reelstate.core.machine import Actor
-from reelstate.services.workers import require_worker_name
-from reelstate.stores.store import Row, Store, Transaction
+from reelstate.services.rows import fields_of, record_of
+from reelstate.services.workers import KEYS_REVOKE, require_worker_name
+from reelstate.stores.store import NoRow, Statement, Store, Transaction, row_type
 
-T = TypeVar("T")
 logger = logging.getLogger("reelstate.keys")
 
 CACHE_SECONDS: Final = 4.0
-"""How long a key is believed without asking the store: a revoked one stops within five seconds."""
-CACHED_KEYS: Final = 10_000
+"""How long a key is cached: a revoked one stops within five seconds."""
+MAX_CACHED: Final = 10_000
 TEXT_LIMIT: Final = 255
-LONGEST_LIFETIME: Final = 100 * 365 * 86_400.0
+MAX_LIFETIME: Final = 100 * 365 * 86_400.0
 CODE_LIFETIME: Final = 600.0
 SESSION_LIFETIME: Final = 12 * 3600.0
 _TEXT: Final = re.compile(r"reel_([0-9a-f]{12})_([0-9a-f]{64})([0-9a-f]{8})", re.ASCII)
-_NOBODY: Final = "0" * 64
-"""The digest of no secret: an unknown id is compared with it, so that it takes as long as a wrong secret."""
+_NO_DIGEST: Final = "0" * 64
+"""Compared for an unknown id, so that it takes as long as a wrong secret."""
 
 
 class Scope(StrEnum):
-    """What a key is made for."""
+    """What a key permits."""
 
     READ = "jobs:read"
     WRITE = "jobs:write"
@@ -53,6 +53,8 @@ class Scope(StrEnum):
 
 
 class KeyKind(StrEnum):
+    """What a row of the table is: a key, a session of the dashboard or the code that opens one."""
+
     KEY = "key"
     SESSION = "session"
     CODE = "code"
@@ -60,7 +62,7 @@ class KeyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A key as people may see it; the secret is not among what is known of it."""
+    """A key without its secret."""
 
     id: str
     kind: KeyKind
@@ -77,10 +79,35 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class MadeKey:
-    """A new key, and its text: nobody can say it a second time."""
+    """A new key with its text, which can't be shown again."""
 
     key: Key
     text: str
+
+
+class RotatedRow(NamedTuple):
+    name: str
+    user_id: str
+    scopes: list[str]
+
+
+class CodeRow(NamedTuple):
+    name: str
+    user_id: str
+    scopes: list[str]
+    parent: str
+
+
+KeyRow = row_type("KeyRow", *fields_of(Key))
+FoundKeyRow = row_type("FoundKeyRow", *fields_of(Key), "digest", "use_is_due")
+
+KEYS_CREATE = Statement("keys_create", KeyRow)
+KEYS_LIST = Statement("keys_list", KeyRow)
+KEYS_FIND = Statement("keys_find", FoundKeyRow)
+KEYS_ROTATE = Statement("keys_rotate", RotatedRow)
+KEYS_SPEND = Statement("keys_spend", CodeRow)
+KEYS_PRUNE = Statement("keys_prune", NoRow)
+KEYS_USED = Statement("keys_used", NoRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +122,7 @@ class _Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Cached:
     key: Key
     digest: str
     until: float
@@ -108,7 +135,7 @@ class Keys:
         self._store = store
         self._pepper = pepper.encode()
         self._cache_seconds = cache_seconds
-        self._cache: OrderedDict[str, _Known] = OrderedDict()
+        self._cache: OrderedDict[str, _Cached] = OrderedDict()
 
     async def create(
         self,
@@ -119,22 +146,22 @@ class Keys:
         user_id: str = "",
         lifetime: float | None = None,
     ) -> MadeKey:
-        """Make a key. One that is for jobs and not an admin's belongs to a user, whose jobs it sees.
+        """Create a key. A key for jobs belongs to a user, whose jobs it sees, unless it has the scope `admin`.
 
-        The name of a worker's key is the name that the worker is registered under.
+        The name of a worker's key is the name that its instances register under.
         """
-        found = _scopes(scopes, user_id)
-        if Scope.WORKER in found:
+        granted = _checked_scopes(scopes, user_id)
+        if Scope.WORKER in granted:
             require_worker_name(name)
         draft = _Draft(
             kind=KeyKind.KEY,
-            name=_name(name),
+            name=_checked_name(name),
             user_id=plain_text("user_id", user_id, TEXT_LIMIT),
-            scopes=found,
+            scopes=granted,
             actor=plain_text("actor", actor, TEXT_LIMIT),
-            lifetime=_lifetime("lifetime", lifetime),
+            lifetime=_checked_seconds("lifetime", lifetime),
         )
-        return await self._store.write(lambda transaction: self._make(transaction, draft))
+        return await self._store.write(lambda transaction: self._insert(transaction, draft))
 
     async def register_worker(
         self, name: str, *, actor: str = Actor.OPERATOR.value, lifetime: float | None = None
@@ -143,15 +170,11 @@ class Keys:
         return await self.create(name, scopes=[Scope.WORKER], actor=actor, lifetime=lifetime)
 
     async def all(self) -> list[Key]:
-        """Every key, the oldest first; also those that are no longer in force."""
-
-        async def flow(transaction: Transaction) -> list[Row]:
-            return await transaction.run("keys_list")
-
-        return [_key(row) for row in await self._store.read(flow)]
+        """List every key, the oldest first, also expired and revoked ones."""
+        return [_key_of(row) for row in await self._store.read(lambda transaction: transaction.run(KEYS_LIST))]
 
     async def has_workers(self) -> bool:
-        """Whether a key in force belongs to a remote worker."""
+        """Return whether a key in force belongs to a remote worker."""
         now = datetime.now(UTC)
         return any(
             Scope.WORKER in key.scopes and key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
@@ -166,49 +189,46 @@ class Keys:
         overlap: float = 86_400.0,
         lifetime: float | None = None,
     ) -> MadeKey:
-        """Make a key that may do the same, and let the old one end after the overlap."""
-        _lifetime("overlap", overlap)
-        _lifetime("lifetime", lifetime)
+        """Create a key with the same scopes; the old one expires after the overlap."""
+        _checked_seconds("overlap", overlap)
+        _checked_seconds("lifetime", lifetime)
 
         async def flow(transaction: Transaction) -> MadeKey:
-            found = await transaction.run("keys_rotate", id=key_id, overlap=overlap, actor=actor)
-            if not found:
-                raise NotFound("key in force", key_id, hint="`reel keys` lists them with when they ended")
-            ((name, user_id, scopes),) = found
-            draft = _Draft(kind=KeyKind.KEY, name=name, user_id=user_id, scopes=scopes, actor=actor, lifetime=lifetime)
-            return await self._make(transaction, draft)
+            rows = await transaction.run(KEYS_ROTATE, id=key_id, overlap=overlap, actor=actor)
+            if not rows:
+                raise NotFound("key in force", key_id, hint="`reel keys` lists expired and revoked ones, too")
+            draft = _Draft(kind=KeyKind.KEY, **rows[0]._asdict(), actor=actor, lifetime=lifetime)
+            return await self._insert(transaction, draft)
 
-        return self._changed(key_id, await self._store.write(flow))
+        created = await self._store.write(flow)
+        self._cache.pop(key_id, None)
+        return created
 
     async def revoke(self, key_id: str, *, actor: str = Actor.OPERATOR.value) -> bool:
-        """End a key now, and with it its sessions; gives whether it was in force."""
-
-        async def flow(transaction: Transaction) -> bool:
-            return bool(await transaction.run("keys_revoke", id=key_id, name=None, actor=actor))
-
-        revoked = await self._store.write(flow)
+        """End a key and its sessions now; return whether it was in force. Raise `NotFound` for an unknown id."""
+        revoked = await self._revoke(key_id, actor)
         if not revoked and key_id not in {key.id for key in await self.all()}:
-            raise NotFound("key", key_id, hint="`reel keys` lists those that there are")
-        return self._changed(key_id, revoked)
+            raise NotFound("key", key_id, hint="`reel keys` lists all keys")
+        return revoked
 
     async def authenticate(self, text: str, kind: KeyKind = KeyKind.KEY) -> Key:
-        """The key that this text is, if it is in force."""
+        """Return the key of a text; raise `KeyRefused` where it is malformed, unknown, expired or revoked."""
         match = _TEXT.fullmatch(text)
         if match is None or match[3] != _checksum(match[1], match[2]):
-            raise KeyRefused("this is not a key", hint="a key reads reel_<id>_<secret>: see that all of it was copied")
-        known = await self._known(match[1])
-        right = hmac.compare_digest(known.digest if known else _NOBODY, self._digest(match[2]))
-        if known is None or not right or known.key.kind is not kind:
+            raise KeyRefused("malformed key", hint="a key reads reel_<id>_<secret>: check that all of it was copied")
+        found = await self._find(match[1])
+        matches = hmac.compare_digest(found.digest if found else _NO_DIGEST, self._digest(match[2]))
+        if found is None or not matches or found.key.kind is not kind:
             hint = "ask an admin for one: `reel keys create`, for a worker `reel workers register`"
             raise KeyRefused("the key is not in force", hint=hint)
-        return known.key
+        return found.key
 
     async def in_force(self, key_id: str, *, fresh: bool = False) -> bool:
-        """Whether a key that was authenticated earlier still is: for answers that take long, or may not be late."""
-        return await (self._read(key_id) if fresh else self._known(key_id)) is not None
+        """Return whether a key is still in force: for long responses. With `fresh`, do not trust the cache."""
+        return await (self._read(key_id) if fresh else self._find(key_id)) is not None
 
-    async def open_code(self, key: Key, *, lifetime: float = CODE_LIFETIME) -> str:
-        """A code that can be traded once for a session with what this key may do."""
+    async def create_code(self, key: Key, *, lifetime: float = CODE_LIFETIME) -> str:
+        """Create a code that opens one session with the scopes of a key."""
         draft = _Draft(
             kind=KeyKind.CODE,
             name=key.name,
@@ -218,50 +238,50 @@ class Keys:
             lifetime=lifetime,
             parent=key.id,
         )
-        return (await self._store.write(lambda transaction: self._make(transaction, draft))).text
+        return (await self._store.write(lambda transaction: self._insert(transaction, draft))).text
 
-    async def trade(self, code: str) -> MadeKey:
-        """Trade a code for a session; the second who tries gets nothing."""
+    async def redeem_code(self, code: str) -> MadeKey:
+        """Open the session of a code; raise `KeyRefused` where it is unknown, expired or redeemed."""
         match = _TEXT.fullmatch(code)
 
         async def flow(transaction: Transaction) -> MadeKey | None:
             if match is None:
                 return None
-            spent = await transaction.run("keys_spend", id=match[1], digest=self._digest(match[2]))
-            if not spent:
-                return None
-            return await self._open(transaction, _session(*spent[0]))
+            rows = await transaction.run(KEYS_SPEND, id=match[1], digest=self._digest(match[2]))
+            return await self._insert_session(transaction, _session_draft(*rows[0])) if rows else None
 
         session = await self._store.write(flow)
         if session is None:
             raise KeyRefused(
-                "the code is not good any more",
-                hint="it is good once, for ten minutes; a server that starts prints one",
+                "the code is unknown, expired or was used before",
+                hint="a code opens one session, within ten minutes; a server prints a new one when it starts",
             )
         return session
 
     async def open_session(self, key: Key) -> MadeKey:
-        """A session with what this key may do."""
-        draft = _session(key.name, key.user_id, key.scopes, key.id)
-        return await self._store.write(lambda transaction: self._open(transaction, draft))
+        """Open a session with the scopes of a key."""
+        draft = _session_draft(key.name, key.user_id, key.scopes, key.id)
+        return await self._store.write(lambda transaction: self._insert_session(transaction, draft))
 
     async def close_session(self, session_id: str) -> None:
         """End a session now."""
+        await self._revoke(session_id, f"session:{session_id}")
 
-        async def flow(transaction: Transaction) -> None:
-            await transaction.run("keys_revoke", id=session_id, name=None, actor=f"session:{session_id}")
+    async def _revoke(self, key_id: str, actor: str) -> bool:
+        revoked = await self._store.write(
+            lambda transaction: transaction.run(KEYS_REVOKE, id=key_id, name=None, actor=actor)
+        )
+        self._cache.pop(key_id, None)
+        return bool(revoked)
 
-        await self._store.write(flow)
-        self._cache.pop(session_id, None)
+    async def _insert_session(self, transaction: Transaction, draft: _Draft) -> MadeKey:
+        await transaction.run(KEYS_PRUNE)
+        return await self._insert(transaction, draft)
 
-    async def _open(self, transaction: Transaction, draft: _Draft) -> MadeKey:
-        await transaction.run("keys_prune")
-        return await self._make(transaction, draft)
-
-    async def _make(self, transaction: Transaction, draft: _Draft) -> MadeKey:
+    async def _insert(self, transaction: Transaction, draft: _Draft) -> MadeKey:
         key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
         (row,) = await transaction.run(
-            "keys_create",
+            KEYS_CREATE,
             id=key_id,
             kind=draft.kind,
             name=draft.name,
@@ -272,54 +292,42 @@ class Keys:
             actor=draft.actor,
             lifetime=draft.lifetime,
         )
-        return MadeKey(_key(row), f"reel_{key_id}_{secret}{_checksum(key_id, secret)}")
+        return MadeKey(_key_of(row), f"reel_{key_id}_{secret}{_checksum(key_id, secret)}")
 
-    async def _known(self, key_id: str) -> _Known | None:
+    async def _find(self, key_id: str) -> _Cached | None:
         cached = self._cache.get(key_id)
         if cached is not None and time.monotonic() < cached.until:
             return cached
         return await self._read(key_id)
 
-    async def _read(self, key_id: str) -> _Known | None:
-        until = time.monotonic() + self._cache_seconds  # from before the question, so that the answer is not older
-
-        async def flow(transaction: Transaction) -> list[Row]:
-            return await transaction.run("keys_find", id=key_id)
-
-        found = await self._store.read(flow)
-        if not found:
+    async def _read(self, key_id: str) -> _Cached | None:
+        until = time.monotonic() + self._cache_seconds  # from before the read, so that the cached key is not older
+        rows = await self._store.read(lambda transaction: transaction.run(KEYS_FIND, id=key_id))
+        if not rows:
             self._cache.pop(key_id, None)
             return None
-        *row, digest, unnoticed = found[0]
-        if unnoticed:
-            await self._notice(key_id)
-        known = _Known(_key(tuple(row)), digest, until)
-        self._cache[key_id] = known
+        (row,) = rows
+        if row.use_is_due:
+            await self._record_use(key_id)
+        found = _Cached(_key_of(row), row.digest, until)
+        self._cache[key_id] = found
         self._cache.move_to_end(key_id)
-        if len(self._cache) > CACHED_KEYS:
+        if len(self._cache) > MAX_CACHED:
             self._cache.popitem(last=False)
-        return known
+        return found
 
-    async def _notice(self, key_id: str) -> None:
-        """Note that a key was used, about once a minute. A store that can't be written to refuses nobody."""
-
-        async def flow(transaction: Transaction) -> None:
-            await transaction.run("keys_used", id=key_id)
-
+    async def _record_use(self, key_id: str) -> None:
+        """Record that a key was used, about once a minute; a read-only store does not refuse the key."""
         try:
-            await self._store.write(flow)
+            await self._store.write(lambda transaction: transaction.run(KEYS_USED, id=key_id))
         except StoreError as error:
-            logger.warning("the use of key %s is not noted: %s", key_id, error)
-
-    def _changed(self, key_id: str, answer: T) -> T:
-        self._cache.pop(key_id, None)
-        return answer
+            logger.warning("use of key not recorded key=%s: %s", key_id, error)
 
     def _digest(self, secret: str) -> str:
         return hmac.new(self._pepper, secret.encode(), hashlib.sha256).hexdigest()
 
 
-def _session(name: str, user_id: str, scopes: Collection[str], parent: str | None) -> _Draft:
+def _session_draft(name: str, user_id: str, scopes: Collection[str], parent: str | None) -> _Draft:
     return _Draft(
         kind=KeyKind.SESSION,
         name=name,
@@ -335,32 +343,30 @@ def _checksum(key_id: str, secret: str) -> str:
     return f"{zlib.crc32(f'{key_id}_{secret}'.encode()):08x}"
 
 
-def _name(name: str) -> str:
+def _checked_name(name: str) -> str:
     if not name.strip():
-        raise InvalidRequest("name", "a key has a name", hint="say who or what will use it")
+        raise InvalidRequest("name", "a key needs a name", hint="name who or what uses it")
     return plain_text("name", name, TEXT_LIMIT)
 
 
-def _scopes(scopes: Collection[str], user_id: str) -> frozenset[Scope]:
+def _checked_scopes(scopes: Collection[str], user_id: str) -> frozenset[Scope]:
     known = [str(scope) for scope in Scope]
     for scope in scopes:
         if scope not in known:
-            raise InvalidRequest("scopes", f"{scope!r} is not a scope", hint=f"one or more of {', '.join(known)}")
+            raise InvalidRequest("scopes", f"unknown scope {scope!r}", hint=f"one or more of {', '.join(known)}")
     if not scopes:
-        raise InvalidRequest("scopes", "a key is made for something", hint=f"one or more of {', '.join(known)}")
+        raise InvalidRequest("scopes", "a key needs at least one scope", hint=f"one or more of {', '.join(known)}")
     found = frozenset(Scope(scope) for scope in scopes)
     if not user_id and found & {Scope.READ, Scope.WRITE} and Scope.ADMIN not in found:
-        raise InvalidRequest("user_id", "a key for jobs belongs to a user", hint="name the user whose jobs it sees")
+        raise InvalidRequest("user_id", "a key for jobs needs a user", hint="name the user whose jobs it sees")
     return found
 
 
-def _lifetime(field: str, seconds: float | None) -> float | None:
-    if seconds is not None and not 0 <= seconds <= LONGEST_LIFETIME:
-        raise InvalidRequest(field, f"{seconds!r} is not a duration", hint="seconds from now")
+def _checked_seconds(field: str, seconds: float | None) -> float | None:
+    if seconds is not None and not 0 <= seconds <= MAX_LIFETIME:
+        raise InvalidRequest(field, f"invalid duration {seconds!r}", hint=f"seconds from 0 to {MAX_LIFETIME:.0f}")
     return seconds
 
 
-def _key(row: Row) -> Key:
-    values = dict(zip(Key.__dataclass_fields__, row, strict=True))
-    scopes = frozenset(Scope(scope) for scope in values["scopes"])
-    return Key(**{**values, "kind": KeyKind(values["kind"]), "scopes": scopes})
+def _key_of(row: Any) -> Key:
+    return record_of(Key, row, kind=KeyKind(row.kind), scopes=frozenset(map(Scope, row.scopes)))

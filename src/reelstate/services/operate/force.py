@@ -1,4 +1,4 @@
-"""force: an operator says what a job is, whatever it was. Any lease ends; the reason is kept with the event."""
+"""force: set the status of jobs as an operator decides, whatever it was. Leases end; the event keeps the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def force(
     if target not in TARGETS:
         raise InvalidRequest("target", f"a job can't be forced to {target}", hint=f"one of {', '.join(TARGETS)}")
     if operation.actor.partition(":")[0] != Actor.OPERATOR:
-        raise InvalidTransition("job", "whatever it is", target, operation.actor, who_may=[Actor.OPERATOR])
+        raise InvalidTransition("job", "any status", target, operation.actor, who_may=[Actor.OPERATOR])
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
         job_ids = [job.id for job in jobs]

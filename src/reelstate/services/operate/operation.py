@@ -1,14 +1,14 @@
-"""What the operators' verbs share: the locks, the check of the version, the check of the machine.
+"""What the verbs of operators share: locking the jobs, checking their versions and the state machine.
 
-The tasks of the jobs are locked before the jobs' rows, as everywhere. A stage that opens in between brings tasks that
-are not locked yet; the second look takes them without waiting, and where somebody holds one the flow runs again.
+Tasks are locked before jobs, as in every transaction. A stage that opens in between adds tasks that are not locked; a
+second statement locks them without waiting, and restarts the flow where another transaction holds one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from reelstate.core.document import plain_text, whole_number
 from reelstate.core.errors import (
@@ -24,18 +24,33 @@ from reelstate.core.machine import FINISHED_JOBS, JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue, unreadable
 from reelstate.services.jobs import LockedJob, lock_jobs
-from reelstate.stores.store import Batch, Store, Transaction
+from reelstate.stores.store import Batch, Statement, Store, Transaction
 
 REASON_LIMIT = 1000
 ACTOR_LIMIT = 255
 MAX_SELECTED = 5000
 """Jobs that one transaction changes at most."""
-READ_ONLY = "it is left alone: upgrade Reelstate, or run `reel doctor`"
+READ_ONLY = "upgrade Reelstate, or run `reel doctor`"
+
+
+class JobIdRow(NamedTuple):
+    id: int
+
+
+class LockedRow(NamedTuple):
+    tasks: int
+
+
+OPERATE_JOBS = Statement("operate_jobs", JobIdRow)
+OPERATE_MATCHING = Statement("operate_matching", JobIdRow)
+OPERATE_OWNED = Statement("operate_owned", JobIdRow)
+OPERATE_LOCK = Statement("operate_lock", LockedRow)
+OPERATE_LOCK_AGAIN = Statement("operate_lock_again", LockedRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """All jobs of these statuses, and of a pipeline and a user where they are named; the caller says how many."""
+    """All jobs with these statuses, of one pipeline and one user where given. `expected` is their number."""
 
     statuses: Collection[JobStatus]
     expected: int
@@ -45,9 +60,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """Which jobs, who asks, and why. With `version` the jobs must still be as they were read.
+    """Which jobs to change, who changes them, and why. A `selection` replaces the ids.
 
-    With `owner` there are no jobs but theirs. A `selection` stands in the place of ids.
+    With `version` a job must still have it. With `owner` the jobs of other users are unknown.
     """
 
     job_ids: Sequence[int] = ()
@@ -75,7 +90,7 @@ class OperationOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Operated:
-    """What became of one job: ok, repeated (it was so already), unknown, or refused with an error."""
+    """The outcome for one job: ok, repeated (nothing to do), unknown, or refused with an error."""
 
     job_id: int
     verdict: Verdict | None
@@ -84,9 +99,9 @@ class Operated:
 
 Apply = Callable[[Transaction, list[LockedJob]], Awaitable[None]]
 Already = Callable[[LockedJob], bool]
-"""Whether a job is as the verb would have it."""
+"""Whether a job needs no change."""
 Objections = Callable[[Transaction, list[LockedJob]], Awaitable[dict[int, ReelstateError]]]
-"""Why the verb can't be done to some of these jobs, by their ids."""
+"""Why the verb does not apply to some of these jobs, by their ids."""
 
 
 async def operate(
@@ -99,11 +114,10 @@ async def operate(
     already: Collection[JobStatus] | Already | None = None,
     objections: Objections | None = None,
 ) -> list[Operated]:
-    """Move jobs to `target` where their machine allows it; `apply` does the verb's own part for those that move.
+    """Change jobs where the state machine allows a transition to `target`; `apply` makes the change.
 
-    Without a target they keep their status, and only those that have ended are refused. Jobs in a status in `already`
-    (by default the target), or for which it returns True, are as the verb would have them, so nothing is done. Those
-    that the verb itself can't be done to, by its `objections`, are left as they are.
+    Without a target they keep their status, and only finished jobs are refused. Jobs with a status in `already` (by
+    default the target), or for which it returns True, need no change. Jobs with `objections` are refused.
     """
     return await store.write(
         lambda transaction: operate_in(
@@ -122,13 +136,13 @@ async def operate_in(
     already: Collection[JobStatus] | Already | None = None,
     objections: Objections | None = None,
 ) -> list[Operated]:
-    """The same as part of a larger transaction."""
-    job_ids = await _chosen(transaction, operation)
-    jobs = await _lock(transaction, catalogue, await _owned(transaction, job_ids, operation.owner))
-    _require_still(operation.selection, jobs.values())
-    enough = already if callable(already) else _has_status({target} if already is None else already)
-    outcomes = [_judge(job_id, jobs.get(job_id), operation, target, enough) for job_id in job_ids]
-    outcomes = _once_each(outcomes)
+    """Change jobs as part of a larger transaction; see `operate`."""
+    job_ids = await _select_jobs(transaction, operation)
+    jobs = await _lock_jobs(transaction, catalogue, await _select_owned(transaction, job_ids, operation.owner))
+    _require_unchanged(operation.selection, jobs.values())
+    is_done = already if callable(already) else _has_status({target} if already is None else already)
+    outcomes = [_check_job(job_id, jobs.get(job_id), operation, target, is_done) for job_id in job_ids]
+    outcomes = _mark_repeated(outcomes)
     moving = [jobs[outcome.job_id] for outcome in outcomes if outcome.verdict is Verdict.OK]
     refused = await objections(transaction, moving) if objections and moving else {}
     if len(moving) > len(refused):
@@ -137,10 +151,10 @@ async def operate_in(
 
 
 async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation) -> None:
-    """Write the jobs' new status with who asked and why."""
+    """Write the new status of jobs, with the actor and the reason."""
     rows = [(job.id, job.status) for job in jobs]
     await transaction.run(
-        "operate_jobs",
+        OPERATE_JOBS,
         Batch(("id", "origin"), rows),
         status=target,
         actor=operation.actor,
@@ -148,8 +162,8 @@ async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobS
     )
 
 
-def _once_each(outcomes: list[Operated]) -> list[Operated]:
-    """A job that is named twice is moved once."""
+def _mark_repeated(outcomes: list[Operated]) -> list[Operated]:
+    """Mark every further outcome of a job as repeated: a job that is named twice changes once."""
     seen: set[int] = set()
     result = []
     for outcome in outcomes:
@@ -167,11 +181,11 @@ def _unless_refused(outcome: Operated, refused: Mapping[int, ReelstateError]) ->
 
 def require_reason(operation: Operation, verb: str) -> None:
     if not (operation.reason or "").strip():
-        raise InvalidRequest("reason", f"{verb} needs a reason", hint="say why; it is kept in the job's history")
+        raise InvalidRequest("reason", f"{verb} needs a reason", hint="the history of the job keeps it")
 
 
 def one(outcomes: list[Operated]) -> Verdict:
-    """The outcome of a verb on a single job, raised when it is an error."""
+    """Return the verdict of a verb on a single job; raise its error."""
     (outcome,) = outcomes
     if outcome.error is not None:
         raise outcome.error
@@ -179,9 +193,9 @@ def one(outcomes: list[Operated]) -> Verdict:
 
 
 async def matching(transaction: Transaction, selection: Selection) -> list[int]:
-    """The jobs of a selection; one that is too large for one transaction is refused."""
+    """Return the jobs of a selection; raise `InvalidRequest` for more than one transaction may change."""
     rows = await transaction.run(
-        "operate_matching",
+        OPERATE_MATCHING,
         statuses=sorted(selection.statuses),
         pipeline=selection.pipeline,
         user_id=selection.user_id,
@@ -193,10 +207,10 @@ async def matching(transaction: Transaction, selection: Selection) -> list[int]:
             f"more than {MAX_SELECTED:,} jobs match",
             hint="narrow it to a pipeline, a user or fewer statuses",
         )
-    return [row[0] for row in rows]
+    return [row.id for row in rows]
 
 
-async def _chosen(transaction: Transaction, operation: Operation) -> Sequence[int]:
+async def _select_jobs(transaction: Transaction, operation: Operation) -> Sequence[int]:
     if operation.selection is None:
         return operation.job_ids
     job_ids = await matching(transaction, operation.selection)
@@ -205,8 +219,8 @@ async def _chosen(transaction: Transaction, operation: Operation) -> Sequence[in
     return job_ids
 
 
-def _require_still(selection: Selection | None, jobs: Collection[LockedJob]) -> None:
-    """Refuse what is no longer as it was chosen: a job may have moved on before its row was ours."""
+def _require_unchanged(selection: Selection | None, jobs: Collection[LockedJob]) -> None:
+    """Raise `SelectionChanged` where a job changed its status before its row was locked."""
     if selection is None:
         return
     found = sum(job.status in selection.statuses for job in jobs)
@@ -214,17 +228,17 @@ def _require_still(selection: Selection | None, jobs: Collection[LockedJob]) -> 
         raise SelectionChanged(selection.expected, found)
 
 
-async def _owned(transaction: Transaction, job_ids: Sequence[int], owner: str | None) -> Sequence[int]:
+async def _select_owned(transaction: Transaction, job_ids: Sequence[int], owner: str | None) -> Sequence[int]:
     if owner is None or not job_ids:
         return job_ids
-    return [row[0] for row in await transaction.run("operate_owned", job_ids=sorted(set(job_ids)), owner=owner)]
+    return [row.id for row in await transaction.run(OPERATE_OWNED, job_ids=sorted(set(job_ids)), owner=owner)]
 
 
-async def _lock(transaction: Transaction, catalogue: Catalogue, job_ids: Sequence[int]) -> dict[int, LockedJob]:
+async def _lock_jobs(transaction: Transaction, catalogue: Catalogue, job_ids: Sequence[int]) -> dict[int, LockedJob]:
     wanted = sorted(set(job_ids))
-    await transaction.run("operate_lock", job_ids=wanted)
+    await transaction.run(OPERATE_LOCK, job_ids=wanted)
     jobs = {job.id: job for job in await lock_jobs(transaction, catalogue, wanted)}
-    await transaction.run("operate_lock_again", job_ids=wanted)
+    await transaction.run(OPERATE_LOCK_AGAIN, job_ids=wanted)
     return jobs
 
 
@@ -232,8 +246,8 @@ def _has_status(statuses: Collection[JobStatus | None]) -> Already:
     return lambda job: job.status in statuses
 
 
-def _judge(
-    job_id: int, job: LockedJob | None, operation: Operation, target: JobStatus | None, already: Already
+def _check_job(
+    job_id: int, job: LockedJob | None, operation: Operation, target: JobStatus | None, is_done: Already
 ) -> Operated:
     if job is None:
         return Operated(job_id, Verdict.UNKNOWN, NotFound("job", job_id))
@@ -247,7 +261,7 @@ def _judge(
         return Operated(job_id, None, VersionConflict("job", job_id, operation.version, job.version))
     if target is None and job.status in FINISHED_JOBS:
         return Operated(job_id, None, InvalidTransition("job", job.status, "a change", operation.actor))
-    if already(job):
+    if is_done(job):
         return Operated(job_id, Verdict.REPEATED)
     if job.known is None and target is JobStatus.PENDING:
         return Operated(job_id, None, unreadable(job.pipeline_id))

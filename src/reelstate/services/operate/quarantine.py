@@ -1,4 +1,4 @@
-"""quarantine: a job is put aside. Its running tasks are stopped, and nothing automatic touches it again."""
+"""quarantine: stop jobs and their running tasks until an operator decides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reelstate.stores.store import Store, Transaction
 
 
 async def quarantine(store: Store, catalogue: Catalogue, operation: Operation) -> list[Operated]:
-    """Put jobs aside until an operator retries or cancels them; the reason says why."""
+    """Stop jobs until an operator retries or cancels them; a reason is required."""
     require_reason(operation, "quarantine")
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:

@@ -1,7 +1,7 @@
-"""retry: a job that rests runs again. What is done stays done, unless a stage (or parts of it) is named.
+"""retry: run stopped jobs again. Finished tasks stay finished, unless a stage (or parts of it) is named.
 
-Running a stage again makes what came after it stale, so the stages downstream wait to be opened again; parts that the
-new fan-out still has are run anew, parts it no longer has are skipped.
+Running a stage again makes the results of the stages after it stale, so these wait to be opened again. Parts that the
+new fan-out still has run again, the others are skipped.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
@@ -17,14 +18,34 @@ from reelstate.services.complete import recount
 from reelstate.services.jobs import LockedJob
 from reelstate.services.operate.operation import Operated, Operation, move, operate
 from reelstate.services.orchestrate import OpenedStages, advance, closed_stages, stage_counters
-from reelstate.stores.store import Batch, Store, Transaction
+from reelstate.stores.store import Batch, Statement, Store, Transaction
 
 ALL_PARTS = (0, 2**31 - 1)
 
 
+class ReopenedRow(NamedTuple):
+    job_id: int
+    stage: int
+    status: str
+
+
+class RunningRow(NamedTuple):
+    job_id: int
+    stage: int
+
+
+class PartRow(NamedTuple):
+    part: int
+
+
+RETRY_TASKS = Statement("retry_tasks", ReopenedRow)
+RETRY_RUNNING = Statement("retry_running", RunningRow)
+RETRY_PARTS = Statement("retry_parts", PartRow)
+
+
 @dataclass(frozen=True, slots=True)
 class From:
-    """Where to start again: a stage by name, and the first and last of its parts; `also` names more such ranges."""
+    """Where a retry starts: a stage by name, and the first and last of its parts; `also` holds more such ranges."""
 
     stage: str
     parts: tuple[int, int] = ALL_PARTS
@@ -33,7 +54,7 @@ class From:
     def __post_init__(self) -> None:
         for first, last in self.ranges:
             if not 0 <= first <= last:
-                raise InvalidRequest("parts", f"{first}-{last} is not a range", hint="the first part is 0; write 3-9")
+                raise InvalidRequest("parts", f"invalid range {first}-{last}", hint="the first part is 0; write 3-9")
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
@@ -41,7 +62,7 @@ class From:
 
 
 async def retry(store: Store, catalogue: Catalogue, operation: Operation, start: From | None = None) -> list[Operated]:
-    """Run jobs again: what is unfinished, or everything from a stage on."""
+    """Run the unfinished tasks of jobs again, or everything from a stage on."""
 
     async def apply(transaction: Transaction, jobs: list[LockedJob]) -> None:
         if start is not None:
@@ -58,7 +79,7 @@ async def retry(store: Store, catalogue: Catalogue, operation: Operation, start:
 
 
 async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation: Operation) -> None:
-    """Make the unfinished tasks of open stages ready, with the stage's attempts once more."""
+    """Make the unfinished tasks of open stages ready, with the stage's attempts on top."""
     seen = await stage_counters(transaction, [job.id for job in jobs])
     rows = [
         (job.id, stage, job.declared.graph.stages[stage].attempts)
@@ -68,48 +89,48 @@ async def reopen(transaction: Transaction, jobs: Sequence[LockedJob], operation:
     ]
     if not rows:
         return
-    words = {"actor": operation.actor, "reason": operation.reason}
-    await transaction.run("retry_tasks", Batch(("job_id", "stage", "attempts"), rows), **words)
+    batch = Batch(("job_id", "stage", "attempts"), rows)
+    await transaction.run(RETRY_TASKS, batch, actor=operation.actor, reason=operation.reason)
     await recount(transaction, [(job_id, stage, None) for job_id, stage, _ in rows])
 
 
 async def _objections(transaction: Transaction, jobs: Sequence[LockedJob], start: From) -> dict[int, ReelstateError]:
-    """Which jobs can't be run again from there, and why: no such stage or part, not begun, or others use its work."""
+    """Return why jobs can't run again from there: no such stage or part, not opened, or its results are in use."""
     able = [job for job in jobs if start.stage in job.declared.graph.index]
     running = await _running_downstream(transaction, able, start)
     opened = await stage_counters(transaction, [job.id for job in able])
     found: dict[int, InvalidRequest | None]
-    found = {job.id: _parts_missing(job, start, opened[job.id]) for job in able}
-    found |= {job.id: _no_stage(job, start) for job in jobs if job.id not in found}
+    found = {job.id: _missing_parts(job, start, opened[job.id]) for job in able}
+    found |= {job.id: _unknown_stage(job, start) for job in jobs if job.id not in found}
     found |= {job_id: _in_use(names) for job_id, names in running.items()}
     return {job_id: error for job_id, error in found.items() if error}
 
 
 async def _running_downstream(transaction: Transaction, jobs: Sequence[LockedJob], start: From) -> dict[int, list[str]]:
-    """Names of the stages after that one whose tasks are running, by job."""
+    """Return the names of the later stages with running tasks, by job."""
     graphs = {job.id: job.declared.graph for job in jobs}
     rows = [(job_id, stage) for job_id, graph in graphs.items() for stage in graph.downstream(graph.index[start.stage])]
     names: dict[int, list[str]] = {}
-    for job_id, stage in await transaction.run("retry_running", Batch(("job_id", "stage"), rows)) if rows else ():
-        names.setdefault(job_id, []).append(graphs[job_id].stages[stage].name)
+    for row in await transaction.run(RETRY_RUNNING, Batch(RunningRow._fields, rows)) if rows else ():
+        names.setdefault(row.job_id, []).append(graphs[row.job_id].stages[row.stage].name)
     return names
 
 
-def _no_stage(job: LockedJob, start: From) -> InvalidRequest:
+def _unknown_stage(job: LockedJob, start: From) -> InvalidRequest:
     graph = job.declared.graph
     message = f"pipeline {graph.name!r} has no stage {start.stage!r}"
     return InvalidRequest("stage", message, hint=f"stages: {', '.join(graph.index)}")
 
 
 def _in_use(names: Sequence[str]) -> InvalidRequest:
-    message = f"tasks of {', '.join(names)} are running on what it made"
+    message = f"running tasks of {', '.join(names)} use its results"
     return InvalidRequest("stage", message, hint="wait for them, or cancel")
 
 
-def _parts_missing(job: LockedJob, start: From, opened: OpenedStages) -> InvalidRequest | None:
+def _missing_parts(job: LockedJob, start: From, opened: OpenedStages) -> InvalidRequest | None:
     stage = job.declared.graph.index[start.stage]
     if stage not in opened:
-        return _not_begun(start) if job.active else None
+        return _not_opened(start) if job.active else None
     total = opened[stage][1].total
     missing = [first for first, _ in start.ranges if first > 0 and first >= total]
     if not missing:
@@ -118,9 +139,9 @@ def _parts_missing(job: LockedJob, start: From, opened: OpenedStages) -> Invalid
     return InvalidRequest("parts", message, hint="the first part is 0")
 
 
-def _not_begun(start: From) -> InvalidRequest:
-    message = f"stage {start.stage!r} has not begun, so there is nothing of it to run again"
-    return InvalidRequest("stage", message, hint="the job goes on and comes to it")
+def _not_opened(start: From) -> InvalidRequest:
+    message = f"stage {start.stage!r} was not opened yet"
+    return InvalidRequest("stage", message, hint="the job is active and will run it")
 
 
 async def _rewind(transaction: Transaction, job: LockedJob, start: From, operation: Operation) -> None:
@@ -140,7 +161,7 @@ async def _run_again(
     operation: Operation,
 ) -> None:
     await transaction.run(
-        "retry_parts",
+        RETRY_PARTS,
         job_id=job.id,
         stage=stage,
         first=parts[0],
@@ -150,5 +171,5 @@ async def _run_again(
         actor=operation.actor,
         reason=operation.reason,
     )
-    # A stage that waits to be opened again goes on waiting, though it be the one that was named.
+    # A stage that waits to be opened again keeps waiting, even the named one.
     await recount(transaction, [(job.id, stage, False if target is TaskStatus.NEW else None)])

@@ -1,4 +1,4 @@
--- A key that is in force ends after the overlap, unless it ends before.
+-- A key in force expires after the overlap, or when it would have expired before.
 UPDATE reelstate.keys
 SET expires_at = least(expires_at, clock.now + make_interval(secs => %(overlap)s::float8)), actor = %(actor)s
 FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock

@@ -1,4 +1,4 @@
--- Whoever has a job run again has it run now, though it was to be delayed.
+-- A job that runs again runs now, even if it was submitted with a delay.
 UPDATE reelstate.jobs j
 SET status = %(status)s, version = j.version + 1, actor = %(actor)s, reason = %(reason)s, changed_at = clock.now,
     run_after = CASE WHEN %(status)s <> 'pending' THEN j.run_after END,

@@ -1,4 +1,4 @@
--- Change the priority of jobs that are locked; a trigger moves that of their tasks.
+-- Change the priority of locked jobs; a trigger changes that of their tasks.
 UPDATE reelstate.jobs j
 SET priority = %(priority)s, version = j.version + 1, actor = %(actor)s, changed_at = clock.now,
     reason = 'priority ' || j.priority || ' to ' || %(priority)s::smallint || coalesce(': ' || %(reason)s::text, '')

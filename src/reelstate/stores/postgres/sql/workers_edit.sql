@@ -1,4 +1,4 @@
--- A change to a name is told in the record of each of its instances that has not signed off.
+-- A change to a name is an event of each of its instances that is not offline.
 UPDATE reelstate.workers
 SET version = version + 1, actor = %(actor)s, reason = %(reason)s,
     changed_at = coalesce(%(now)s::timestamptz, clock_timestamp())

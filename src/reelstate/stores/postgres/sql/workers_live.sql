@@ -1,1 +1,1 @@
-SELECT count(*) FROM reelstate.workers WHERE name = %(name)s AND status <> 'offline'
+SELECT count(*) AS live FROM reelstate.workers WHERE name = %(name)s AND status <> 'offline'

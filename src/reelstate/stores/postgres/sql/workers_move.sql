@@ -1,4 +1,4 @@
--- Drain, reactivate or sign off instances: by id, or every instance of a name.
+-- Drain, reactivate or sign off one instance, or every instance of a name.
 UPDATE reelstate.workers
 SET status = %(status)s, version = version + 1, actor = %(actor)s, reason = %(reason)s,
     changed_at = coalesce(%(now)s::timestamptz, clock_timestamp())

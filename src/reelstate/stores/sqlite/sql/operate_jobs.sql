@@ -1,4 +1,4 @@
--- Whoever has a job run again has it run now, though it was to be delayed.
+-- A job that runs again runs now, even if it was submitted with a delay.
 WITH given (id, origin) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )

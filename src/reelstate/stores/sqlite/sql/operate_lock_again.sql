@@ -1,3 +1,3 @@
--- Differs from PostgreSQL: a write transaction has the database to itself, so nothing can come in between.
-SELECT count(*) FROM tasks
+-- Differs from PostgreSQL: a write transaction has the database to itself, so no task was opened meanwhile.
+SELECT count(*) AS tasks FROM tasks
 WHERE job_id IN (SELECT value FROM json_each(:job_ids)) AND status NOT IN ('done', 'skipped', 'cancelled')

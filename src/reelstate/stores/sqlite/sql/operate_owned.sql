@@ -1,2 +1,2 @@
--- Of these jobs, those of one user: who may change no others does not even lock them.
+-- The jobs among these that belong to a user; the others are not even locked.
 SELECT id FROM jobs WHERE id IN (SELECT value FROM json_each(:job_ids)) AND user_id = :owner ORDER BY id

@@ -1,4 +1,4 @@
--- Change the priority of jobs that are locked; a trigger moves that of their tasks.
+-- Change the priority of locked jobs; a trigger changes that of their tasks.
 WITH given (id, version) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )

@@ -1,5 +1,5 @@
--- Parts of a stage that have ended run again from their beginning: at once, or (`target` is new) when the stage before
--- them is through.
+-- Finished parts of a stage run again from the beginning: at once, or (`target` is new) when the stages before it are
+-- done.
 UPDATE tasks
 SET status = :target, ready_at = CASE WHEN :target = 'ready' THEN :now END, finished_at = NULL,
     run_after = NULL, max_attempts = attempt + :attempts, lost_alone = 0, percent = 0, checkpoint = NULL, result = NULL, step = NULL,

@@ -1,5 +1,5 @@
--- Whatever is unfinished in an open stage runs again, with the stage's attempts once more. Its lost leases stay on
--- record (it is still run alone), but the count that leads to quarantine begins anew.
+-- Unfinished tasks of an open stage run again, with the stage's attempts on top. Lost leases stay counted (the task
+-- stays isolated), but the count that leads to quarantine starts again.
 WITH given (job_id, stage, attempts) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
 )

@@ -1,1 +1,1 @@
-SELECT count(*) FROM workers WHERE name = :name AND status <> 'offline'
+SELECT count(*) AS live FROM workers WHERE name = :name AND status <> 'offline'

@@ -1,2 +1,2 @@
 -- Differs from PostgreSQL: a write transaction has the database to itself.
-SELECT :name
+SELECT NULL AS locked

@@ -1,2 +1,2 @@
--- Also names whose instances are all pruned: they stay enabled or disabled.
+-- Names outlive their instances: they stay enabled or disabled.
 SELECT name FROM worker_names ORDER BY name
