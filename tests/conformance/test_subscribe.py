@@ -219,7 +219,7 @@ async def test_only_what_was_asked_for_is_told(engine: Engine) -> None:
 
 
 async def test_who_hears_little_is_told_how_far_it_is(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "BOOKMARK_EVERY", 0.0)
+    monkeypatch.setattr(feed, "BOOKMARK_INTERVAL", 0.0)
     quiet, loud = await submitted(engine), await submitted(engine)
     async with told(engine, quiet) as reader:
         await reader.replayed()

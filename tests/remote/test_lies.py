@@ -11,9 +11,8 @@ import pytest
 
 import reelstate as rs
 from reelstate.app import built_in_pipelines
-from reelstate.core.machine import JobStatus
+from reelstate.core.machine import INACTIVE_JOBS, JobStatus
 from reelstate.engine import Engine
-from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at
 from tests.media.deployment import Stream, customize
@@ -112,7 +111,7 @@ async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_
     job = (await engine.submit("transcode", {"source": str(source), "profile": profile()})).job_id
     async with run_remote_worker([lying(pipeline, damage)], settings):
         async with asyncio.timeout(TIMEOUT):
-            while (detail := await engine.job(job)).job.status not in AT_REST:
+            while (detail := await engine.job(job)).job.status not in INACTIVE_JOBS:
                 if not kept:  # nothing is tried again before it is mended
                     await engine.orchestrate()
                 elif any(task.error for task in (await engine.tasks(job, stage="verify")).items):

@@ -13,11 +13,10 @@ import reelstate as rs
 from reelstate.app import built_in_pipelines
 from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
-from reelstate.core.machine import JobStatus
+from reelstate.core.machine import INACTIVE_JOBS, JobStatus
 from reelstate.core.model import JobDetail, TaskKey
 from reelstate.engine import Engine
 from reelstate.services.permits import Grant
-from reelstate.services.watch import AT_REST
 from tests.api.served import Served, served
 from tests.engines import engine_at
 from tests.media.deployment import customize
@@ -63,7 +62,7 @@ async def submitted(engine: Engine, source: str) -> int:
 
 async def rested(engine: Engine, job: int) -> JobDetail:
     async with asyncio.timeout(300):
-        while (detail := await engine.job(job)).job.status not in AT_REST:
+        while (detail := await engine.job(job)).job.status not in INACTIVE_JOBS:
             await engine.orchestrate()
             await asyncio.sleep(0.05)
     return detail

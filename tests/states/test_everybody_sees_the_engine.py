@@ -171,7 +171,7 @@ def narrow_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def frequent_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that those who hear little also hear that it is over."""
-    monkeypatch.setattr(feed, "BOOKMARK_EVERY", 0.2)
+    monkeypatch.setattr(feed, "BOOKMARK_INTERVAL", 0.2)
 
 
 async def test_everything_is_told_once(state_database: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from reelstate.core.errors import StoreUnavailable
 from reelstate.feed.feed import Feed
-from reelstate.feed.log import Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.log import Entry, LogPage, Order, Topics, page_after
 from reelstate.feed.subscriber import FeedMessage, MessageKind, SubscriptionOptions
 
 Wanted = Callable[[int], bool]
@@ -35,7 +35,7 @@ class Numbers:
     async def head(self) -> str:
         return str(len(self.items))
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[int]:  # noqa: ARG002 - one topic
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[int]:  # noqa: ARG002 - one topic
         self.reads += 1
         await asyncio.sleep(0)
         if self.away:
@@ -43,7 +43,7 @@ class Numbers:
         self._changed.clear()
         start = int(after)
         page = self.items[start : start + limit]
-        return stretch([Entry(str(start + place), item) for place, item in enumerate(page, 1)], after, limit)
+        return page_after([Entry(str(start + place), item) for place, item in enumerate(page, 1)], after, limit)
 
     def order(self, cursor: str) -> Order:
         return (int(cursor),)
@@ -53,17 +53,17 @@ class Numbers:
             return await asyncio.wait_for(self._changed.wait(), seconds)
         return False
 
-    def begin(self) -> None:
+    def start_listening(self) -> None:
         """Nothing to open."""
 
-    def rest(self) -> None:
+    def stop_listening(self) -> None:
         """Nothing to put away."""
 
 
 class Rare(Numbers):
     """A log in which few are wanted: a read looks at ten numbers, and gives those that end with 97."""
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[int]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[int]:
         found = await super().read(after, min(limit, 10), topics)
         return found._replace(entries=[entry for entry in found.entries if entry.item % 100 == 97])
 
@@ -71,7 +71,7 @@ class Rare(Numbers):
 @asynccontextmanager
 async def fed(buffer: int = 1000) -> AsyncIterator[tuple[Numbers, Feed[int]]]:
     log = Numbers()
-    feed = Feed(log, buffer=buffer, pause=0.01)
+    feed = Feed(log, buffer=buffer, delay=0.01)
     yield log, feed
     await feed.close()
 
@@ -146,7 +146,7 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
 
 async def test_stretches_in_which_nothing_is_found_lead_on() -> None:
     log = Rare()
-    feed = Feed(log, pause=0.01)
+    feed = Feed(log, delay=0.01)
     for number in range(1, 1_001):
         log.add(number)
     wanted = list(range(97, 1_001, 100))
@@ -250,12 +250,12 @@ class Gated(Numbers):
         self.gate = asyncio.Semaphore(0)
         self.reading = asyncio.Event()
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[int]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[int]:
         entries, reached, more = await super().read(after, limit)
         of_topic = [entry._replace(topics=(entry.item % 2,)) for entry in entries]
         self.reading.set()
         await self.gate.acquire()
-        return Stretch([entry for entry in of_topic if topics is None or entry.topics[0] in topics], reached, more)
+        return LogPage([entry for entry in of_topic if topics is None or entry.topics[0] in topics], reached, more)
 
 
 async def test_who_comes_while_the_reader_reads_for_others_misses_nothing() -> None:

@@ -12,7 +12,7 @@ from reelstate.core.errors import NotFound
 from reelstate.core.state import State
 from reelstate.feed.subscriber import MessageKind
 from reelstate.states.manager import StateManager
-from reelstate.states.memory import MemoryStore, _Kept
+from reelstate.states.memory import MemoryStore, _MemoryJob
 from reelstate.states.sql import SqlStateStore
 from tests.states.conftest import sql_states
 from tests.worker.local_workers import until
@@ -98,7 +98,7 @@ async def test_a_version_that_the_log_skips_is_drift() -> None:
     async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
         await anext(messages)
         await manager.set_state("a", 1)
-        kept: _Kept = store._jobs["job"]
+        kept: _MemoryJob = store._jobs["job"]
         kept.newest[next(iter(kept.newest))] = State(job_id="job", task=0, tag="a", version=4)
         await manager.set_state("a", 2)
         told = [await anext(messages), await anext(messages)]

@@ -18,7 +18,7 @@ from reelstate.feed import feed
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.states import firestore_log
 from reelstate.states.firestore import EMULATOR, MILLISECOND, FirestoreStore
-from reelstate.states.firestore_documents import Logged, holds, job_name, log_name, state_name
+from reelstate.states.firestore_documents import LoggedState, can_hold, job_name, log_name, state_name
 from reelstate.states.firestore_log import FirestoreLog
 from reelstate.states.manager import StateManager
 from tests.states.conftest import PROJECT, firestore_states
@@ -72,7 +72,7 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
     async with line_to(firestore_server) as line, asyncio.timeout(SECONDS):
         monkeypatch.setenv(EMULATOR, line.address)
         project = f"cut-{os.getpid()}-{id(line)}"
-        reader = FirestoreStore(project, pause=0.05)
+        reader = FirestoreStore(project, delay=0.05)
         monitor = await manager(reader, None)
         monkeypatch.setenv(EMULATOR, firestore_server)
         writer = FirestoreStore(project)
@@ -118,7 +118,7 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
     assert firestore_server, "an emulator can be started here"
     with emulator() as server:
         monkeypatch.setenv(EMULATOR, server.address)
-        store, writer = FirestoreStore("restart", pause=0.05), FirestoreStore("restart", pause=0.05)
+        store, writer = FirestoreStore("restart", delay=0.05), FirestoreStore("restart", delay=0.05)
         monitor, one = await manager(store, None), await manager(writer)
         seen: list[int] = []
         kinds: list[MessageKind] = []
@@ -249,7 +249,7 @@ async def test_what_is_older_than_the_tail_is_read_from_the_store(
     firestore_project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "PAGE", 7)
-    monkeypatch.setattr(firestore_log, "KEPT", 5)
+    monkeypatch.setattr(firestore_log, "TAIL_LENGTH", 5)
     async with two_stores(firestore_project) as (one, other):
         writer = await manager(one)
         async with contextlib.aclosing(writer.subscribe()) as messages:
@@ -314,7 +314,7 @@ async def test_who_writes_reads_it_at_once_and_from_memory(firestore_project: st
     [([1, {"a": [2]}], True), ([[1]], False), ({"a": [[1]]}, False), ({"__a__": 1}, False), ({"": 1}, False)],
 )
 def test_what_a_document_can_not_hold_is_known(payload: Any, held: bool) -> None:
-    assert holds(payload) is held
+    assert can_hold(payload) is held
 
 
 async def test_a_payload_of_any_shape_and_a_tag_of_any_letters_come_back(firestore_project: str) -> None:
@@ -374,14 +374,16 @@ async def test_nothing_is_handed_out_while_its_tick_of_the_clock_lasts(firestore
     """Else a commit of the same tick could come to stand before a cursor that somebody has."""
     async with firestore_states(firestore_project) as store:
         job = (await manager(store)).job
-        log = FirestoreLog(store._client, store._document("job"), job, store._asking, store._floor, tick=MILLISECOND)
+        log = FirestoreLog(
+            store._client, store._document("job"), job, store._guard_call, store._floor, tick=MILLISECOND
+        )
         now = 1_000 * MILLISECOND
         late, early = (
-            Logged((now, 1, number), State(job_id="job", task=number, tag="a", version=1)) for number in (2, 1)
+            LoggedState((now, 1, number), State(job_id="job", task=number, tag="a", version=1)) for number in (2, 1)
         )
-        await log._take([late], now)
+        await log._add([late], now)
         assert (log._tail, await log.head()) == ([], log.first())
-        await log._take([early], now + MILLISECOND)
+        await log._add([early], now + MILLISECOND)
         assert log._tail == [early, late]
 
 

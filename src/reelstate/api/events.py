@@ -17,7 +17,7 @@ from reelstate.api.streams import InStreams, Streams
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.machine import MACHINES
 from reelstate.documents import Document, event_document, feed_document
-from reelstate.feed.log import CursorGone, Entry, Stretch
+from reelstate.feed.log import CursorGone, Entry, LogPage
 from reelstate.services.feed import FeedItem
 from reelstate.services.subscribe import BEGINNING, Subscription
 
@@ -167,9 +167,9 @@ async def _page(streams: Streams, wish: StreamRequest, limit: int) -> Document:
     return {"items": items, "after": after, "more": more}
 
 
-async def _stretch(streams: Streams, wish: StreamRequest, after: str, limit: int) -> Stretch[FeedItem]:
+async def _stretch(streams: Streams, wish: StreamRequest, after: str, limit: int) -> LogPage[FeedItem]:
     """A piece of the record, with what is wanted of it."""
-    terms = Subscription(job_id=wish.job_id, user_id=wish.user_id, only=wish.only).terms()
+    terms = Subscription(job_id=wish.job_id, user_id=wish.user_id, only=wish.only).options()
     try:
         read = await streams.engine.feed.log.read(after, limit, None if terms.topic is None else (terms.topic,))
     except CursorGone:

@@ -27,13 +27,14 @@ from reelstate.api.auth import Principal
 from reelstate.api.server import ABORT
 from reelstate.core.document import readable
 from reelstate.core.errors import AccessRefused, StoreError
+from reelstate.core.machine import INACTIVE_JOBS
 from reelstate.core.model import Entity, Event, TaskProgress
 from reelstate.core.pipeline import Graph
 from reelstate.core.state import State
 from reelstate.documents import Document, feed_document
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services.feed import FeedItem
-from reelstate.services.watch import AT_REST, NOTHING, Change, change_of, last_change
+from reelstate.services.watch import NOTHING, Change, change_of, last_change
 
 if TYPE_CHECKING:
     from reelstate.api.streams import Streams
@@ -172,7 +173,7 @@ class Stream(Response):
         """Whether nothing follows: the reader was too slow, or the job rests and everything was told."""
         if self._wish.job_id is None or self._wish.follow or message.kind not in ALL_TOLD:
             return message.kind is MessageKind.OVERFLOW
-        return self._last[1] in AT_REST
+        return self._last[1] in INACTIVE_JOBS
 
     async def _start(self) -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})

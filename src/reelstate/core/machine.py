@@ -102,6 +102,7 @@ ANY_PHASE: Final = "running"
 """The name of all phases in a filter."""
 STOPPED_JOBS = (JobStatus.FAILED, JobStatus.QUARANTINED)
 FINISHED_JOBS = (JobStatus.COMPLETED, JobStatus.CANCELLED)
+INACTIVE_JOBS = (*STOPPED_JOBS, *FINISHED_JOBS)
 
 
 def job_statuses(names: Iterable[str] | None) -> list[JobStatus] | None:

@@ -1,4 +1,4 @@
-"""What a feed reads: an ordered log, and beside it values that are only ever worth as much as the newest of them."""
+"""What a feed reads: an ordered log, and values of which only the newest matters."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Order = tuple[int, ...]
-"""Where a cursor stands: of two, the larger is later."""
+"""The position of a cursor; a larger one is later."""
 Topics = Collection[Hashable] | None
-"""Whom entries are for; None stands for everybody."""
+"""What subscribers follow; None for everything."""
 
 
 class Entry(NamedTuple, Generic[Item]):
-    """One item of a log, the cursor after it, and the topics whose subscribers it is for, beside those of all."""
+    """One item of a log, the cursor after it, and its topics."""
 
     cursor: str
     item: Item
     topics: tuple[Hashable, ...] = ()
 
 
-class Stretch(NamedTuple, Generic[Item]):
-    """A piece of a log: its entries in order, the cursor up to which it is complete, and whether there is more."""
+class LogPage(NamedTuple, Generic[Item]):
+    """Entries in order, the cursor up to which they are complete, and whether there may be more."""
 
     entries: Sequence[Entry[Item]]
     reached: str
     more: bool
 
 
-def stretch(entries: Sequence[Entry[Item]], after: str, limit: int) -> Stretch[Item]:
-    """What was found after a cursor, where nothing is known of what lies behind the last entry."""
-    return Stretch(entries, entries[-1].cursor if entries else after, len(entries) == limit)
+def page_after(entries: Sequence[Entry[Item]], after: str, limit: int) -> LogPage[Item]:
+    """Return a page that is complete up to its last entry; a full page may have more after it."""
+    return LogPage(entries, entries[-1].cursor if entries else after, len(entries) == limit)
 
 
 class CursorGone(Exception):
-    """What followed a cursor is deleted, or the log is another one: the subscriber must read its state again.
+    """Entries after a cursor were deleted, or the cursor is of another log: the subscriber must read its state again.
 
-    `resume` is the cursor from which on the log is complete; without one, only the head of the log is.
+    `resume` is the cursor after which the log is complete; None for the head.
     """
 
     def __init__(self, cursor: str, resume: str | None = None) -> None:
@@ -45,46 +45,51 @@ class CursorGone(Exception):
 
 
 class Log(Protocol[Item]):
-    """An ordered log. What has been read up to a cursor stays as it was: nothing ever appears before one."""
+    """An ordered log. No entry ever appears before a cursor that was returned."""
 
     def first(self) -> str:
-        """The cursor before everything."""
+        """Return the cursor before the first entry."""
         ...
 
     async def head(self) -> str:
-        """The cursor after everything that there is by now."""
+        """Return the cursor after the last entry."""
         ...
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[Item]:
-        """What comes after a cursor, in order: all of it, or at least what is of these topics."""
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[Item]:
+        """Return the entries after a cursor, in order: all of them, or at least those of these topics.
+
+        Raise `CursorGone` where entries after the cursor were deleted.
+        """
         ...
 
-    def order(self, cursor: str) -> Order: ...
+    def order(self, cursor: str) -> Order:
+        """Return the position of a cursor."""
+        ...
 
     async def wait(self, seconds: float) -> bool:
-        """Until there may be something new (then true), or the time is over."""
+        """Wait until there may be new entries; return False when the time is over first."""
         ...
 
-    def begin(self) -> None:
-        """From now on somebody waits for what is new."""
+    def start_listening(self) -> None:
+        """Prepare for `wait`: the feed has a subscriber."""
         ...
 
-    def rest(self) -> None:
-        """Nobody does any more."""
+    def stop_listening(self) -> None:
+        """Release what `start_listening` took: the feed has no subscriber."""
         ...
 
 
 class Values(Protocol[Item]):
-    """What changes all the time and is in no log, as the progress of tasks is."""
+    """Values that change too often for a log, such as the progress of tasks."""
 
-    async def read(self, topics: Topics, *, anew: bool) -> Sequence[Entry[Item]]:
-        """The values of these topics: all of them, or at least those that changed since the last time."""
+    async def read(self, topics: Topics, *, full: bool) -> Sequence[Entry[Item]]:
+        """Return the values of these topics: all with `full`, else at least those that changed since the last read."""
         ...
 
     def key(self, item: Item) -> Hashable:
-        """What a value is a value of."""
+        """Return the key of a value; a new value replaces the one with the same key."""
         ...
 
-    def ended(self, item: Item) -> Hashable | None:
-        """The key whose values an item of the log makes worthless."""
+    def ended_key(self, item: Item) -> Hashable | None:
+        """Return the key whose value an item of the log makes obsolete."""
         ...

@@ -1,4 +1,4 @@
-"""One subscriber: what it is told, and the bounded buffer in which that waits for it."""
+"""One subscriber of a feed: its options, its messages and the bounded buffer in which they wait."""
 
 from __future__ import annotations
 
@@ -12,64 +12,68 @@ from typing import Final, Generic
 from reelstate.feed.log import Entry, Item, Order
 
 BUFFER: Final = 1_000
-"""Items that wait for a subscriber before it counts as too slow."""
+"""Items in the buffer at which a subscriber counts as too slow."""
 
 Wanted = Callable[[Item], bool]
 
 
 class MessageKind(StrEnum):
+    """What a message of a feed is."""
+
     ITEM = "item"
     PROGRESS = "progress"
-    """A value as it is now. It has no cursor: those in between were left out, and it is not replayed."""
+    """The newest value of a key. It has no cursor, is not replayed, and values in between are left out."""
     REPLAY_COMPLETE = "replay_complete"
-    """Everything that was there before has been given; always said, once."""
+    """All items from before the subscription were sent. Every subscription has this message once."""
     BOOKMARK = "bookmark"
-    """Nothing was missed up to this cursor, though little or nothing of it was for this subscriber."""
+    """All items up to this cursor were sent, even if few or none were for this subscriber."""
     STALE = "stale"
-    """The store is away: what is shown may be old."""
+    """The store is unreachable: what was sent may be outdated."""
     FRESH = "fresh"
-    """It is back, and what was missed follows."""
+    """The store is reachable again; the missed items follow."""
     RESET = "reset"
-    """What followed the cursor is not kept any more, or the database is another: look anew at what is shown."""
+    """Items after the cursor were deleted, or the database was replaced: read the state again."""
     OVERFLOW = "overflow"
-    """This subscriber was too slow. It ends here; `cursor` is where to go on."""
+    """The subscriber was too slow and the subscription ends; subscribe again after `cursor`."""
 
 
 SETTLED: Final = frozenset({MessageKind.REPLAY_COMPLETE, MessageKind.BOOKMARK, MessageKind.RESET})
-"""After these, everything up to the cursor has been given."""
+"""Kinds after which all items up to the cursor were sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedMessage(Generic[Item]):
+    """One message to a subscriber."""
+
     kind: MessageKind
     cursor: str
-    """Go on after it, and nothing is missed; empty for progress."""
+    """Subscribe after it to miss nothing; empty for progress."""
     item: Item | None = None
     replay: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionOptions(Generic[Item]):
-    """What somebody subscribes to."""
+    """What a subscriber receives."""
 
     topic: Hashable | None = None
-    """None: everything."""
+    """None for everything."""
     wanted: Wanted[Item] = lambda _: True
     values: bool = False
-    """Whether to give values, too."""
+    """Whether to send values, too."""
     settle: bool = False
-    """Whether to set a bookmark whenever everything that can be read by now was given."""
+    """Whether to send a bookmark whenever all readable items were sent."""
 
 
 class Subscriber(Generic[Item]):
-    """Filled by the reader of a feed and emptied by an iterator. Values wait apart, only the newest of each."""
+    """The buffer between the reader of a feed and the iterator of one subscriber. It holds the newest value per key."""
 
-    def __init__(self, terms: SubscriptionOptions[Item], cursor: str, order: Order, most: int = BUFFER) -> None:
-        self.terms = terms
+    def __init__(self, options: SubscriptionOptions[Item], cursor: str, order: Order, limit: int = BUFFER) -> None:
+        self.options = options
         self.cursor = cursor
-        self._told = cursor
+        self._sent_cursor = cursor
         self._order = order
-        self._most = most
+        self._limit = limit
         self._waiting: deque[FeedMessage[Item]] = deque()
         self._values: dict[Hashable, Item] = {}
         self._filled = asyncio.Event()
@@ -81,28 +85,29 @@ class Subscriber(Generic[Item]):
         return len(self._waiting)
 
     def put(self, entry: Entry[Item], order: Order) -> bool:
-        """Take an entry if it is of this subscriber's scope and new to it; false when there is no room for it."""
+        """Buffer an entry that is new and wanted; return False when the buffer is full."""
         if order <= self._order:
             return True
-        if self.terms.wanted(entry.item):
-            if len(self._waiting) >= self._most:
+        if self.options.wanted(entry.item):
+            if len(self._waiting) >= self._limit:
                 return False
-            self._say(FeedMessage(MessageKind.ITEM, entry.cursor, entry.item))
+            self._append(FeedMessage(MessageKind.ITEM, entry.cursor, entry.item))
             self._unsettled = True
         self.cursor, self._order = entry.cursor, order
         return True
 
     def show(self, key: Hashable, value: Item) -> None:
-        if self.terms.wanted(value):
+        """Buffer a value; it replaces a waiting one of the same key."""
+        if self.options.wanted(value):
             self._values[key] = value
             self._filled.set()
 
     def forget(self, key: Hashable) -> None:
-        """A value that waits is worth nothing any more."""
+        """Drop a waiting value that became obsolete."""
         self._values.pop(key, None)
 
     def reach(self, cursor: str, order: Order) -> None:
-        """Everything up to a cursor has been put."""
+        """Note that all entries up to a cursor were put."""
         if order > self._order:
             self.cursor, self._order = cursor, order
 
@@ -110,27 +115,29 @@ class Subscriber(Generic[Item]):
         return self._order < order
 
     def end(self) -> None:
-        """End the subscription after what waits; whoever waits in `next` is woken."""
+        """End the subscription after the waiting messages, and wake a waiting `next`."""
         self._ended = True
         self._filled.set()
 
     def reset(self, cursor: str, order: Order) -> None:
-        """Go on from another place, and say so."""
+        """Continue from another cursor, and send that."""
         self.cursor, self._order = cursor, order
         self._values.clear()
-        self.tell(MessageKind.RESET)
+        self.send(MessageKind.RESET)
 
     def settle(self) -> None:
-        if self._unsettled and self.terms.settle:
-            self.tell(MessageKind.BOOKMARK)
+        """Send a bookmark after new items, where the options ask for it."""
+        if self._unsettled and self.options.settle:
+            self.send(MessageKind.BOOKMARK)
         self._unsettled = False
 
     def bookmark(self) -> None:
-        if self._told != self.cursor:
-            self.tell(MessageKind.BOOKMARK)
+        """Send a bookmark unless the last message has the same cursor."""
+        if self._sent_cursor != self.cursor:
+            self.send(MessageKind.BOOKMARK)
 
-    def tell(self, kind: MessageKind) -> None:
-        self._say(FeedMessage(kind, self.cursor))
+    def send(self, kind: MessageKind) -> None:
+        self._append(FeedMessage(kind, self.cursor))
 
     async def next(self) -> FeedMessage[Item] | None:
         """Return the next message, or None after the last one of a subscription that has ended."""
@@ -143,7 +150,7 @@ class Subscriber(Generic[Item]):
             return self._waiting.popleft()
         return FeedMessage(MessageKind.PROGRESS, "", self._values.pop(next(iter(self._values))))
 
-    def _say(self, message: FeedMessage[Item]) -> None:
-        self._told = message.cursor
+    def _append(self, message: FeedMessage[Item]) -> None:
+        self._sent_cursor = message.cursor
         self._waiting.append(message)
         self._filled.set()

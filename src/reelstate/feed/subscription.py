@@ -1,4 +1,4 @@
-"""The ears of a log: open while it is read."""
+"""The wake-ups that a log waits for."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from reelstate.dispatch.dispatch import Dispatch, Listener, Wakeup
 
 
 class LogSubscription:
-    """Opened before the first look, so that what is rung after it is heard."""
+    """A listener that is opened before the log is read, so that no later wake-up is missed."""
 
-    def __init__(self, dispatch: Dispatch, bells: Collection[Wakeup]) -> None:
+    def __init__(self, dispatch: Dispatch, wakeups: Collection[Wakeup]) -> None:
         self._dispatch = dispatch
-        self._bells = bells
+        self._wakeups = wakeups
         self._listener: Listener | None = None
 
     def open(self) -> Listener:
         if self._listener is None:
-            self._listener = self._dispatch.listen(self._bells)
+            self._listener = self._dispatch.listen(self._wakeups)
         return self._listener
 
     async def wait(self, seconds: float) -> bool:

@@ -15,7 +15,7 @@ from reelstate.core.state import State
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Dispatch
 from reelstate.feed.feed import Feed, Marks
 from reelstate.feed.head import OBSERVE_HEAD
-from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics
+from reelstate.feed.log import CursorGone, Entry, LogPage, Order, Topics
 from reelstate.feed.subscription import LogSubscription
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.observe import OBSERVE_FEED, OBSERVE_HISTORY
@@ -108,7 +108,7 @@ class EngineLog:
     async def head(self) -> str:
         return (await self._store.read(head_of)).cursor
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[FeedItem]:
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[FeedItem]:
         return await self._store.read(
             lambda transaction: _read_page(transaction, self._catalogue, after, limit, topics)
         )
@@ -120,10 +120,10 @@ class EngineLog:
     async def wait(self, seconds: float) -> bool:
         return await self._wakeups.wait(seconds)
 
-    def begin(self) -> None:
+    def start_listening(self) -> None:
         self._wakeups.open()
 
-    def rest(self) -> None:
+    def stop_listening(self) -> None:
         self._wakeups.close()
 
 
@@ -134,8 +134,8 @@ class RunningTasks:
         self._store = store
         self._since: datetime | None = None
 
-    async def read(self, topics: Topics, *, anew: bool) -> Sequence[Entry[FeedItem]]:
-        parameters: dict[str, Json | datetime] = {"jobs": _jobs(topics), "since": None if anew else self._since}
+    async def read(self, topics: Topics, *, full: bool) -> Sequence[Entry[FeedItem]]:
+        parameters: dict[str, Json | datetime] = {"jobs": _jobs(topics), "since": None if full else self._since}
         rows = await self._store.read(lambda transaction: transaction.run(OBSERVE_PROGRESS, **parameters))
         if rows:
             self._since = max(row.progress_at for row in rows) - OVERLAP
@@ -144,7 +144,7 @@ class RunningTasks:
     def key(self, item: FeedItem) -> Hashable:
         return item.key if isinstance(item, TaskProgress) else None
 
-    def ended(self, item: FeedItem) -> Hashable | None:
+    def ended_key(self, item: FeedItem) -> Hashable | None:
         if isinstance(item, Event) and item.entity == "task":
             return TaskKey(item.job_id or 0, item.stage_number or 0, item.part or 0)
         return None
@@ -165,7 +165,7 @@ async def head_of(transaction: Transaction) -> Head:
 
 async def _read_page(
     transaction: Transaction, catalogue: Catalogue, after: str, limit: int, topics: Topics
-) -> Stretch[FeedItem]:
+) -> LogPage[FeedItem]:
     """Read up to the head as it was before: the statements see everything that is older."""
     head = await head_of(transaction)
     start, end = head.find(after), head.order
@@ -187,7 +187,7 @@ async def _read_page(
             end = min(end, _order(rows[-1]))
     found = sorted((row for row in (*events, *states) if _order(row) <= end), key=_order)
     stages = await catalogue.stages_of(transaction, jobs_with_stages(row for row in events if _order(row) <= end))
-    return Stretch([_entry(row, head, stages) for row in found], head.at(end), more=end < head.order)
+    return LogPage([_entry(row, head, stages) for row in found], head.at(end), more=end < head.order)
 
 
 def _entry(row: Any, head: Head, stages: Mapping[int, Sequence[str]]) -> Entry[FeedItem]:

@@ -1,4 +1,4 @@
-"""subscribe: everything that happens, or what is of one job or one owner; replayed from a cursor, and then live."""
+"""subscribe: events and states of everything, one job or one owner; replayed from a cursor, then live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reelstate.services.observe import OBSERVE_PIPELINE
 from reelstate.stores.store import Store
 
 BEGINNING: Final = "0"
-"""The cursor before everything."""
+"""The cursor before the first event."""
 EVENTS: Final = ("job", "stage", "task", "worker", "finding")
 STATES: Final = "state"
 ENTITIES: Final = (*EVENTS, STATES)
@@ -25,24 +25,22 @@ ENTITIES: Final = (*EVENTS, STATES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """What somebody wants to be told."""
+    """What a client subscribes to."""
 
     job_id: int | None = None
     user_id: str | None = None
-    """Only what is of this owner's jobs; "" stands for jobs without an owner."""
+    """Only jobs of this owner; "" for jobs without an owner."""
     only: Collection[str] | None = None
-    """Of these alone: job, stage, task, worker, finding, state."""
+    """Only these kinds: job, stage, task, worker, finding, state."""
     progress: bool | None = None
-    """Whether to tell how far running tasks are; unless it is said, that is told of one job and not of many."""
+    """Whether to send the progress of running tasks; by default only for one job."""
 
     def __post_init__(self) -> None:
         for entity in self.only or ():
             if entity not in ENTITIES:
-                raise InvalidRequest(
-                    "only", f"{entity!r} is nothing to be told of", hint=f"some of {', '.join(ENTITIES)}"
-                )
+                raise InvalidRequest("only", f"unknown kind {entity!r}", hint=f"some of {', '.join(ENTITIES)}")
 
-    def terms(self, *, settle: bool = False) -> SubscriptionOptions[FeedItem]:
+    def options(self, *, settle: bool = False) -> SubscriptionOptions[FeedItem]:
         progress = self.job_id is not None if self.progress is None else self.progress
         return SubscriptionOptions(topic=self._topic, wanted=self._wants, values=progress, settle=settle)
 
@@ -61,7 +59,10 @@ class Subscription:
 async def subscribe(
     feed: Feed[FeedItem], store: Store, subscription: Subscription, after: str | None = None, *, settle: bool = False
 ) -> AsyncGenerator[FeedMessage[FeedItem], None]:
-    """What is after a cursor, then what happens. Without one: all of a job; of many jobs, what happens from now on."""
+    """Yield what follows a cursor, then new items.
+
+    Without a cursor: everything of one job, or for many jobs only new items. Raise `NotFound` for an unknown job.
+    """
     head = await store.read(head_of)
     beginning = feed.log.first() if subscription.job_id is not None else head.cursor
     start, gone = _start(head, after, feed.log.first()) if after is not None else (beginning, False)
@@ -70,14 +71,14 @@ async def subscribe(
     if gone:
         start = beginning
         yield FeedMessage(MessageKind.RESET, start)
-    terms = subscription.terms(settle=settle)
-    async with contextlib.aclosing(feed.follow(start, terms, until=head.cursor)) as messages:
+    options = subscription.options(settle=settle)
+    async with contextlib.aclosing(feed.follow(start, options, until=head.cursor)) as messages:
         async for message in messages:
             yield message
 
 
 def _start(head: Head, after: str, first: str) -> tuple[str, bool]:
-    """The cursor to begin after, and whether what followed it is gone."""
+    """Return the cursor to start after, and whether items after it were deleted."""
     if after == BEGINNING:
         return first, False
     try:

@@ -1,8 +1,8 @@
-"""watch: what happens to a job, or to everything, as events alone: a view of the feed. wait: until a job rests.
+"""watch: follow the events of a job, or of everything. wait: until a job is inactive.
 
-The feed is in the order of transactions, the only one in which nothing can appear behind a reader. But of two
-transactions that overlap, the one that began first may see what the other did: a claim may take what a younger submit
-has made. Both become readable together, so the watcher puts what it has read in the order of time and versions.
+The feed is in the order of transactions, the only one in which no event can appear behind a reader. Of two overlapping
+transactions the one that began first may depend on the other: a claim may take a task of a younger submit. Both become
+readable together, so `watch` sorts what it has read by time and versions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from reelstate.core.errors import InvalidRequest, WaitTimeout
-from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS
+from reelstate.core.machine import INACTIVE_JOBS
 from reelstate.core.model import Event, JobDetail
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
@@ -25,27 +25,26 @@ from reelstate.services.observe import observe_history, observe_job
 from reelstate.services.subscribe import EVENTS, Subscription, subscribe
 from reelstate.stores.store import Store
 
-AT_REST = frozenset({*STOPPED_JOBS, *FINISHED_JOBS})
 PAGE = 500
 OVERLAP = 500
-"""Events that are held back while more can be read at once: among them there may be some that came before others."""
-LOOK_ANYWAY = 0.5
-"""Seconds after which a job is looked at though no bell has rung."""
+"""Events that are held back while more are readable, since they may have to be sorted among later ones."""
+POLL_INTERVAL = 0.5
+"""Seconds after which `wait` reads a job without a wake-up."""
 
 
 async def watch(
     feed: Feed[FeedItem], store: Store, catalogue: Catalogue, job_id: int | None = None, after: str | None = None
 ) -> AsyncGenerator[Event, None]:
-    """Events, each after what led to it, after a cursor or from the job's beginning; ends when the job rests.
+    """Yield events, each after its causes, after a cursor or from the creation of the job, until the job is inactive.
 
-    A rest that was followed by a retry does not end it: what counts is the last that is known of the job. Without a
-    job: whatever happens from now on, or after a cursor, for ever.
+    A stop that was followed by a retry does not end it: the last known status decides. Without a job, yield all new
+    events, or all after a cursor, without end.
     """
-    wanted = Subscription(job_id=job_id, only=EVENTS, progress=False)
+    subscription = Subscription(job_id=job_id, only=EVENTS, progress=False)
     last = NOTHING if job_id is None or after is None else await last_change(store, catalogue, job_id)
     reading = _Reading()
     while True:
-        async with contextlib.aclosing(subscribe(feed, store, wanted, after, settle=True)) as messages:
+        async with contextlib.aclosing(subscribe(feed, store, subscription, after, settle=True)) as messages:
             async for message in messages:
                 after = message.cursor
                 if message.kind is MessageKind.RESET and not reading.begun:
@@ -56,24 +55,24 @@ async def watch(
                 settled = message.kind in SETTLED
                 for event in reading.ordered(settled=settled):
                     yield event
-                if settled and job_id is not None and last[1] in AT_REST:
+                if settled and job_id is not None and last[1] in INACTIVE_JOBS:
                     return
 
 
 async def wait(
     store: Store, catalogue: Catalogue, dispatch: Dispatch, job_id: int, seconds: float | None = None
 ) -> JobDetail:
-    """The job as soon as it rests. It looks at least once, however short the time.
+    """Return the job as soon as it is inactive; raise `WaitTimeout` after `seconds`. Read it at least once.
 
-    Not by the feed: whoever waits for the end of many tasks need not read of each of them.
+    It does not use the feed, which would read every event of the job.
     """
     limit = asyncio.timeout(seconds)
     listener = dispatch.listen((Wakeup.JOB_INACTIVE,))
     detail = await observe_job(store, catalogue, job_id)
     try:
         async with limit:
-            while detail.job.status not in AT_REST:
-                await listener.wait(LOOK_ANYWAY)
+            while detail.job.status not in INACTIVE_JOBS:
+                await listener.wait(POLL_INTERVAL)
                 detail = await observe_job(store, catalogue, job_id)
     except TimeoutError:
         if seconds is None or not limit.expired():
@@ -85,11 +84,11 @@ async def wait(
 
 
 class _Reading:
-    """Events as they were read, and which of them were given out."""
+    """Events as they were read, and which of them were yielded."""
 
     def __init__(self) -> None:
         self._read: list[Event] = []
-        self._given: set[str] = set()
+        self._yielded: set[str] = set()
         self._safe: str | None = None
 
     @property
@@ -100,30 +99,30 @@ class _Reading:
         self._read.append(event)
 
     def ordered(self, *, settled: bool) -> Iterator[Event]:
-        """What was read by now, each after what led to it; while more can be read, the last ones are held back.
+        """Yield the events read so far, each after its causes; while more are readable, hold the last ones back.
 
-        An event's cursor is that of the last before which everything was given out: who goes on after it may get again
-        what overlapped, and misses nothing.
+        The cursor of an event is the last one before which everything was yielded: a reader that resumes after it may
+        get overlapping events again, and misses none.
         """
         if not settled and len(self._read) < 2 * OVERLAP:
             return
-        waiting = in_order([event for event in self._read if event.cursor not in self._given])
+        waiting = in_order([event for event in self._read if event.cursor not in self._yielded])
         for event in waiting if settled else waiting[:-OVERLAP]:
-            self._given.add(event.cursor)
-            yield dataclasses.replace(event, cursor=self._reached(event))
+            self._yielded.add(event.cursor)
+            yield dataclasses.replace(event, cursor=self._safe_cursor(event))
 
-    def _reached(self, event: Event) -> str:
+    def _safe_cursor(self, event: Event) -> str:
         done = 0
-        while done < len(self._read) and self._read[done].cursor in self._given:
+        while done < len(self._read) and self._read[done].cursor in self._yielded:
             self._safe = self._read[done].cursor
-            self._given.discard(self._safe)
+            self._yielded.discard(self._safe)
             done += 1
         del self._read[:done]
         return self._safe or _start(event)
 
 
 def in_order(events: Sequence[Event]) -> list[Event]:
-    """By time, and what happened to one entity by its versions, which no clock can be wrong about."""
+    """Sort events by time, and those of one entity by version, which does not depend on a clock."""
     timed = sorted(events, key=lambda event: event.at)
     versions: dict[object, deque[Event]] = {}
     for event in sorted(events, key=lambda event: event.version):
@@ -136,7 +135,7 @@ def _entity(event: Event) -> tuple[object, ...]:
 
 
 Change = tuple[int, str]
-"""A version of the job and the status it brought."""
+"""A version of a job and its status."""
 NOTHING: Change = (0, "")
 
 
@@ -145,12 +144,12 @@ def change_of(event: Event) -> Change:
 
 
 def _start(event: Event) -> str:
-    """The cursor before everything."""
+    """Return the cursor before the first event."""
     return f"{event.cursor.partition('.')[0]}.0.0"
 
 
 async def last_change(store: Store, catalogue: Catalogue, job_id: int) -> Change:
-    """What the record, as far as it can be read by now, last says of the job itself."""
+    """Return the last readable change of the job itself."""
     after, last = None, NOTHING
     while True:
         page = await observe_history(store, catalogue, job_id, stage=-1, part=-1, limit=PAGE, after=after)

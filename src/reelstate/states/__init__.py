@@ -1,4 +1,4 @@
-"""The task×tag state manager: what the tasks of a job say of themselves, for everybody, replayed and then live."""
+"""The task×tag state manager: tasks write their states, every process reads them, replayed and then live."""
 
 from reelstate.core.state import FINISHED, NOT_STARTED, STARTED, Severity, State, StateJob
 from reelstate.feed.subscriber import FeedMessage, MessageKind

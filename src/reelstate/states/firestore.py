@@ -1,9 +1,9 @@
 """States in Firestore: for fleets that share a Google Cloud project and no database.
 
-A write is one transaction: it reads the job (is it still the same?), the newest state (which version is next?) and the
-log document of its event (was this written before?), and writes the state and a new log document. Writers of other
-keys never wait for it. What that costs: a collection whose documents are indexed by time takes some 500 writes a
-second, so a job does too; and readers go by the time of commits, not by a counter (see `firestore_log`).
+A write is one transaction: it reads the job (its generation), the newest state (the next version) and the log document
+of its event (a repeated write), and writes the state and a new log document. Writers of other keys never wait for it.
+The cost: a collection whose documents are indexed by time takes some 500 writes per second, so a job does too; and
+readers go by the time of commits, not by a counter (see `firestore_log`).
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ from reelstate.states.state_store import STATE_MARKS, StoreFigures
 EMULATOR: Final = "FIRESTORE_EMULATOR_HOST"
 MILLISECOND: Final = 1_000_000
 BATCH: Final = 300
-LOOK_AT: Final = "lookAt"
-"""Of a job: when it may be forgotten at the earliest, less the time for which it has to be quiet."""
-ATTEMPTS: Final = 20
-"""Of a transaction that meets another one."""
+CHECK_AT: Final = "checkAt"
+"""The field of a job with the time of its last known write: `forget` reads jobs where that is long enough ago."""
+MAX_ATTEMPTS: Final = 20
+"""Of a transaction that conflicts with another one."""
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class FirestoreStore:
-    """The states of one project, which is never guessed. `calls` bounds how many calls are under way at once."""
+    """The states in one Google Cloud project. `calls` limits concurrent calls."""
 
     def __init__(
         self,
@@ -76,15 +76,15 @@ class FirestoreStore:
         database: str = "(default)",
         collection: str = JOBS,
         calls: int | None = None,
-        pause: float = FIRST_DELAY,
+        delay: float = FIRST_DELAY,
     ) -> None:
         if not project_id:
-            raise InvalidRequest("project_id", "is empty", hint="name the Google Cloud project: it is never guessed")
+            raise InvalidRequest("project_id", "is empty", hint="name the Google Cloud project; there is no default")
         self._library = library()
         self._client = self._library.AsyncClient(project=project_id, database=database)
         self._jobs = self._client.collection(collection)
         self._calls = asyncio.Semaphore(calls) if calls else contextlib.nullcontext()
-        self._pause = pause
+        self._delay = delay
         self._tick = MILLISECOND if EMULATOR in os.environ else 0
         self._writing: WeakValueDictionary[tuple[str, StateKey], asyncio.Lock] = WeakValueDictionary()
         self._opening = asyncio.Lock()
@@ -100,9 +100,9 @@ class FirestoreStore:
             (about,) = await self._read(transaction, document)
             if about.exists and not about.get("deleted"):
                 return job_from(wanted.job_id, about.to_dict())
-            made = replace(wanted, generation=about.get("generation") + 1 if about.exists else 1)
-            transaction.set(document, self._job_fields(made))
-            return made
+            created = replace(wanted, generation=about.get("generation") + 1 if about.exists else 1)
+            transaction.set(document, self._job_fields(created))
+            return created
 
         stored, _ = await self._transaction(flow)
         require_same_job(wanted, stored)
@@ -119,7 +119,7 @@ class FirestoreStore:
             return await self._write(write, generation)
 
     async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
-        """Read one document, to know that the job is still the same; the listener knows the rest.
+        """Read the document of the job, for its generation; the listener has the states.
 
         Without a listener the state of one key is read by its name: two documents.
         """
@@ -127,7 +127,7 @@ class FirestoreStore:
         self.figures.cache_hits += known
         self.figures.cache_misses += not known
         if key is not None and not known:
-            return await self._one(job_id, key)
+            return await self._read_one(job_id, key)
         job = await self.find_job(job_id)
         states = (await self._log(job)).states()
         return JobStates(job, states if key is None else [state for state in states if state.key == key])
@@ -137,10 +137,10 @@ class FirestoreStore:
         job = job_from(job_id, fields)
         log = await self._log(replace(job, generation=job.generation + 1) if fields["deleted"] else job)
         log.raise_floor(floor_of(fields))
-        return self._feeds.setdefault(job_id, Feed(log, pause=self._pause, marks=STATE_MARKS))
+        return self._feeds.setdefault(job_id, Feed(log, delay=self._delay, marks=STATE_MARKS))
 
     async def delete_job(self, job_id: str) -> bool:
-        """The tombstone comes first: what is left when this is cut short is of a generation that nobody reads."""
+        """Write the tombstone first: documents that an interruption leaves are of a generation that is not read."""
         document = self._document(job_id)
 
         async def flow(transaction: Any) -> int | None:
@@ -148,7 +148,7 @@ class FirestoreStore:
             if not about.exists or about.get("deleted"):
                 return None
             generation = int(about.get("generation"))
-            transaction.update(document, {"deleted": True, LOOK_AT: None, FLOOR: None})
+            transaction.update(document, {"deleted": True, CHECK_AT: None, FLOOR: None})
             tombstone = {**tombstone_fields(job_id, generation), TIMESTAMP: self._library.SERVER_TIMESTAMP}
             transaction.set(document.collection(LOG).document(DELETED), tombstone)
             return generation
@@ -163,34 +163,34 @@ class FirestoreStore:
         return True
 
     async def forget(self, *, older: float) -> list[str]:
-        """Only jobs that are due are looked at; one that is not over is due again after as long as it may be quiet."""
+        """Check only jobs that are due; an unfinished job is due again after `older` seconds."""
         now = datetime.now(UTC)
         past = now - timedelta(seconds=older)
-        async with self._asking():
-            due = [snapshot async for snapshot in where(self._jobs, LOOK_AT, "<=", past).stream()]
-        return sorted([name for name in [await self._forgotten(each, past, now) for each in due] if name is not None])
+        async with self._guard_call():
+            due = [snapshot async for snapshot in where(self._jobs, CHECK_AT, "<=", past).stream()]
+        return sorted([name for name in [await self._forget_job(each, past, now) for each in due] if name is not None])
 
-    async def _forgotten(self, snapshot: Any, past: datetime, now: datetime) -> str | None:
+    async def _forget_job(self, snapshot: Any, past: datetime, now: datetime) -> str | None:
         job = job_from(snapshot.get("jobID"), snapshot.to_dict())
         newest, finished = await self._newest(job)
         if finished and newest <= past:
             return job.job_id if await self.delete_job(job.job_id) else None
-        async with self._asking():
-            await snapshot.reference.update({LOOK_AT: newest if newest > past else now})
+        async with self._guard_call():
+            await snapshot.reference.update({CHECK_AT: newest if newest > past else now})
         return None
 
     async def prune(self, *, older: float) -> int:
-        """Every job that is not deleted is looked at: run it from one place, and seldom."""
+        """Read every job that is not deleted: run it rarely, and from one process."""
         past = datetime.now(UTC) - timedelta(seconds=older)
-        async with self._asking():
+        async with self._guard_call():
             jobs = [snapshot async for snapshot in where(self._jobs, "deleted", "==", False).stream()]
-        return sum([await self._pruned(job_from(each.get("jobID"), each.to_dict()), past) for each in jobs])
+        return sum([await self._prune_job(job_from(each.get("jobID"), each.to_dict()), past) for each in jobs])
 
-    async def _pruned(self, job: StateJob, past: datetime) -> int:
-        """The floor is raised first: a reader that misses a version finds it higher than its cursor."""
+    async def _prune_job(self, job: StateJob, past: datetime) -> int:
+        """Raise the floor first: a reader that misses a version finds the floor above its cursor."""
         document = self._document(job.job_id)
         newest = {state.key: state.version for state in await self._newest_states(job)}
-        async with self._asking():
+        async with self._guard_call():
             query = where(document.collection(LOG), TIMESTAMP, "<=", past)
             found = [snapshot async for snapshot in query.stream() if snapshot.get("generation") == job.generation]
         logged = [(logged_from(job.job_id, each.to_dict(), each.update_time), each.reference) for each in found]
@@ -223,7 +223,7 @@ class FirestoreStore:
         return self._jobs.document(job_name(job_id))
 
     async def _fields(self, job_id: str) -> dict[str, Any]:
-        async with self._asking():
+        async with self._guard_call():
             snapshot = await self._document(job_id).get()
         fields: dict[str, Any] | None = snapshot.to_dict()
         if fields is None:
@@ -233,9 +233,9 @@ class FirestoreStore:
     async def _floor(self, job_id: str) -> Order:
         return floor_of(await self._fields(job_id))
 
-    async def _one(self, job_id: str, key: StateKey) -> JobStates:
+    async def _read_one(self, job_id: str, key: StateKey) -> JobStates:
         document = self._document(job_id)
-        async with self._asking():
+        async with self._guard_call():
             about, newest = await self._read(None, document, document.collection(STATES).document(state_name(key)))
         if not about.exists or about.get("deleted"):
             raise NotFound("states of job", job_id)
@@ -251,26 +251,26 @@ class FirestoreStore:
             "generation": job.generation,
             "deleted": False,
             "createdAt": self._library.SERVER_TIMESTAMP,
-            LOOK_AT: datetime.now(UTC),
+            CHECK_AT: datetime.now(UTC),
             FLOOR: None,
         }
 
     async def _write(self, write: StateWrite, generation: int) -> State:
         key = StateKey(write.task, write.tag)
         lock = self._writing.setdefault((write.job_id, key), asyncio.Lock())
-        async with lock:  # whoever writes next in this process would only meet this transaction and begin again
-            job, stored, fields, committed = await self._written(write, key, generation)
+        async with lock:  # another write of this process would only conflict with this transaction
+            job, stored, fields, committed = await self._store_state(write, key, generation)
         if job is None:
             raise NotFound("states of job", write.job_id)
         require_generation(job, generation)
         if (log := self._logs.get(write.job_id)) is not None and fields:
-            log.wrote(fields, committed)
+            log.add_written(fields, committed)
         return stored if not fields else state_from(write.job_id, fields, committed)
 
-    async def _written(
+    async def _store_state(
         self, write: StateWrite, key: StateKey, generation: int
     ) -> tuple[StateJob | None, State, dict[str, Any], datetime]:
-        """The job, and either what the same event stored before or the fields of what was stored now, and when."""
+        """Return the job, the state that the same event stored before or the fields stored now, and the commit time."""
         document = self._document(write.job_id)
         newest = document.collection(STATES).document(state_name(key))
         logged = document.collection(LOG).document(log_name(generation, key, write.event_id))
@@ -297,13 +297,13 @@ class FirestoreStore:
         return job, stored, fields, committed
 
     async def _log(self, job: StateJob) -> FirestoreLog:
-        """One listener a job, however many ask, and whatever its generation."""
+        """Return the log of a job; there is one listener per job."""
         async with self._opening:
             log = self._logs.get(job.job_id)
             if log is None:
                 document = self._document(job.job_id)
                 log = FirestoreLog(
-                    self._client, document, job, self._asking, self._floor, tick=self._tick, pause=self._pause
+                    self._client, document, job, self._guard_call, self._floor, tick=self._tick, delay=self._delay
                 )
                 await log.open()
                 self._logs[job.job_id] = log
@@ -314,14 +314,14 @@ class FirestoreStore:
     async def _purge(self, collection: Any, generation: int) -> None:
         old = where(where(collection, "generation", "<=", generation), "generation", ">=", 1).limit(BATCH)
         while True:
-            async with self._asking():
+            async with self._guard_call():
                 found = [snapshot.reference async for snapshot in old.stream()]
             await self._delete(found)
             if len(found) < BATCH:
                 return
 
     async def _delete(self, references: Sequence[Any]) -> None:
-        async with self._asking():
+        async with self._guard_call():
             batch = self._client.batch()
             for reference in references:
                 batch.delete(reference)
@@ -329,48 +329,49 @@ class FirestoreStore:
                 await batch.commit()
 
     async def _newest(self, job: StateJob) -> tuple[datetime, bool]:
-        """When something was last said, and whether all that was said is finished."""
+        """Return the time of the newest state, and whether all states are finished."""
         states = await self._newest_states(job)
         newest = max((state.timestamp for state in states), default=BEGINNING)
         return newest, bool(states) and aggregate(job, states).status == FINISHED
 
     async def _newest_states(self, job: StateJob) -> list[State]:
-        async with self._asking():
+        async with self._guard_call():
             query = where(self._document(job.job_id).collection(STATES), "generation", "==", job.generation)
             snapshots = [snapshot async for snapshot in query.stream()]
         return [state_from(job.job_id, snapshot.to_dict(), snapshot.update_time) for snapshot in snapshots]
 
     async def _read(self, transaction: Any, *documents: Any) -> list[Any]:
-        """The documents as they stand in a transaction; they come in any order."""
+        """Read documents in a transaction, in the order given."""
         found = self._client.get_all(documents, transaction=transaction)
         named = {snapshot.reference.path: snapshot async for snapshot in found}
         return [named[document.path] for document in documents]
 
-    async def _transaction(self, flow: Callable[[Any], Awaitable[Answer]]) -> tuple[Answer, datetime]:
-        """What a flow answers, and when it was committed."""
+    async def _transaction(self, flow: Callable[[Any], Awaitable[Result]]) -> tuple[Result, datetime]:
+        """Run a flow in a transaction; return its result and the commit time."""
         from google.api_core.exceptions import AlreadyExists, InvalidArgument  # noqa: PLC0415 - an extra
 
         run = self._library.async_transactional(flow)
-        async with self._asking():
-            transaction = self._client.transaction(max_attempts=ATTEMPTS)
+        async with self._guard_call():
+            transaction = self._client.transaction(max_attempts=MAX_ATTEMPTS)
             try:
-                answer = await run(transaction)
-            except (AlreadyExists, InvalidArgument):  # its own commit, whose answer was lost: the event is found
-                answer = await run(transaction)
-            return answer, transaction.commit_time
+                result = await run(transaction)
+            except (AlreadyExists, InvalidArgument):  # the response to its commit was lost: the event is found now
+                result = await run(transaction)
+            return result, transaction.commit_time
 
     @contextlib.asynccontextmanager
-    async def _asking(self) -> AsyncIterator[None]:
+    async def _guard_call(self) -> AsyncIterator[None]:
         async with self._calls:
             try:
                 yield
             except Exception as error:
-                if (known := _in_our_words(error)) is None:
+                if (translated := _translate_error(error)) is None:
                     raise
-                raise known from error
+                raise translated from error
 
 
 def library() -> ModuleType:
+    """Return the client library; raise `StoreUnavailable` where it is not installed."""
     try:
         from google.cloud import firestore  # noqa: PLC0415 - an extra
     except ImportError:
@@ -380,8 +381,8 @@ def library() -> ModuleType:
     return module
 
 
-def _in_our_words(error: BaseException) -> StoreError | None:
-    """What went wrong in a call. The library hides it behind errors of its own: that it could not roll back, say."""
+def _translate_error(error: BaseException) -> StoreError | None:
+    """Return the error of a call. The library may hide it behind others, such as a failed rollback."""
     from google.api_core import exceptions  # noqa: PLC0415 - an extra
 
     cause: BaseException | None = error
@@ -393,4 +394,4 @@ def _in_our_words(error: BaseException) -> StoreError | None:
         return StoreError(f"Firestore refused: {cause}", hint="see its roles in docs/guides/states.md")
     if isinstance(cause, exceptions.ClientError) and not isinstance(cause, exceptions.Aborted):
         return StoreError(f"Firestore refused: {cause}")
-    return StoreUnavailable(f"Firestore can't be reached: {cause}", hint="the same event id makes another try harmless")
+    return StoreUnavailable(f"Firestore is unreachable: {cause}", hint="retry with the same event id")

@@ -1,4 +1,4 @@
-"""States as Firestore documents: their names, their fields, and what of a payload a document can hold.
+"""States as Firestore documents: their names and fields, and which payloads a document can hold.
 
 ```text
 jobs/{job}                                     numTasks, tags, generation, createdAt, deleted, floor
@@ -27,26 +27,26 @@ STATES: Final = "states"
 LOG: Final = "log"
 TIMESTAMP: Final = "timestamp"
 DELETED: Final = "deleted"
-"""The document of the log that listeners learn of a deletion by, and its field with the generation that was deleted."""
+"""The document of the log that reports a deletion to listeners, and its field with the deleted generation."""
 FLOOR: Final = "floor"
-"""Of a job: the order of the last version that was deleted because of its age, its numbers separated by dots."""
+"""The field of a job with the position of the last pruned version, its numbers separated by dots."""
 
-DEEPEST: Final = 15
-"""Firestore nests 20 levels; the payload is not at the top of its document."""
+MAX_DEPTH: Final = 15
+"""Levels of a payload; Firestore allows 20 in a document."""
 RESERVED: Final = re.compile(r"__.*__", re.DOTALL)
 SECOND: Final = 1_000_000_000
 BEFORE_ALL: Final[Order] = (0, 0, 0)
 
 
-class Logged(NamedTuple):
-    """One document of the log, and where it stands: by the time of its commit, then by what is the same everywhere."""
+class LoggedState(NamedTuple):
+    """One document of the log and its position: the time of its commit, its version, and a hash of its name."""
 
     order: Order
     state: State
 
 
 def job_name(job_id: str) -> str:
-    """A document may not be called `.`, `..` or `__…__`, and a slash would part the name."""
+    """Return the name of a job's document: not `.`, `..` or `__…__`, and without slashes."""
     name = quote(job_id, safe="")
     if name.strip(".") == "" or RESERVED.fullmatch(name):
         return f"%{ord(name[0]):02X}{name[1:]}"
@@ -58,7 +58,7 @@ def state_name(key: StateKey) -> str:
 
 
 def log_name(generation: int, key: StateKey, event_id: str) -> str:
-    """The event is in the name, so that a repeated write finds the first one by its name."""
+    """Return the name of a log document. It holds the event id, so that a repeated write finds the first one."""
     return f"{generation}:{key.task}:{quote(key.tag, safe='')}:{quote(event_id, safe='')}"
 
 
@@ -69,13 +69,13 @@ def job_from(job_id: str, fields: Mapping[str, Any]) -> StateJob:
 
 
 def floor_of(fields: Mapping[str, Any]) -> Order:
-    """Up to where the log of a job was deleted because of its age."""
+    """Return the position up to which the log of a job was pruned."""
     return tuple(map(int, (fields.get(FLOOR) or "0.0.0").split(".")))
 
 
 def state_fields(state: State, generation: int) -> dict[str, Any]:
-    """Everything but the time, which is the server's."""
-    held = holds(state.payload)
+    """Return the fields of a state without its time, which the server sets."""
+    held = can_hold(state.payload)
     return {
         "taskID": state.task,
         "tag": state.tag,
@@ -92,7 +92,7 @@ def state_fields(state: State, generation: int) -> dict[str, Any]:
 
 
 def tombstone_fields(job_id: str, generation: int) -> dict[str, Any]:
-    """Report in the log that a generation was deleted: a state of generation 0, which no reader takes for its own."""
+    """Return the log document of a deletion: a state of generation 0, which readers ignore."""
     return {**state_fields(State(job_id=job_id, task=0, tag=DELETED), 0), DELETED: generation}
 
 
@@ -107,39 +107,40 @@ def state_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> S
         message=fields["message"],
         payload=fields["payload"] if text is None else json.loads(text),
         schema_version=fields["schemaVersion"],
-        timestamp=moment(nanoseconds(committed)),
+        timestamp=time_of(nanoseconds(committed)),
         version=fields["version"],
         event_id=fields["eventID"],
         generation=fields["generation"],
     )
 
 
-def logged_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> Logged:
+def logged_from(job_id: str, fields: Mapping[str, Any], committed: datetime) -> LoggedState:
     state = state_from(job_id, fields, committed)
     name = log_name(fields["generation"], state.key, state.event_id)
     number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:6])
-    return Logged((nanoseconds(committed), state.version, number), state)
+    return LoggedState((nanoseconds(committed), state.version, number), state)
 
 
-def holds(payload: Json, depth: int = 0) -> bool:
-    """Whether a document gives a payload back as it was: lists in lists, odd names and great depth are refused."""
-    if depth > DEEPEST:
+def can_hold(payload: Json, depth: int = 0) -> bool:
+    """Return whether a document can hold a payload: no lists in lists, no reserved names, no great depth."""
+    if depth > MAX_DEPTH:
         return False
     if isinstance(payload, dict):
         named = all(name and not RESERVED.fullmatch(name) for name in payload)
-        return named and all(holds(value, depth + 1) for value in payload.values())
+        return named and all(can_hold(value, depth + 1) for value in payload.values())
     if isinstance(payload, list):
-        return all(not isinstance(value, list) and holds(value, depth + 1) for value in payload)
+        return all(not isinstance(value, list) and can_hold(value, depth + 1) for value in payload)
     return True
 
 
 def nanoseconds(time: datetime) -> int:
-    """Of a time as the client library gives it: its own kind of datetime knows nanoseconds."""
+    """Return a time of the client library, whose datetime has nanoseconds, as a number."""
     whole = int(time.replace(microsecond=0).timestamp())
     return whole * SECOND + int(getattr(time, "nanosecond", time.microsecond * 1000))
 
 
-def moment(number: int) -> datetime:
+def time_of(number: int) -> datetime:
+    """Return the time of a number of nanoseconds."""
     if number <= 0:
         return BEGINNING
     return datetime.fromtimestamp(number // SECOND, UTC).replace(microsecond=number % SECOND // 1000)

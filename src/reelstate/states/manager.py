@@ -1,4 +1,4 @@
-"""The state manager of one task: it says how far the task is, and sees how far all of them are."""
+"""The state manager of one task: it writes the states of the task and reads those of all tasks."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from reelstate.feed.subscriber import FeedMessage, SubscriptionOptions, Wanted
 from reelstate.states.state_store import StateStore
 
 START = "0"
-"""The cursor before everything: the whole log is replayed."""
+"""The cursor before the first version: the whole log is replayed."""
 
 
 class StateManager:
-    """Writes for one task, reads for all. Without a task it only watches: a monitor.
+    """Writes the states of one task and reads those of all. Without a task it is a monitor, which only reads.
 
     ```python
     async with await StateManager.open("job-1", 0, 8, store) as states:
@@ -61,7 +61,7 @@ class StateManager:
         tags: tuple[str, ...] = (),
         limits: DocumentLimits = LIMITS,
     ) -> StateManager:
-        """The manager of a task, its job made if it is not there. Without `num_tasks` the job must be there."""
+        """Return the manager of a task. Its job is created where there is none, unless `num_tasks` is None."""
         if num_tasks is None:
             job = await store.find_job(job_id)
         else:
@@ -77,16 +77,16 @@ class StateManager:
         await self.close()
 
     async def close(self) -> None:
-        """End every subscription of this manager, also one that waits; the store stays open for others."""
+        """End every subscription of this manager; the store stays open."""
         self._closed.set()
 
     async def set_state(
         self, tag: str, status: int | None, message: str = "", *, task: int | None = None, **rest: Any
     ) -> State:
-        """Say how far the task is under a tag; gives what is stored. `event_id` makes a repeated write harmless."""
+        """Store the status of the task under a tag and return the state. `event_id` makes a repeated write harmless."""
         write = StateWrite(
             job_id=rest.pop("job_id", self.job.job_id),
-            task=self._own(task),
+            task=self._require_own(task),
             tag=tag,
             status=status,
             message=message,
@@ -96,24 +96,26 @@ class StateManager:
         return await self._store.write(validate_write(write, self.job, self._limits), self.job.generation)
 
     async def set_started(self, tag: str, message: str = "started", **rest: Any) -> State:
+        """Store the status of a task that has started."""
         return await self.set_state(tag, STARTED, message, **rest)
 
     async def set_finished(self, tag: str, message: str = "finished", **rest: Any) -> State:
+        """Store the status of a task that has finished."""
         return await self.set_state(tag, FINISHED, message, **rest)
 
     async def set_error(self, tag: str, error: BaseException | str, *, code: int = FAILED, **rest: Any) -> State:
-        """Say that it failed; the code is negative, and the lower it is, the more it matters."""
+        """Store an error. `code` is negative; the lowest status of a scope stands for it."""
         if validate_status(code) >= 0:
-            raise InvalidRequest("code", f"{code} is no error", hint="errors are negative")
-        words = str(error) or type(error).__name__
-        return await self.set_state(tag, code, words, severity=Severity.ERROR, **rest)
+            raise InvalidRequest("code", f"{code} is not an error code", hint="error codes are negative")
+        message = str(error) or type(error).__name__
+        return await self.set_state(tag, code, message, severity=Severity.ERROR, **rest)
 
     async def set_warning(self, tag: str, warning: str, **rest: Any) -> State:
-        """Say that something is amiss; the status stays as it is."""
+        """Store a warning; the status stays as it is."""
         return await self.set_state(tag, None, warning, severity=Severity.WARNING, **rest)
 
     async def get_state(self, *, task: int | None = None, tag: str | None = None) -> State:
-        """The state of a scope: of one task and tag, or the lowest of many."""
+        """Return the state of one task and tag, or the lowest of all in scope."""
         if tag is not None:
             validate_tag(tag)
         key = None if task is None or tag is None else StateKey(task, tag)
@@ -127,9 +129,9 @@ class StateManager:
     ) -> AsyncGenerator[FeedMessage[State], None]:
         """Yield the current states of a scope, then every later version; it ends when the manager is closed.
 
-        With a cursor (or "0") it begins with the versions after it instead of the current states. `Kind.RESET` says
-        that the job, or old versions of its states, were deleted: what follows is complete from there on. A job that is
-        deleted and created again goes on in the same subscription, in its next generation.
+        With a cursor (or "0") it begins with the versions after it instead of the current states. `MessageKind.RESET`
+        reports that the job, or old versions of its states, were deleted; what follows is complete. A job that is
+        deleted and created again continues in the same subscription, in its next generation.
         """
         self._check_scope(task, tag)
         feed = await self._store.feed(self.job.job_id)
@@ -152,14 +154,16 @@ class StateManager:
     async def delete_job(self) -> bool:
         """Delete the job's states and leave a tombstone. Only the first task, or a monitor, may."""
         if self.task:
-            raise InvalidRequest("task", f"task {self.task} may not delete the job", hint="task 0 does what is global")
+            raise InvalidRequest("task", f"task {self.task} may not delete the job", hint="task 0 or a monitor may")
         return await self._store.delete_job(self.job.job_id)
 
-    def _own(self, task: int | None) -> int:
+    def _require_own(self, task: int | None) -> int:
         if self.task is None:
-            raise InvalidRequest("task", "a monitor writes nothing", hint="open a manager with a task index")
+            raise InvalidRequest("task", "a monitor can't write", hint="open a manager with a task index")
         if task is not None and task != self.task:
-            raise InvalidRequest("task", f"{task} is not the task of this manager", hint=f"it writes for {self.task}")
+            raise InvalidRequest(
+                "task", f"{task} is not the task of this manager", hint=f"it writes for task {self.task}"
+            )
         return self.task
 
     def _check_scope(self, task: int | None, tag: str | None) -> None:
@@ -170,7 +174,7 @@ class StateManager:
 
 
 class _News:
-    """What a subscriber has not seen in the snapshot: a snapshot may already hold what the log has after its cursor."""
+    """Filters the versions that a snapshot already held: it may be newer than the cursor that the log is read from."""
 
     def __init__(self, seen: list[State], wanted: Wanted[State]) -> None:
         self._versions = {(state.generation, state.key): state.version for state in seen}
@@ -183,7 +187,7 @@ class _News:
 async def _until(
     closed: asyncio.Event, messages: AsyncGenerator[FeedMessage[State], None]
 ) -> AsyncGenerator[FeedMessage[State], None]:
-    """Yield messages until an event is set, which ends a wait for the next one too."""
+    """Yield messages until an event is set, which also ends a wait for the next message."""
     closing = asyncio.create_task(closed.wait())
     try:
         while not closed.is_set():

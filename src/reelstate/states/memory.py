@@ -1,4 +1,4 @@
-"""States in the memory of one process: for tests, and for work that needs no more."""
+"""States in the memory of one process: for tests, and for work within one process."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from reelstate.core.state import (
     validate_job,
 )
 from reelstate.feed.feed import Feed
-from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.log import CursorGone, Entry, LogPage, Order, Topics, page_after
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 
 Clock = Callable[[], datetime]
 
 
 @dataclass(slots=True)
-class _Kept:
-    """One job: its present generation, its states, its log, and the feed of those who wait for more."""
+class _MemoryJob:
+    """One job: its generation, its states, its log and its feed."""
 
     job: StateJob
     log: list[tuple[int, State]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Kept:
         self.changed.set()
 
     def delete(self) -> None:
-        """Become the tombstone of this generation, which is the next one without anything in it."""
+        """Become a tombstone: the next generation, empty."""
         self.job = replace(self.job, generation=self.job.generation + 1)
         self.log, self.newest, self.events = [], {}, {}
         self.numbered = self.floor = 0
@@ -61,7 +61,7 @@ class _Kept:
         self.changed.set()
 
     def prune(self, past: datetime) -> int:
-        """Delete versions of this time or older that a newer one follows."""
+        """Delete superseded versions of this time or older; return their number."""
         old = [(number, state) for number, state in self.log if self._is_superseded(state) and state.timestamp <= past]
         for number, state in old:
             self.floor = max(self.floor, number)
@@ -75,16 +75,18 @@ class _Kept:
 
 
 class MemoryStore:
+    """States in memory, lost when the process ends."""
+
     def __init__(self, clock: Clock = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
-        self._jobs: dict[str, _Kept] = {}
+        self._jobs: dict[str, _MemoryJob] = {}
         self.figures = StoreFigures()
 
     async def open_job(self, job: StateJob) -> StateJob:
         wanted = validate_job(job)
         kept = self._jobs.get(wanted.job_id)
         if kept is None:
-            kept = self._jobs[wanted.job_id] = _Kept(replace(wanted, generation=1))
+            kept = self._jobs[wanted.job_id] = _MemoryJob(replace(wanted, generation=1))
         elif kept.deleted:
             kept.job = replace(wanted, generation=kept.job.generation)
             kept.deleted = False
@@ -92,14 +94,14 @@ class MemoryStore:
         return kept.job
 
     async def find_job(self, job_id: str) -> StateJob:
-        return self._found(job_id).job
+        return self._find(job_id).job
 
     async def write(self, write: StateWrite, generation: int) -> State:
         with self.figures.writing():
-            return self._written(write, generation)
+            return self._write(write, generation)
 
-    def _written(self, write: StateWrite, generation: int) -> State:
-        kept = self._found(write.job_id)
+    def _write(self, write: StateWrite, generation: int) -> State:
+        kept = self._find(write.job_id)
         require_generation(kept.job, generation)
         key = StateKey(write.task, write.tag)
         if (first := kept.events.get((key, write.event_id))) is not None:
@@ -109,7 +111,7 @@ class MemoryStore:
         return state
 
     async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
-        kept = self._found(job_id)
+        kept = self._find(job_id)
         if key is None:
             return JobStates(kept.job, list(kept.newest.values()))
         return JobStates(kept.job, [kept.newest[key]] if key in kept.newest else [])
@@ -131,10 +133,10 @@ class MemoryStore:
 
     async def forget(self, *, older: float) -> list[str]:
         past = self._clock() - timedelta(seconds=older)
-        over = [job_id for job_id, kept in self._jobs.items() if not kept.deleted and _finished_before(kept, past)]
-        for job_id in over:
+        finished = [job_id for job_id, kept in self._jobs.items() if not kept.deleted and _finished_before(kept, past)]
+        for job_id in finished:
             await self.delete_job(job_id)
-        return over
+        return finished
 
     async def prune(self, *, older: float) -> int:
         past = self._clock() - timedelta(seconds=older)
@@ -145,7 +147,7 @@ class MemoryStore:
             if kept.feed is not None:
                 await kept.feed.close()
 
-    def _found(self, job_id: str) -> _Kept:
+    def _find(self, job_id: str) -> _MemoryJob:
         kept = self._jobs.get(job_id)
         if kept is None or kept.deleted:
             raise NotFound("states of job", job_id)
@@ -155,7 +157,7 @@ class MemoryStore:
 class MemoryLog:
     """The log of one job; a cursor is `generation.number`."""
 
-    def __init__(self, kept: _Kept) -> None:
+    def __init__(self, kept: _MemoryJob) -> None:
         self._kept = kept
 
     def first(self) -> str:
@@ -164,19 +166,21 @@ class MemoryLog:
     async def head(self) -> str:
         return self._cursor(self._kept.numbered)
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[State]:  # noqa: ARG002 - of one job
         self._kept.changed.clear()
         generation, start = self.order(after)
         if generation < self._kept.job.generation or 0 < start < self._kept.floor:
             raise CursorGone(after, resume=self._cursor(self._kept.floor))
         first = bisect_right(self._kept.log, start, key=lambda entry: entry[0])
         page = self._kept.log[first : first + limit]
-        return stretch([Entry(self._cursor(number), state) for number, state in page], after, limit)
+        return page_after([Entry(self._cursor(number), state) for number, state in page], after, limit)
 
     def order(self, cursor: str) -> Order:
         generation, _, number = cursor.partition(".")
         if not (generation.isdecimal() and number.isdecimal()) or int(generation) > self._kept.job.generation:
-            raise InvalidRequest("cursor", f"{cursor!r} is not of this job", hint="start again without a cursor")
+            raise InvalidRequest(
+                "cursor", f"{cursor!r} is not a cursor of this job", hint="start again without a cursor"
+            )
         return int(generation), int(number)
 
     def _cursor(self, number: int) -> str:
@@ -188,14 +192,14 @@ class MemoryLog:
                 return await self._kept.changed.wait()
         return False
 
-    def begin(self) -> None:
-        """Whoever writes wakes whoever waits."""
+    def start_listening(self) -> None:
+        """Do nothing: a write sets the event that `wait` awaits."""
 
-    def rest(self) -> None:
-        """There is nothing to put away."""
+    def stop_listening(self) -> None:
+        """Do nothing."""
 
 
-def _finished_before(kept: _Kept, past: datetime) -> bool:
+def _finished_before(kept: _MemoryJob, past: datetime) -> bool:
     states = kept.newest.values()
     newest = max((state.timestamp for state in states), default=None)
     return newest is not None and newest <= past and aggregate(kept.job, states).status == FINISHED

@@ -22,7 +22,7 @@ from reelstate.core.state import (
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
 from reelstate.feed.head import OBSERVE_EPOCH, OBSERVE_HEAD
-from reelstate.feed.log import CursorGone, Entry, Order, Stretch, Topics, stretch
+from reelstate.feed.log import CursorGone, Entry, LogPage, Order, Topics, page_after
 from reelstate.feed.subscription import LogSubscription
 from reelstate.states.state_store import STATE_MARKS, StoreFigures
 from reelstate.stores.store import NoRow, Statement, Store, Transaction, row_type
@@ -215,7 +215,7 @@ class SqlLog:
         (head,) = await self._store.read(lambda transaction: transaction.run(OBSERVE_HEAD))
         return f"{self._epoch}.{head.xid}.{head.id}"
 
-    async def read(self, after: str, limit: int, topics: Topics = None) -> Stretch[State]:  # noqa: ARG002 - of one job
+    async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[State]:  # noqa: ARG002 - of one job
         order = self.order(after)
         span: dict[str, Any] = {"after_xid": str(order[0]), "after_id": order[1]}
         rows = await self._store.read(
@@ -225,7 +225,7 @@ class SqlLog:
         if START < order < floor:
             raise CursorGone(after, resume=self._cursor(floor))
         found = [row for row in rows if row.id is not None]  # a job without states has one row, without any
-        return stretch([Entry(self._cursor((int(row.xid), row.id)), state_of(row)) for row in found], after, limit)
+        return page_after([Entry(self._cursor((int(row.xid), row.id)), state_of(row)) for row in found], after, limit)
 
     def _cursor(self, order: Order) -> str:
         return ".".join([self._epoch, *map(str, order)])
@@ -241,10 +241,10 @@ class SqlLog:
     async def wait(self, seconds: float) -> bool:
         return await self._wakeups.wait(seconds)
 
-    def begin(self) -> None:
+    def start_listening(self) -> None:
         self._wakeups.open()
 
-    def rest(self) -> None:
+    def stop_listening(self) -> None:
         self._wakeups.close()
 
 

@@ -1,4 +1,4 @@
-"""Where states are kept: one protocol, and a memory, a database or Firestore behind it."""
+"""The storage of states: one protocol, implemented in memory, in the engine's database and in Firestore."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATE_MARKS: Final[Marks[State]] = Marks(
 
 @dataclass(slots=True)
 class StoreFigures:
-    """What a store has done in this process, for whoever exports it."""
+    """The counters of a store in this process, for metrics."""
 
     writes: int = 0
     write_errors: int = 0
@@ -26,7 +26,7 @@ class StoreFigures:
     slowest_write: float = 0.0
     cache_hits: int = 0
     cache_misses: int = 0
-    """Reads that a cache answered, and those that it could not; a store without one counts neither."""
+    """Reads that a cache did not answer; a store without a cache counts no hits and no misses."""
 
     @property
     def hit_rate(self) -> float | None:
@@ -35,7 +35,7 @@ class StoreFigures:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Around one write: how long it took, and whether it failed."""
+        """Count one write, its duration and its failure."""
         began = time.monotonic()
         try:
             yield
@@ -50,32 +50,32 @@ class StoreFigures:
 
 
 class StateStore(Protocol):
-    """Serves any number of jobs. Whatever it answers has been stored."""
+    """Stores the states of any number of jobs. What a method returns has been stored."""
 
     async def open_job(self, job: StateJob) -> StateJob:
-        """The job, made if it is not there; `num_tasks` or tags that differ from the stored ones are an error."""
+        """Create a job, or return the stored one; raise `InvalidRequest` where its `tasks` or tags differ."""
         ...
 
     async def find_job(self, job_id: str) -> StateJob:
-        """The job as it is stored; `NotFound` if it is not."""
+        """Return a job; raise `NotFound` where there is none."""
         ...
 
     async def write(self, write: StateWrite, generation: int) -> State:
-        """Store a state under the next version, or give what the same event id stored before."""
+        """Store a state under the next version, or return the one that the same event id stored before."""
         ...
 
     async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
-        """Return the job and its newest states: of every task and tag that has one, or of one key alone.
+        """Return the job and its newest states, or that of one key; raise `NotFound` where there is no such job.
 
-        The state of one key is read by its key, whatever the size of the job. `NotFound` if there is no such job.
+        The cost of reading one key does not depend on the size of the job.
         """
         ...
 
     async def feed(self, job_id: str) -> Feed[State]:
-        """Return the feed of a job: every version of every state, in the order in which they were stored.
+        """Return the feed of a job, which all callers share: every version of every state, in the order of storage.
 
-        All callers share it. It outlives the job: where the job is deleted, or old versions are, its log raises
-        `CursorGone` for every older cursor, and goes on with the next generation.
+        It outlives the job: after a deletion of the job or of old versions, its log raises `CursorGone` for older
+        cursors and continues with the next generation.
         """
         ...
 
