@@ -299,7 +299,7 @@ async def test_a_stage_is_not_run_again_under_those_that_run_on_what_it_made(eng
     await engine.complete([done(await take_one(engine, worker), {"items": 3})])
     running = await take_one(engine, worker)
     before = (await engine.tasks(job_id)).items
-    with pytest.raises(InvalidRequest, match="work are running"):
+    with pytest.raises(InvalidRequest, match="running tasks of work"):
         await engine.retry(job_id, start=From("plan"))
     assert (await engine.tasks(job_id)).items == before
     assert await engine.complete([done(running)]) == [Verdict.OK]

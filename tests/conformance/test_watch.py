@@ -137,7 +137,7 @@ ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
 @pytest.mark.parametrize("status", ENDS)
 async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed, "POLL_INTERVAL", 3600.0)  # only a bell can end it
-    monkeypatch.setattr(watching, "LOOK_ANYWAY", 3600.0)
+    monkeypatch.setattr(watching, "POLL_INTERVAL", 3600.0)
     job_id = await submitted(engine)
     waiting = asyncio.create_task(engine.wait(job_id, timeout=TIMEOUT))
     await asyncio.sleep(0.01)
@@ -148,7 +148,7 @@ async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, mon
 
 async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed, "POLL_INTERVAL", 3600.0)
-    monkeypatch.setattr(watching, "LOOK_ANYWAY", 3600.0)
+    monkeypatch.setattr(watching, "POLL_INTERVAL", 3600.0)
     task = await a_running_task(engine)
     waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=TIMEOUT))
     await asyncio.sleep(0.01)

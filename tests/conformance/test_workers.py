@@ -309,7 +309,7 @@ async def test_an_engine_remembers_no_workers_that_are_gone(engine: Engine, cloc
 async def test_an_engine_remembers_so_many_workers_and_the_others_claim_all_the_same(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claim, "KNOWN_WORKERS", 3)
+    monkeypatch.setattr(claim, "MAX_WORKERS", 3)
     first, second, *others = [await a_worker(engine, f"worker-{number}") for number in range(3)]
     await submitted(engine)
     await take_one(engine, first)
