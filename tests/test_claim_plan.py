@@ -1,8 +1,8 @@
-"""The claim's plan: the index in its order, no sort of what is ready, and few pages, however much is finished."""
+"""The plan of a claim: it reads the index in order, sorts no ready tasks, and reads few pages however many finished."""
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from reelstate.engine import Engine
-from reelstate.stores.store import Row
+from reelstate.stores.postgres.store import PostgresTransaction
+from reelstate.stores.store import Row, statement_name
 from tests.engines import a_worker, engine_at
-from tests.faults.wrapped_store import wrap_engine
 from tests.postgres import PostgresServer
 
 LIMIT = 100
@@ -39,7 +39,7 @@ def url(postgres_server: PostgresServer, migrated_template: str) -> Iterator[str
 
 @asynccontextmanager
 async def seeded(url: str, *, finished: int, ready: int) -> AsyncIterator[tuple[Engine, int]]:
-    """An engine on a table with so many tasks, half of the finished ones older than the ready, and its worker."""
+    """Open an engine on a table of tasks, half of the finished ones older than the ready ones, with a worker."""
     async with engine_at(url) as engine:
         await engine.submit("parts", {"parts": 1})
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
@@ -51,26 +51,25 @@ async def seeded(url: str, *, finished: int, ready: int) -> AsyncIterator[tuple[
 
 
 class Explained(Exception):
-    """Carries the plan out of the claim, which is rolled back by it."""
+    """Carries the plan out of the claim, and rolls it back."""
 
 
-async def explained(engine: Engine, worker: int) -> dict[str, Any]:
-    """The plan of the very statement that a claim runs, as it ran."""
+async def explain_claim(engine: Engine, worker: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the plan of the statement that a claim runs, as it ran."""
+    run = PostgresTransaction.run
+
+    async def run_by_name(
+        transaction: PostgresTransaction, statement: Any, *batch: Any, **parameters: Any
+    ) -> list[Row]:
+        rows = await run(transaction, statement_name(statement), *batch, **parameters)
+        raise Explained(rows[0][0][0])
+
     statements: dict[str, str] = engine.store._statements  # type: ignore[attr-defined]
-    kept = statements["claim"]
-
-    async def around(statement: str, run: Callable[[], Awaitable[list[Row]]]) -> list[Row]:
-        rows = await run()
-        if statement == "claim":
-            raise Explained(rows[0][0][0])
-        return rows
-
-    statements["claim"] = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {kept}"
-    try:
-        with pytest.raises(Explained) as plan:
-            await wrap_engine(engine, around).claim(worker, LIMIT)
-    finally:
-        statements["claim"] = kept
+    monkeypatch.setitem(statements, "claim", f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statements['claim']}")
+    monkeypatch.setattr(PostgresTransaction, "run", run_by_name)
+    with pytest.raises(Explained) as plan:
+        await engine.claim(worker, LIMIT)
+    monkeypatch.undo()
     explanation: dict[str, Any] = plan.value.args[0]
     return explanation
 
@@ -101,12 +100,12 @@ def pages(node: dict[str, Any]) -> int:
     return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])
 
 
-async def test_a_claim_reads_only_what_it_takes(url: str) -> None:
+async def test_a_claim_reads_only_what_it_takes(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with seeded(url, finished=20_000, ready=5000) as (engine, worker):
-        check(await explained(engine, worker))
+        check(await explain_claim(engine, worker, monkeypatch))
 
 
 @pytest.mark.prove
-async def test_a_claim_reads_only_what_it_takes_out_of_a_million(url: str) -> None:
+async def test_a_claim_reads_only_what_it_takes_out_of_a_million(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with seeded(url, finished=1_000_000, ready=100_000) as (engine, worker):
-        check(await explained(engine, worker))
+        check(await explain_claim(engine, worker, monkeypatch))

@@ -47,7 +47,7 @@ CLAIM = {
     "capabilities": ["a", "b"],
     "grace": 60.0,
     "stale": 45.0,
-    "suspect": False,
+    "isolated": False,
     "alone": False,
 }
 

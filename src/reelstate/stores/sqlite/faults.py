@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from reelstate.core.errors import (
     CorruptState,
@@ -21,15 +19,11 @@ from reelstate.stores.sqlite.guards import REFUSED
 MISSING = ("no such table", "no such column", "has no column named")
 
 
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raise the engine's errors for the driver's."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _meaning(error) from error
-    except OverflowError as error:
-        raise InvalidRequest("number", str(error), hint="ids and counts must fit a column of the database") from error
+def translate(error: sqlite3.Error | OverflowError) -> StoreError | InvalidRequest:
+    """Return the engine's error for one of the driver."""
+    if isinstance(error, OverflowError):
+        return InvalidRequest("number", str(error), hint="ids and counts must fit a column of the database")
+    return _meaning(error)
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -59,16 +59,17 @@ class ResultShape:
         """The rows with their instants as times in UTC and their documents decoded."""
         if not self.times and not self.documents:
             return rows
-        return [self._read(list(row)) for row in rows]
-
-    def _read(self, row: list[Any]) -> Row:
-        for place in self.times:
-            if row[place] is not None:
-                row[place] = _instant(row[place])
-        for place in self.documents:
-            if isinstance(row[place], str):
-                row[place] = _decode(row[place])
-        return tuple(row)
+        read = []
+        for row in rows:
+            values: list[Any] = list(row)
+            for column in self.times:
+                if values[column] is not None:
+                    values[column] = _instant(values[column])
+            for column in self.documents:
+                if isinstance(values[column], str):
+                    values[column] = _decode(values[column])
+            read.append(tuple(values))
+        return read
 
 
 def _instant(stored: Any) -> datetime:

@@ -13,8 +13,9 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -24,9 +25,9 @@ from reelstate.runtime.private_files import create_file
 from reelstate.stores import guard, migrate
 from reelstate.stores.sqlite import guards
 from reelstate.stores.sqlite.address import database_path, require_place
-from reelstate.stores.sqlite.faults import is_busy, translated
+from reelstate.stores.sqlite.faults import is_busy, translate
 from reelstate.stores.sqlite.statement import ResultShape, SqliteStatement, bound, split
-from reelstate.stores.store import Batch, Clock, Flow, Row, RowType, Statement
+from reelstate.stores.store import Batch, Clock, Flow, Row, RowType, Statement, Transaction
 
 Result = TypeVar("Result")
 Setting = int | str
@@ -43,20 +44,14 @@ SETTINGS: Mapping[str, Setting] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class SQLiteTransaction:
     """Runs the named statements on one connection, in the store's thread."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        statements: dict[str, SqliteStatement],
-        shapes: dict[str, ResultShape],
-        clock: Clock | None,
-    ) -> None:
-        self._connection = connection
-        self._statements = statements
-        self._shapes = shapes
-        self._clock = clock
+    _connection: sqlite3.Connection
+    _statements: Mapping[str, SqliteStatement]
+    _shapes: dict[str, ResultShape]
+    _clock: Clock | None
 
     @overload
     async def run(
@@ -67,17 +62,8 @@ class SQLiteTransaction:
     async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
-        if isinstance(statement, str):
-            return self._execute(statement, batch, parameters)
-        rows = self._execute(statement.name, batch, parameters)
-        shape = self._shapes[statement.name]
-        if not shape.checked:
-            statement.check(shape.names)
-            shape.checked = True
-        return list(map(statement.row._make, rows))
-
-    def _execute(self, statement: str, batch: Batch | None, parameters: dict[str, Any]) -> list[Row]:
-        known = self._statements[statement]
+        name = statement if isinstance(statement, str) else statement.name
+        known = self._statements[name]
         values = {name: bound(value) for name, value in parameters.items()}
         values["now"] = self._clock().timestamp() if self._clock else time.time()
         if batch is not None:
@@ -85,11 +71,16 @@ class SQLiteTransaction:
         for part in known.parts[:-1]:
             self._connection.execute(part, values)
         cursor = self._connection.execute(known.parts[-1], values)
-        if statement not in self._shapes:
-            self._shapes[statement] = ResultShape.of(cursor)
-        if cursor.description is None:
-            return []
-        return self._shapes[statement].read(cursor.fetchall())
+        shape = self._shapes.get(name)
+        if shape is None:
+            shape = self._shapes[name] = ResultShape.of(cursor)
+        rows = shape.read(cursor.fetchall()) if cursor.description else []
+        if statement is name:
+            return rows
+        if not shape.checked:
+            statement.check(shape.names)
+            shape.checked = True
+        return list(map(statement.row._make, rows))
 
 
 class SQLiteStore:
@@ -148,36 +139,37 @@ class SQLiteStore:
         await self._in_thread(self._restore_constraints)
 
     async def read(self, flow: Flow[Result]) -> Result:
-        return await self._in_thread(lambda: self._transact("BEGIN", flow))
+        return await self._in_thread(self._transact, "BEGIN", flow)
 
     async def survey(self, flow: Flow[Result]) -> Result:
         """On a connection of its own, so that nobody in this process waits for it either."""
         if self.path is None or self._closed:
             return await self.read(flow)  # a database in memory is known to its one connection alone
-        return await asyncio.to_thread(_translated, lambda: self._survey(flow))
+        return await asyncio.to_thread(_translate_errors, self._survey, flow)
 
     async def write(self, flow: Flow[Result]) -> Result:
-        return await self._in_thread(lambda: self._transact("BEGIN IMMEDIATE", flow))
+        return await self._in_thread(self._transact, "BEGIN IMMEDIATE", flow)
 
     async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
-        return await self.write(again or flow)  # there are no ways to save
+        """Write in one transaction: there is no round trip to save."""
+        return await self._in_thread(self._transact, "BEGIN IMMEDIATE", again or flow)
 
-    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+    async def _in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
         if self._closed:
             raise StoreUnavailable("the store is closed", hint="open a new one")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, _translated, work)
-
-    def _transact(self, begin: str, flow: Flow[Result]) -> Result:
-        return self._transact_on(self._ready(), begin, flow)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, _translate_errors, work, *arguments)
 
     def _survey(self, flow: Flow[Result]) -> Result:
         self._ready()
         with contextlib.closing(_connection(self.path, self._timeout, self._settings)) as connection:
-            return self._transact_on(connection, "BEGIN", flow)
+            return self._transact("BEGIN", flow, connection)
 
-    def _transact_on(self, connection: sqlite3.Connection, begin: str, flow: Flow[Result]) -> Result:
-        transaction = SQLiteTransaction(connection, self._statements, self._shapes, self._clock)
-        return _committed(connection, begin, lambda: _driven(flow(transaction)))
+    def _transact(self, begin: str, flow: Flow[Result], connection: sqlite3.Connection | None = None) -> Result:
+        """Run a flow in one transaction, on the store's connection or another."""
+        used = connection or self._connection or self._ready()
+        transaction = SQLiteTransaction(used, self._statements, self._shapes, self._clock)
+        return _commit(used, begin, lambda: _run_flow(flow, transaction))
 
     def _ready(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -196,11 +188,11 @@ class SQLiteStore:
     def _migrate(self) -> list[str]:
         self._connect(create=True)
         connection = self._ready()
-        return _committed(connection, "BEGIN IMMEDIATE", lambda: _brought_up_to_date(connection, self._migrations))
+        return _commit(connection, "BEGIN IMMEDIATE", lambda: _brought_up_to_date(connection, self._migrations))
 
     def _restore_triggers(self) -> None:
         connection = self._ready()
-        _committed(connection, "BEGIN IMMEDIATE", lambda: _install_guards(connection, guards.script()))
+        _commit(connection, "BEGIN IMMEDIATE", lambda: _install_guards(connection, guards.script()))
 
     def _restore_constraints(self) -> None:
         connection = self._ready()
@@ -238,12 +230,15 @@ def _statements() -> Mapping[str, SqliteStatement]:
     return {name: SqliteStatement.of(text) for name, text in migrate.statements(PACKAGE).items()}
 
 
-def _translated(work: Callable[[], Result]) -> Result:
-    with translated():
-        return work()
+def _translate_errors(work: Callable[..., Result], *arguments: Any) -> Result:
+    """Call `work`; raise the engine's errors for the driver's."""
+    try:
+        return work(*arguments)
+    except (sqlite3.Error, OverflowError) as error:
+        raise translate(error) from error
 
 
-def _committed(connection: sqlite3.Connection, begin: str, work: Callable[[], Result]) -> Result:
+def _commit(connection: sqlite3.Connection, begin: str, work: Callable[[], Result]) -> Result:
     """Do work in one transaction, all or nothing."""
     connection.execute(begin)
     try:
@@ -256,9 +251,9 @@ def _committed(connection: sqlite3.Connection, begin: str, work: Callable[[], Re
     return result
 
 
-def _driven(flow: Awaitable[Result]) -> Result:
+def _run_flow(flow: Flow[Result], transaction: Transaction) -> Result:
     """Run a flow to its end without an event loop: it has nothing to wait for."""
-    steps = flow.__await__()
+    steps = flow(transaction).__await__()
     try:
         next(steps)
     except StopIteration as end:
