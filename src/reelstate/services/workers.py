@@ -11,6 +11,7 @@ from reelstate.core.document import LIMITS, DocumentLimits, encode_optional, pla
 from reelstate.core.errors import InvalidRequest, NotFound, TooManyRequests, WorkerRefused
 from reelstate.core.machine import WORKER, WorkerStatus
 from reelstate.core.model import Json, TaskKey, WorkerKind
+from reelstate.services.jobs import NEW_IDS
 from reelstate.services.observe import observe_instances
 from reelstate.services.release import release_leases
 from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
@@ -126,12 +127,12 @@ async def register(store: Store, registration: Registration, limits: DocumentLim
     }
 
     async def flow(transaction: Transaction) -> int:
-        ((worker_id,),) = await transaction.run("submit_ids", count=1)
+        ((worker_id,),) = await transaction.run(NEW_IDS, count=1)
         if registration.max_instances is not None:
             await transaction.run(WORKERS_LOCK, name=registration.name)
         if not await transaction.run(WORKERS_REGISTER, id=worker_id, **parameters):
             await _refuse(transaction, registration)
-        return int(worker_id)
+        return worker_id
 
     return await store.write(flow)
 
