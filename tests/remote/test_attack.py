@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reelstate.api.worker import ROOM
+from reelstate.api.worker import BODY_OVERHEAD
 from reelstate.config import DEFAULTS
 from tests.media.test_wire import HOSTILE, places, put
 from tests.remote.malicious_worker import MEBIBYTE, STAGES, MaliciousWorker, Watch, attacked_server, hello
@@ -25,7 +25,7 @@ STALL = 0.25
 GROWTH = 64 * MEBIBYTE
 TRIES = 3
 """An attack that stalls the server does so each time; a server that was slow once was slow for another reason."""
-LARGEST = DEFAULTS.remote_body_limit + ROOM - 1000
+LARGEST = DEFAULTS.remote_body_limit + BODY_OVERHEAD - 1000
 Attack = Callable[[], Coroutine[Any, Any, Any]]
 
 

@@ -14,7 +14,7 @@ from reelstate.core.model import Completion, JobDetail, LogLine, Progress, Verdi
 from reelstate.engine import Engine
 from reelstate.remote.files import HttpFiles
 from reelstate.remote.link import HttpLink, LinkState
-from reelstate.remote.server import KeyNotAccepted, ServerClient, checked_server
+from reelstate.remote.server import KeyNotAccepted, ServerClient, require_secure_url
 from reelstate.services.keys import Scope
 from reelstate.stores.store import Flow, Store
 from tests.api.served import Served, served
@@ -251,16 +251,16 @@ async def test_what_the_server_refuses_names_its_field_once(api: Served, line: L
 @pytest.mark.parametrize("url", ["http://10.1.2.3:8700", "http://reel.example.org", "http://[::ffff:10.0.0.1]/"])
 def test_a_key_is_not_sent_in_the_clear(url: str) -> None:
     with pytest.raises(InvalidRequest, match="in the clear"):
-        checked_server(url)
-    assert checked_server(url, insecure=True) == url
-    assert checked_server("https://reel.example.org")
-    assert checked_server("http://127.0.0.1:8700")
+        require_secure_url(url)
+    assert require_secure_url(url, insecure=True) == url
+    assert require_secure_url("https://reel.example.org")
+    assert require_secure_url("http://127.0.0.1:8700")
 
 
 @pytest.mark.parametrize("url", ["reel.example.org", "ftp://a", "https://", "https://user:pw@host"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest, match="server_url"):
-        checked_server(url)
+        require_secure_url(url)
 
 
 def test_the_key_is_not_part_of_what_a_server_says_of_itself() -> None:

@@ -86,7 +86,7 @@ async def test_tasks_of_a_claim_whose_answer_was_lost_are_told_again(api: Served
 async def test_what_is_claimed_for_an_asker_that_has_gone_is_given_back(api: Served, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
     job = await api.submit()
-    known = await remotes_of(api).known(far.worker_id, "far")
+    known = await remotes_of(api).require_instance(far.worker_id, "far")
     async with known.claiming:  # as if the claim took long
         asking = asyncio.create_task(far.claim())
         await until(lambda: bool(known.claiming._waiters))

@@ -1,6 +1,6 @@
-"""What remote workers say and ask: the verbs of the engine that a worker needs, a batch at a time.
+"""Routes for remote workers: the verbs of the engine that a worker calls, in batches.
 
-A key registers and claims. Every word on a task needs the permit that came with its claim; the permit names the task.
+A key permits to register and to claim. Every other request about a task needs the permit that came with its claim.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from reelstate.core.machine import Actor, WorkerStatus
 from reelstate.core.model import Claim, Release, TaskKey, Verdict
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.remote.wire import (
-    LONGEST_WAIT,
-    OLDEST_PROTOCOL,
+    MAX_WAIT,
+    MIN_PROTOCOL,
     PREFIX,
     PROTOCOL,
     ClaimAnswer,
@@ -46,28 +46,30 @@ from reelstate.remote.wire import (
     WireClaimRequest,
 )
 
-LOOK_EVERY: Final = 1.0
-"""How often a question that waits looks whether its asker is still there, and still may ask."""
-ROOM: Final = 1024 * 1024
-AROUND: Final = 4
-"""How deep in a body the value of a task lies."""
+CLIENT_CHECK_INTERVAL: Final = 1.0
+"""Seconds between two checks of a waiting request: is its client connected, is its key valid?"""
+BODY_OVERHEAD: Final = 1024 * 1024
+"""Bytes of a body beyond those of a result."""
+VALUE_DEPTH: Final = 4
+"""How deep in a body the result of a task is nested."""
 FIRST_RESULTS: Final = 4
-MAX_RESULTS: Final = 4 * 1024 * 1024
-"""Results that are read at first, and bytes of them after which a page of them ends."""
+"""Results that the first read of a page loads."""
+MAX_PAGE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of results after which a page ends."""
 ACCEPTED: Final = (Verdict.OK, Verdict.REPEATED)
 CONFLICT: Final = 409
 
 
 class WorkerRoute(JsonRoute):
-    """A route whose body holds results of tasks, which are larger and deeper than what people send.
+    """A route whose bodies contain results, which are larger and deeper than those of other routes.
 
-    Of the large ones a key has few at a time: they take memory for as long as they are looked at.
+    Few large bodies of one key are handled at a time, because each of them occupies memory meanwhile.
     """
 
-    deepest = MAX_DEPTH + AROUND
+    deepest = MAX_DEPTH + VALUE_DEPTH
 
     def largest(self, settings: Settings) -> int:
-        return min(settings.limit_result, settings.remote_body_limit) + ROOM
+        return min(settings.limit_result, settings.remote_body_limit) + BODY_OVERHEAD
 
     def turn(self, request: Request) -> AbstractAsyncContextManager[Any]:
         told = told_length(request)
@@ -83,19 +85,19 @@ router = APIRouter(
     route_class=WorkerRoute,
     responses=problems(401, 403, 404, 408, 413, 422, 429, 503),
 )
-Answers: Final[dict[int | str, dict[str, Any]]] = {
-    CONFLICT: {"model": VerdictAnswer, "description": "None of them was accepted"}
+ConflictResponse: Final[dict[int | str, dict[str, Any]]] = {
+    CONFLICT: {"model": VerdictAnswer, "description": "No item was accepted."}
 }
 
 
-@router.post("/register")
+@router.post("/register", summary="Register a worker")
 async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body: RegisterRequest) -> RegisterAnswer:
-    """Make an instance known under the name of its key. It says what it speaks, and which pipelines it has code for."""
-    if not OLDEST_PROTOCOL <= body.protocol <= PROTOCOL:
-        age = "old" if body.protocol < OLDEST_PROTOCOL else "new"
+    """Register an instance under the name of its key, with its protocol and the pipelines that it runs."""
+    if not MIN_PROTOCOL <= body.protocol <= PROTOCOL:
+        age = "old" if body.protocol < MIN_PROTOCOL else "new"
         raise WorkerRefused(
-            f"this worker is too {age}: it speaks protocol {body.protocol}, the server {OLDEST_PROTOCOL} to {PROTOCOL}",
-            hint=f"install the release of the server, {version('reelstate')}",
+            f"this worker is too {age}: it speaks protocol {body.protocol}, the server {MIN_PROTOCOL} to {PROTOCOL}",
+            hint=f"install release {version('reelstate')} on the worker",
         )
     await engine.catalogue.find(engine.store, ((name, None) for name in body.pipelines))
     described = body.model_dump(exclude={"protocol"})
@@ -105,31 +107,31 @@ async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body
     return RegisterAnswer(worker_id=worker_id, name=principal.name, protocol=PROTOCOL, software=version("reelstate"))
 
 
-@router.post("/claim")
+@router.post("/claim", summary="Claim tasks")
 async def claim(
     request: Request, context: InContext, remotes: InRemotes, principal: Remote, body: WireClaimRequest
 ) -> Response:
-    """Lease tasks. With `wait` the answer comes when there are some, or after so many seconds."""
+    """Lease tasks to a worker. With `wait`, answer when there are some or after `wait` seconds."""
 
-    async def claimed() -> Claim:
-        # Asked anew each time: what a revoked worker gave back must not be leased to it again.
+    async def claim_once() -> Claim:
+        # Checked each time: tasks that a revoked worker released must not be leased to it again.
         if not await context.keys.in_force(principal.key_id, fresh=True):
-            raise _ended()
-        return await _claimed(remotes, body)
+            raise _key_refused()
+        return await _claim_or_resend(remotes, body)
 
-    known = await remotes.known(body.worker_id, principal.name)
-    async with known.claiming:
-        found = await claimed()
-        end = time.monotonic() + body.wait
+    instance = await remotes.require_instance(body.worker_id, principal.name)
+    async with instance.claiming:
+        found = await claim_once()
+        deadline = time.monotonic() + body.wait
         listener = remotes.engine.dispatch.listen((Wakeup.WORK,))
         try:
-            while not found.tasks and time.monotonic() < end and not await request.is_disconnected():
-                await listener.wait(min(LOOK_EVERY, end - time.monotonic()))
-                found = await claimed()
+            while not found.tasks and time.monotonic() < deadline and not await request.is_disconnected():
+                await listener.wait(min(CLIENT_CHECK_INTERVAL, deadline - time.monotonic()))
+                found = await claim_once()
         finally:
             listener.close()
         if found.tasks and await request.is_disconnected():
-            # It may have asked another server since, which could not see these, and would never ask for them again.
+            # The worker may have claimed from another server since, which does not know these leases.
             await remotes.engine.release([Release(key=task.key, token=task.token) for task in found.tasks])
             found = Claim([], isolated_waiting=False)
     await remotes.engine.publish_busy([task.key for task in found.tasks])
@@ -137,7 +139,8 @@ async def claim(
     return Response(ClaimAnswer.of(found, permits).model_dump_json(), media_type="application/json")
 
 
-async def _claimed(remotes: InRemotes, body: WireClaimRequest) -> Claim:
+async def _claim_or_resend(remotes: InRemotes, body: WireClaimRequest) -> Claim:
+    """Return leased tasks that the worker does not know of, after a lost answer; without any, claim."""
     engine = remotes.engine
     if body.known is not None:
         found = await engine.claimed(body.worker_id, {(TaskKey(*lease[:3]), lease[3]) for lease in body.known})
@@ -153,16 +156,16 @@ async def _claimed(remotes: InRemotes, body: WireClaimRequest) -> Claim:
     )
 
 
-@router.post("/heartbeat")
+@router.post("/heartbeat", summary="Renew leases")
 async def heartbeat(remotes: InRemotes, principal: Remote, body: ReportRequest) -> ReportAnswer:
-    """Renew leases; without items, a sign of life. A permit that will end is renewed with its lease."""
-    await remotes.known(body.worker_id, principal.name)
-    grants = await remotes.grants((item.permit for item in body.items), principal.name, expired=True)
-    said = [item.progress(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
+    """Renew leases, and permits that expire soon. Without items, only record that the worker is alive."""
+    await remotes.require_instance(body.worker_id, principal.name)
+    grants = await remotes.read_grants((item.permit for item in body.items), principal.name, expired=True)
+    items = [item.progress(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     report = await remotes.engine.report(
-        body.worker_id, said, body.stuck, max_instances=remotes.settings.instances_per_key
+        body.worker_id, items, body.stuck, max_instances=remotes.settings.instances_per_key
     )
-    await remotes.clear(grants, report.verdicts)
+    await remotes.discard_fenced(grants, report.verdicts)
     renewed = [
         await remotes.permits.renew(grant) if verdict is Verdict.OK and remotes.permits.is_ending(grant) else None
         for grant, verdict in zip(grants, report.verdicts, strict=True)
@@ -170,53 +173,53 @@ async def heartbeat(remotes: InRemotes, principal: Remote, body: ReportRequest) 
     return ReportAnswer(verdicts=report.verdicts, drain=report.drain, permits=renewed)
 
 
-@router.post("/progress")
+@router.post("/progress", summary="Report progress")
 async def progress(remotes: InRemotes, principal: Remote, body: ReportRequest) -> ReportAnswer:
-    """Say how far tasks are: progress, checkpoints, log lines, commands, states. It renews their leases, too."""
+    """Store progress, checkpoints, log lines, commands and states of tasks, and renew their leases."""
     return await heartbeat(remotes, principal, body)
 
 
-@router.post("/complete", responses=Answers)
+@router.post("/complete", summary="Complete tasks", responses=ConflictResponse)
 async def complete(remotes: InRemotes, principal: Remote, body: CompleteRequest, response: Response) -> VerdictAnswer:
-    """Tasks are done. What a film was made of is looked at before it counts, which may take a while."""
-    grants = await remotes.grants((item.permit for item in body.items), principal.name)
+    """Complete tasks. Files of video tasks are inspected first, which may take minutes."""
+    grants = await remotes.read_grants((item.permit for item in body.items), principal.name)
     items = [item.completion(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
-    verdicts = await remotes.completed(grants, items)
-    await remotes.clear(grants, verdicts)
+    verdicts = await remotes.complete(grants, items)
+    await remotes.discard_fenced(grants, verdicts)
     await remotes.engine.publish_busy([grant.key for grant in grants])
-    return _answer(verdicts, response)
+    return _verdict_answer(verdicts, response)
 
 
-@router.post("/fail", responses=Answers)
+@router.post("/fail", summary="Fail tasks", responses=ConflictResponse)
 async def fail(remotes: InRemotes, principal: Remote, body: FailRequest, response: Response) -> VerdictAnswer:
-    """Attempts have failed."""
-    grants = await remotes.grants((item.permit for item in body.items), principal.name)
+    """Record failed attempts."""
+    grants = await remotes.read_grants((item.permit for item in body.items), principal.name)
     items = [item.failure(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     verdicts = await remotes.engine.fail(items)
-    await remotes.clear(grants, verdicts)
+    await remotes.discard_fenced(grants, verdicts)
     await remotes.engine.publish_busy([grant.key for grant in grants])
-    return _answer(verdicts, response)
+    return _verdict_answer(verdicts, response)
 
 
-@router.post("/release", responses=Answers)
+@router.post("/release", summary="Release tasks", responses=ConflictResponse)
 async def release(remotes: InRemotes, principal: Remote, body: ReleaseRequest, response: Response) -> VerdictAnswer:
-    """Give tasks back that will not be finished; the attempt is not charged."""
-    grants = await remotes.grants((item.permit for item in body.items), principal.name, expired=True)
+    """Release tasks that will not be finished. A release does not count as an attempt."""
+    grants = await remotes.read_grants((item.permit for item in body.items), principal.name, expired=True)
     items = [item.release(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     verdicts = await remotes.engine.release(items)
-    await remotes.clear(grants, verdicts)
+    await remotes.discard_fenced(grants, verdicts)
     await remotes.engine.publish_busy([grant.key for grant in grants])
-    return _answer(verdicts, response)
+    return _verdict_answer(verdicts, response)
 
 
-def _answer(verdicts: Sequence[Verdict], response: Response) -> VerdictAnswer:
-    """A conflict where nothing of it counts; else each item has its own verdict."""
+def _verdict_answer(verdicts: Sequence[Verdict], response: Response) -> VerdictAnswer:
+    """Return the verdicts; with status 409 if no item was accepted."""
     if verdicts and not any(verdict in ACCEPTED for verdict in verdicts):
         response.status_code = CONFLICT
     return VerdictAnswer(verdicts=list(verdicts))
 
 
-@router.get("/results", response_model=ResultsAnswer, responses=problems(409))
+@router.get("/results", summary="List results of a stage", response_model=ResultsAnswer, responses=problems(409))
 async def results(
     remotes: InRemotes,
     grant: Granted,
@@ -224,10 +227,7 @@ async def results(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     after: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """What the parts of an earlier stage of the task's own job came to, told while the lease holds.
-
-    A page ends early where results are large.
-    """
+    """List the results of an earlier stage of the job while the lease is held. Large results end a page early."""
     await remotes.require_held(grant, fresh=False)
     items: list[bytes] = []
     size, step = 0, FIRST_RESULTS
@@ -236,45 +236,45 @@ async def results(
         page = await remotes.engine.results(grant.key.job_id, stage, limit=wanted, after=after)
         items += [to_json(result) for result in page.items]
         size, after = sum(map(len, items)), page.after
-        if after is None or len(items) >= limit or size > MAX_RESULTS:
+        if after is None or len(items) >= limit or size > MAX_PAGE_BYTES:
             break
-        step = min(step * 2, FIRST_RESULTS * max(1, MAX_RESULTS // max(1, size)))
+        step = min(step * 2, FIRST_RESULTS * max(1, MAX_PAGE_BYTES // max(1, size)))
     body = b'{"items":[%b],"after":%b}' % (b",".join(items), to_json(after))
     return Response(body, media_type="application/json")
 
 
-@router.get("/wakeups")
+@router.get("/wakeups", summary="Wait for wake-ups")
 async def wakeups(
     request: Request,
     context: InContext,
     remotes: InRemotes,
     principal: Remote,
     worker_id: Annotated[int, Query(ge=0, lt=2**63)],
-    wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT)] = 0.0,
+    wait: Annotated[float, Query(ge=0, le=MAX_WAIT)] = 0.0,
 ) -> WakeupsAnswer:
-    """Answered as soon as there may be work, or something to stop. What nobody can know counts as rung."""
-    known = await remotes.known(worker_id, principal.name)
-    listener, is_new = remotes.listener(known)
+    """Answer when there may be work or tasks to stop. A new listener gets every wake-up, as it may have missed some."""
+    instance = await remotes.require_instance(worker_id, principal.name)
+    listener, is_new = remotes.listener(instance)
     if is_new:
         return WakeupsAnswer(wakeups=[Wakeup.WORK, Wakeup.STOP])
-    end = time.monotonic() + wait
+    deadline = time.monotonic() + wait
     while not context.stopping.is_set() and not await request.is_disconnected():
-        rung = await listener.wait(min(LOOK_EVERY, max(0.0, end - time.monotonic())))
-        if rung or time.monotonic() >= end:
-            return WakeupsAnswer(wakeups=sorted(rung))
+        received = await listener.wait(min(CLIENT_CHECK_INTERVAL, max(0.0, deadline - time.monotonic())))
+        if received or time.monotonic() >= deadline:
+            return WakeupsAnswer(wakeups=sorted(received))
         if not await context.keys.in_force(principal.key_id):
-            raise _ended()
+            raise _key_refused()
     return WakeupsAnswer(wakeups=[])
 
 
-def _ended() -> KeyRefused:
-    return KeyRefused("the key is not in force any more", hint="`reel workers register` makes another")
+def _key_refused() -> KeyRefused:
+    return KeyRefused("the key is revoked or expired", hint="create a new one with `reel workers register`")
 
 
-@router.post("/leave")
+@router.post("/leave", summary="Sign off a worker")
 async def leave(remotes: InRemotes, principal: Remote, body: LeaveRequest) -> LeaveAnswer:
-    """A worker ends; it holds nothing any more."""
-    await remotes.known(body.worker_id, principal.name)
+    """Mark a worker that has released its tasks offline."""
+    await remotes.require_instance(body.worker_id, principal.name)
     changed = await remotes.engine.move_worker(
         body.worker_id, WorkerStatus.OFFLINE, actor=Actor.WORKER, reason=body.reason
     )

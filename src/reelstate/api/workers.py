@@ -1,4 +1,4 @@
-"""Workers: who there is, and whether they may take work. For admins."""
+"""Routes to list, drain, enable, disable and revoke workers. For admins."""
 
 from __future__ import annotations
 
@@ -24,65 +24,65 @@ router = APIRouter(
     responses=problems(409),
 )
 Name = Annotated[
-    str, Path(min_length=1, max_length=255, description="The workers' name; it may have several instances.")
+    str, Path(min_length=1, max_length=255, description="The name of a worker; it may have several instances.")
 ]
 
 
 class ChangedWorker(BaseModel):
     name: str
-    changed: list[int] = Field(description="The instances that changed.")
+    changed: list[int] = Field(description="Ids of the instances that changed.")
 
 
 class DisabledWorker(BaseModel):
     name: str
-    released: int = Field(description="Tasks that were given back, uncharged.")
+    released: int = Field(description="Tasks that were released, without counting an attempt.")
 
 
 class RevokedWorker(DisabledWorker):
-    revoked: int = Field(description="Keys that ended.")
+    revoked: int = Field(description="Keys that were revoked.")
 
 
-@router.get("", response_model=list[WorkerDocument])
+@router.get("", summary="List workers", response_model=list[WorkerDocument])
 async def workers(engine: OnEngine, _: Admin) -> list[Document]:
-    """Every instance that is known, the oldest first."""
+    """List all registered instances, oldest first."""
     return [worker_document(worker) for worker in await engine.workers()]
 
 
-@router.post("/{name}/drain", response_model=ChangedWorker)
+@router.post("/{name}/drain", summary="Drain a worker", response_model=ChangedWorker)
 async def drain(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
-    """Let the workers of a name finish what they run and take nothing new."""
-    await _require(engine, name)
+    """Let the instances of a name finish their tasks and claim no new ones."""
+    await _require_name(engine, name)
     return {"name": name, "changed": await engine.drain(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/enable", response_model=ChangedWorker)
+@router.post("/{name}/enable", summary="Enable a worker", response_model=ChangedWorker)
 async def enable(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
-    """Let the workers of a name take work again, after a drain or a disable."""
-    await _require(engine, name)
+    """Let the instances of a name claim tasks again, after a drain or a disable."""
+    await _require_name(engine, name)
     return {"name": name, "changed": await engine.enable(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/disable", response_model=DisabledWorker)
+@router.post("/{name}/disable", summary="Disable a worker", response_model=DisabledWorker)
 async def disable(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
-    """Refuse work to a name, now and after a restart, until it is enabled; what its workers run is given to others.
+    """Refuse tasks to a name, also after a restart, until it is enabled; release the tasks that its instances run.
 
-    Its keys stay in force; `revoke` ends them.
+    Its keys stay valid; `revoke` ends them.
     """
-    await _require(engine, name)
+    await _require_name(engine, name)
     return {"name": name, "released": await engine.disable(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/revoke", response_model=RevokedWorker)
+@router.post("/{name}/revoke", summary="Revoke the keys of a worker", response_model=RevokedWorker)
 async def revoke(engine: OnEngine, principal: Admin, name: Name) -> Document:
-    """End the keys of remote workers of a name, who are refused within five seconds; what they run is given back."""
+    """Revoke the keys of a remote worker, which is refused within five seconds, and release the tasks that it runs."""
     revoked, released = await engine.revoke(name, actor=principal.actor)
     return {"name": name, "revoked": revoked, "released": released}
 
 
-async def _require(engine: Engine, name: str) -> None:
-    """Raise for a name that no worker was ever registered under."""
+async def _require_name(engine: Engine, name: str) -> None:
+    """Raise NotFound for a name that was never registered."""
     if name not in await engine.worker_names():
-        raise NotFound("worker", repr(name), hint="GET /api/v1/workers lists those that there are")
+        raise NotFound("worker", repr(name), hint="GET /api/v1/workers lists all workers")
 
 
 def _reason(body: OperationRequest | None) -> str | None:

@@ -148,9 +148,9 @@ def left_behind(stopped: WorkerLoop) -> str:
 
 def _require_server(settings: Settings, *, insecure: bool) -> None:
     """Refuse an address that a key should not be sent to, and a worker without one."""
-    from reelstate.remote.server import checked_server  # noqa: PLC0415 - httpx is slow to load
+    from reelstate.remote.server import require_secure_url  # noqa: PLC0415 - httpx is slow to load
 
-    checked_server(settings.server_url, insecure=insecure)
+    require_secure_url(settings.server_url, insecure=insecure)
     if not (settings.server_key or settings.server_key_file):
         raise InvalidRequest(
             "server_key",

@@ -1,1 +1,1 @@
-"""Workers that have neither a database nor a shared folder: the engine's verbs and the storage's, over HTTP."""
+"""Workers without access to the database or a shared folder: the verbs of engine and storage over HTTP."""

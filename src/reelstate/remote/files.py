@@ -1,7 +1,7 @@
-"""The storage of a remote worker: files go to the server and come from it, one request each, checksummed.
+"""The storage of a remote worker: transfers files to and from the server, one request each, with checksums.
 
-A run reads what belongs to its own job and writes under its own token; the permit that it carries says which those are.
-While the server is away a run waits here, as long as its lease is not known to be lost.
+A run reads the files of its job and writes under its own token; its permit determines both. While the server is
+unreachable the run waits, unless its lease is known to be lost.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.keys import attributes, checked
 from reelstate.artifacts.stored import CHUNK, Listed, Stored, digest_of, stored, verified
 from reelstate.core.errors import LeaseLost, NotFound, PermitExpired, StorageDenied, StorageMissing
-from reelstate.remote.server import PAST_THE_END, Body, HttpPermit, ServerUnavailable
+from reelstate.remote.server import RANGE_NOT_SATISFIABLE, Body, HttpPermit, ServerUnavailable
 from reelstate.remote.wire import ListedFiles, StoredFile
 from reelstate.worker.permit import current_permit
 
 SOURCE: Final = "/source"
-"""Where the server gives the bytes of the job's own source, whatever its address is to the server."""
-PARTIAL: Final = 206
+"""The path at which the server returns the source of the job."""
+PARTIAL_CONTENT: Final = 206
 
 
 class HttpFiles:
+    """Implements `Storage` with requests to a server, under the permit of the current run."""
+
     def __init__(self, url: str) -> None:
         self.url = url
 
-    async def put_file(self, key: str, path: Path, *, ours: bool = True) -> Stored:  # noqa: ARG002 - always sent
+    async def put_file(self, key: str, path: Path, *, ours: bool = True) -> Stored:  # noqa: ARG002 - it is always copied
         with folder_faults(str(path)):
             size = (await asyncio.to_thread(path.stat)).st_size
             new = Stored(checked(key), size, await asyncio.to_thread(digest_of, path))
@@ -43,71 +45,71 @@ class HttpFiles:
     async def put_bytes(self, key: str, data: bytes) -> Stored:
         return await self._put(stored(checked(key), data), data)
 
-    async def replace_bytes(self, key: str, data: bytes) -> Stored:  # noqa: ARG002 - whatever they are
-        raise _denied(f"{key} can't be replaced")
+    async def replace_bytes(self, key: str, data: bytes) -> Stored:  # noqa: ARG002 - it is refused
+        raise _denied(f"replacing {key}")
 
     async def get_bytes(self, key: str, start: int | None = None, length: int | None = None) -> bytes:
-        return await self.read(_place(key), start or 0, length)
+        return await self.read(_path_of(key), start or 0, length)
 
-    async def read(self, place: str, start: int, length: int | None) -> bytes:
-        """A part of what the server has at a place."""
+    async def read(self, url_path: str, start: int, length: int | None) -> bytes:
+        """Return a range of the bytes at a path of the server."""
         if length == 0:
             return b""
         end = "" if length is None else start + length - 1
-        span = {"Range": f"bytes={start}-{end}"} if start or length is not None else {}
+        range_header = {"Range": f"bytes={start}-{end}"} if start or length is not None else {}
 
         async def call() -> bytes:
-            async with _stream(place, span) as response:
-                return b"" if response.status_code == PAST_THE_END else await response.aread()
+            async with _stream(url_path, range_header) as response:
+                return b"" if response.status_code == RANGE_NOT_SATISFIABLE else await response.aread()
 
-        data: bytes = await self._patiently(place, call)
+        data: bytes = await self._retry(url_path, call)
         return data
 
     async def download(self, key: str, path: Path, *, sha256: str | None = None) -> Stored:
         part = path.with_name(f"{path.name}.part")
         try:
-            found = await self.fetch(_place(key), part)
-            kept = verified(Stored(key, *found), sha256)
+            fetched = await self.fetch(_path_of(key), part)
+            downloaded = verified(Stored(key, *fetched), sha256)
             with folder_faults(str(path)):
                 part.replace(path)
         finally:
             part.unlink(missing_ok=True)
-        return kept
+        return downloaded
 
     async def fetch(
-        self, place: str, path: Path, on_progress: Callable[[int, int | None], None] | None = None
+        self, url_path: str, path: Path, on_progress: Callable[[int, int | None], None] | None = None
     ) -> tuple[int, str]:
-        """Have what is at a place as a file; a download that breaks off is taken up where it broke."""
+        """Download a path of the server to a file; an interrupted download continues at its offset."""
         download = _Download(path, on_progress)
         try:
-            await self._patiently(place, lambda: self._go_on(place, download))
+            await self._retry(url_path, lambda: self._continue(url_path, download))
         finally:
             download.file.close()
         return download.size, download.digest.hexdigest()
 
-    async def _go_on(self, place: str, download: _Download) -> None:
-        span = {"Range": f"bytes={download.size}-"} if download.size else {}
-        async with _stream(place, span) as response:
-            if response.status_code != PAST_THE_END:
-                await download.take(response)
+    async def _continue(self, url_path: str, download: _Download) -> None:
+        range_header = {"Range": f"bytes={download.size}-"} if download.size else {}
+        async with _stream(url_path, range_header) as response:
+            if response.status_code != RANGE_NOT_SATISFIABLE:
+                await download.write(response)
 
-    def local_path(self, key: str) -> Path | None:  # noqa: ARG002 - nothing of it is on this machine
+    def local_path(self, key: str) -> Path | None:  # noqa: ARG002 - no file is on this machine
         return None
 
     async def size(self, key: str) -> int | None:
         try:
-            return await self.length(_place(key))
+            return await self.length(_path_of(key))
         except StorageMissing:
             return None
 
-    async def length(self, place: str) -> int:
-        """How many bytes there are at a place, told with the first: an answer without a body can't tell why not."""
+    async def length(self, url_path: str) -> int:
+        """Return the size of a path of the server, with a GET of one byte: a HEAD response has no error document."""
 
         async def call() -> int:
-            async with _stream(place, {"Range": "bytes=0-0"}) as response:
+            async with _stream(url_path, {"Range": "bytes=0-0"}) as response:
                 return int(response.headers["content-range"].rpartition("/")[2])
 
-        found: int = await self._patiently(place, call)
+        found: int = await self._retry(url_path, call)
         return found
 
     async def exists(self, key: str) -> bool:
@@ -124,7 +126,7 @@ class HttpFiles:
         return tuple(sorted({name for name, slash, _ in names if slash}))
 
     async def delete(self, prefix: str) -> int:
-        raise _denied(f"{prefix} can't be deleted")
+        raise _denied(f"deleting {prefix}")
 
     async def _put(self, new: Stored, body: Body) -> Stored:
         digest = base64.b64encode(bytes.fromhex(new.sha256)).decode()
@@ -136,33 +138,35 @@ class HttpFiles:
 
         async def call() -> StoredFile:
             permit = _permit()
-            return await permit.server.put(_place(new.key), body, StoredFile, permit=permit.text, headers=headers)
+            return await permit.server.put(_path_of(new.key), body, StoredFile, permit=permit.text, headers=headers)
 
-        answer: StoredFile = await self._patiently(new.key, call)
+        answer: StoredFile = await self._retry(new.key, call)
         return verified(Stored(answer.key, answer.size, answer.sha256), new.sha256)
 
-    async def _patiently(self, place: str, call: Callable[[], Any]) -> Any:
-        """A permit that has just ended is renewed by the next heartbeat; a lost lease ends this run in a moment."""
+    async def _retry(self, url_path: str, call: Callable[[], Any]) -> Any:
+        """Repeat a call while the server is unavailable or the permit expired: the next heartbeat renews it."""
         try:
-            return await _permit().server.patiently(f"{place} waits for the server", _retrying(call), math.inf)
+            return await _permit().server.retry_unavailable(
+                f"transfer of {url_path} failed", _retry_expired(call), math.inf
+            )
         except NotFound as error:
             raise StorageMissing(error.message, hint=error.hint) from error
         except LeaseLost as error:
             raise StorageDenied(error.message, hint=error.hint) from error
 
 
-def _retrying(call: Callable[[], Any]) -> Callable[[], Any]:
-    async def again() -> Any:
+def _retry_expired(call: Callable[[], Any]) -> Callable[[], Any]:
+    async def attempt() -> Any:
         try:
             return await call()
         except PermitExpired as error:
             raise ServerUnavailable(error.message, hint=error.hint) from error
 
-    return again
+    return attempt
 
 
 class HttpSource:
-    """The source of the job at hand, through the server."""
+    """Reads the source of the current job through the server."""
 
     def __init__(self, files: HttpFiles) -> None:
         self._files = files
@@ -178,7 +182,7 @@ class HttpSource:
 
 
 class _Download:
-    """A file on its way."""
+    """A download in progress."""
 
     def __init__(self, path: Path, on_progress: Callable[[int, int | None], None] | None) -> None:
         with folder_faults(str(path)):
@@ -187,9 +191,9 @@ class _Download:
         self.digest = hashlib.sha256()
         self._on_progress = on_progress
 
-    async def take(self, response: httpx.Response) -> None:
-        """Write what comes; an answer with the whole begins anew."""
-        if response.status_code != PARTIAL and self.size:
+    async def write(self, response: httpx.Response) -> None:
+        """Write a response; one that contains the whole file restarts the download."""
+        if response.status_code != PARTIAL_CONTENT and self.size:
             self.file.seek(0)
             self.file.truncate()
             self.size, self.digest = 0, hashlib.sha256()
@@ -217,21 +221,21 @@ async def _chunks(path: Path) -> AsyncIterator[bytes]:
 
 
 def _permit() -> HttpPermit:
-    """The permit of the run that asks: it says which files, and from whom."""
+    """Return the permit of the current run. Raise StorageDenied outside of a run."""
     permit = current_permit()
     if not isinstance(permit, HttpPermit):
-        raise StorageDenied("no run asks for it", hint="a remote worker reaches files from within a run alone")
+        raise StorageDenied("no run is active", hint="a remote worker can access files only inside of a run")
     return permit
 
 
-def _stream(place: str, headers: dict[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
+def _stream(url_path: str, headers: dict[str, str]) -> AbstractAsyncContextManager[httpx.Response]:
     permit = _permit()
-    return permit.server.stream(place, permit=permit.text, headers=headers)
+    return permit.server.stream(url_path, permit=permit.text, headers=headers)
 
 
-def _place(key: str) -> str:
+def _path_of(key: str) -> str:
     return f"/files/{checked(key)}"
 
 
-def _denied(words: str) -> StorageDenied:
-    return StorageDenied(f"{words} by a remote worker", hint="what is public is changed by the keeper of the house")
+def _denied(action: str) -> StorageDenied:
+    return StorageDenied(f"{action} is not allowed to a remote worker", hint="the keeper publishes and deletes files")

@@ -1,4 +1,4 @@
-"""The link of a remote worker: the engine's verbs over HTTP, so that the worker's loop is the same everywhere."""
+"""The link of a remote worker: the verbs of the engine over HTTP."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reelstate.core.model import (
     Report,
     Verdict,
 )
-from reelstate.remote.server import LONG_ANSWER, HttpPermit, KeyNotAccepted, ServerClient
+from reelstate.remote.server import LONG_REQUEST_TIMEOUT, HttpPermit, KeyNotAccepted, ServerClient
 from reelstate.remote.wire import (
     MAX_ITEMS,
     MAX_LINES,
@@ -47,69 +47,71 @@ from reelstate.remote.wire import (
     VerdictAnswer,
     WireClaimRequest,
 )
-from reelstate.worker.leases import Lease
+from reelstate.worker.leases import Lease, log_fields
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.permit import current_permit
 
 logger = logging.getLogger("reelstate.worker")
 
-LARGEST: Final = 4 * 1024 * 1024
-"""Bytes of one report; what is more goes in several."""
-PERMIT_SIZE: Final = 1024
-PIECE: Final = 500
-"""Lines of a kind that are reported of one task at a time."""
+MAX_REPORT_BYTES: Final = 4 * 1024 * 1024
+"""A larger report is split into several requests."""
+MAX_PERMIT_BYTES: Final = 1024
+LINES_PER_PIECE: Final = 500
+"""Log lines, steps or states of one task in one item."""
 T = TypeVar("T", Completion, Failure, Release)
 
 
 @dataclass(slots=True)
 class LinkState:
-    """What a worker holds, as its links know it: shared by that of its loop and that of its heartbeat."""
+    """What the links of a worker's loop and of its heartbeat share."""
 
     permits: WeakValueDictionary[Lease, Permit] = field(default_factory=WeakValueDictionary)
-    """Each is there as long as anybody holds its task: a heartbeat that still names one that has just ended, too."""
+    """The permits of held tasks. Weak: a permit lives as long as a run or a report refers to it."""
     worker_id: int = 0
     name: str = ""
-    """Of its key, once it has registered."""
-    unsure: bool = False
-    """Whether a claim was sent whose answer has not come."""
+    """The name of its key, after registration."""
+    claim_unanswered: bool = False
+    """Whether the answer to the last claim was lost."""
 
 
 class HttpLink:
+    """Implements `Link` with requests to a server."""
+
     def __init__(self, server: ServerClient, state: LinkState) -> None:
         self._server = server
         self._state = state
         self._permits = state.permits
 
-    async def register(self, name: str, **options: Any) -> int:  # noqa: ARG002 - the name is that of the key
+    async def register(self, name: str, **options: Any) -> int:  # noqa: ARG002 - the key determines the name
         self._permits.clear()
         options["capabilities"] = sorted(options["capabilities"])
-        welcome = await self._server.ask(
+        answer = await self._server.post(
             "/register", lambda: RegisterRequest(protocol=PROTOCOL, **options), RegisterAnswer
         )
-        self._state.worker_id, self._state.name = welcome.worker_id, welcome.name
-        logger.info("registered as %s with a server of release %s", welcome.name, welcome.software)
-        return welcome.worker_id
+        self._state.worker_id, self._state.name = answer.worker_id, answer.name
+        logger.info("registered name=%s server=%s", answer.name, answer.software)
+        return answer.worker_id
 
     async def claim(self, worker_id: int, limit: int = 1, **options: Any) -> Claim:
         def request() -> WireClaimRequest:
-            known = self._known()
-            self._state.unsure = True
+            known = self._known_leases()
+            self._state.claim_unanswered = True
             return WireClaimRequest(worker_id=worker_id, limit=limit, known=known, **options)
 
-        with _forgotten_when_refused(worker_id):
-            answer = await self._server.ask("/claim", request, ClaimAnswer)
-        self._state.unsure = False
+        with _unknown_if_key_rejected(worker_id):
+            answer = await self._server.post("/claim", request, ClaimAnswer)
+        self._state.claim_unanswered = False
         claim = answer.claim(partial(HttpPermit, server=self._server))
-        # A server that lost sight of its own claim tells all since the last, and so what another has given us.
+        # After a lost answer the server returns all tasks it leased since, also those that are known here.
         fresh = [task for task in claim.tasks if (task.key, task.token) not in self._permits]
         for task in fresh:
             if task.permit is not None:
                 self._permits[task.key, task.token] = task.permit
         return replace(claim, tasks=fresh)
 
-    def _known(self) -> list[tuple[int, int, int, int]] | None:
-        """What we hold, told when a claim may have leased more to us than we heard of."""
-        return [(*key, token) for key, token in list(self._permits)] if self._state.unsure else None
+    def _known_leases(self) -> list[tuple[int, int, int, int]] | None:
+        """Return the held leases if the last claim may have leased tasks that are unknown here."""
+        return [(*key, token) for key, token in list(self._permits)] if self._state.claim_unanswered else None
 
     async def report(self, worker_id: int, items: Sequence[Progress] = (), stuck: int | None = None) -> Report:
         verdicts: dict[int, Verdict] = {}
@@ -122,12 +124,12 @@ class HttpLink:
 
     async def _report(self, worker_id: int, items: Sequence[Progress], stuck: int | None) -> Report:
         def request() -> ReportRequest:
-            told = [ProgressItem.of(item, self._permit(item)) for item in items]
-            return ReportRequest(worker_id=worker_id, items=told, stuck=stuck)
+            with_permits = [ProgressItem.of(item, self._permit(item)) for item in items]
+            return ReportRequest(worker_id=worker_id, items=with_permits, stuck=stuck)
 
-        silent = all(item == Progress(key=item.key, token=item.token) for item in items)
-        with _forgotten_when_refused(worker_id):
-            answer = await self._server.ask("/heartbeat" if silent else "/progress", request, ReportAnswer)
+        is_empty = all(item == Progress(key=item.key, token=item.token) for item in items)
+        with _unknown_if_key_rejected(worker_id):
+            answer = await self._server.post("/heartbeat" if is_empty else "/progress", request, ReportAnswer)
         for item, renewed in zip(items, answer.permits, strict=True):
             permit = self._permits.get((item.key, item.token))
             if permit is not None and renewed is not None:
@@ -136,63 +138,65 @@ class HttpLink:
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         async def send(batch: Sequence[Completion]) -> VerdictAnswer:
-            def told() -> CompleteRequest:
+            def request() -> CompleteRequest:
                 return CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.ask("/complete", told, VerdictAnswer, seconds=LONG_ANSWER)
+            return await self._server.post("/complete", request, VerdictAnswer, seconds=LONG_REQUEST_TIMEOUT)
 
-        return await self._verdicts(items, send)
+        return await self._deliver(items, send)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
         async def send(batch: Sequence[Failure]) -> VerdictAnswer:
-            def told() -> FailRequest:
+            def request() -> FailRequest:
                 return FailRequest(items=[FailureItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.ask("/fail", told, VerdictAnswer)
+            return await self._server.post("/fail", request, VerdictAnswer)
 
-        return await self._verdicts(items, send)
+        return await self._deliver(items, send)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
         async def send(batch: Sequence[Release]) -> VerdictAnswer:
-            def told() -> ReleaseRequest:
+            def request() -> ReleaseRequest:
                 return ReleaseRequest(items=[ReleaseItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.ask("/release", told, VerdictAnswer)
+            return await self._server.post("/release", request, VerdictAnswer)
 
-        return await self._verdicts(items, send)
+        return await self._deliver(items, send)
 
     async def results(
         self,
-        job_id: int,  # noqa: ARG002 - the permit of the run that asks names it
+        job_id: int,  # noqa: ARG002 - the permit names it
         stage: str,
         *,
         limit: int = 100,
         after: str | None = None,
     ) -> Page[Json]:
         permit = current_permit()
-        shown = "" if permit is None else permit.text
-        answer = await self._server.get("/results", ResultsAnswer, permit=shown, stage=stage, limit=limit, after=after)
+        text = "" if permit is None else permit.text
+        answer = await self._server.get("/results", ResultsAnswer, permit=text, stage=stage, limit=limit, after=after)
         return Page(answer.items, answer.after)
 
     async def move_worker(
         self,
         worker_id: int,
-        target: WorkerStatus,  # noqa: ARG002 - all that a worker may say of itself is that it goes
+        target: WorkerStatus,  # noqa: ARG002 - a worker can only go offline
         *,
-        actor: str,  # noqa: ARG002 - the server knows who speaks
+        actor: str,  # noqa: ARG002 - the server sets it
         reason: str | None = None,
     ) -> bool:
-        answer = await self._server.ask("/leave", lambda: LeaveRequest(worker_id=worker_id, reason=reason), LeaveAnswer)
+        answer = await self._server.post(
+            "/leave", lambda: LeaveRequest(worker_id=worker_id, reason=reason), LeaveAnswer
+        )
         return answer.changed
 
     def _permit(self, item: Progress | Completion | Failure | Release) -> str:
         permit = self._permits.get((item.key, item.token))
         return "" if permit is None else permit.text
 
-    async def _verdicts(
+    async def _deliver(
         self, items: Sequence[T], send: Callable[[Sequence[T]], Awaitable[VerdictAnswer]]
     ) -> list[Verdict]:
-        """Deliver a batch; permits that have ended meanwhile are renewed, and one that is refused stands alone."""
+        """Send a batch. Renew expired permits first; if a permit is refused, send each item alone."""
         try:
             return (await send(items)).verdicts
         except PermitExpired:
@@ -200,56 +204,59 @@ class HttpLink:
             return (await send(items)).verdicts
         except PermitRefused as error:
             if len(items) > 1:
-                return [(await self._verdicts([each], send))[0] for each in items]
-            logger.error("task %s: the server does not take its permit: %s", items[0].key, error)  # noqa: TRY400
+                return [(await self._deliver([each], send))[0] for each in items]
+            fields = log_fields((items[0].key, items[0].token))
+            logger.error("permit refused %s error=%s", fields, error)  # noqa: TRY400
             return [Verdict.LOST]
 
 
 def _batches(items: Sequence[Progress]) -> Iterator[list[tuple[int, Progress]]]:
-    """The items, each with its number, in batches that a request can hold; one without any for none."""
+    """Yield the items with their indexes in batches that fit into a request; one empty batch for no items."""
     batch: list[tuple[int, Progress]] = []
-    room, lines = LARGEST, MAX_LINES
+    bytes_left, lines_left = MAX_REPORT_BYTES, MAX_LINES
     for number, piece in ((number, piece) for number, item in enumerate(items) for piece in _pieces(item)):
-        told = ProgressItem.of(piece, "")
-        is_silent = piece == Progress(key=piece.key, token=piece.token)
-        size = PERMIT_SIZE + (0 if is_silent else len(told.model_dump_json()))
-        if batch and (size > room or told.lines > lines or len(batch) == MAX_ITEMS):
+        message = ProgressItem.of(piece, "")
+        is_empty = piece == Progress(key=piece.key, token=piece.token)
+        size = MAX_PERMIT_BYTES + (0 if is_empty else len(message.model_dump_json()))
+        if batch and (size > bytes_left or message.lines > lines_left or len(batch) == MAX_ITEMS):
             yield batch
-            batch, room, lines = [], LARGEST, MAX_LINES
+            batch, bytes_left, lines_left = [], MAX_REPORT_BYTES, MAX_LINES
         batch.append((number, piece))
-        room, lines = room - size, lines - told.lines
+        bytes_left, lines_left = bytes_left - size, lines_left - message.lines
     yield batch
 
 
 def _pieces(item: Progress) -> Iterator[Progress]:
-    """A report on one task in parts, if it has more lines than a request should hold."""
-    head = replace(item, logs=item.logs[:PIECE], steps=item.steps[:PIECE], states=item.states[:PIECE])
+    """Split a report of one task that has more lines than an item may have."""
+    head = replace(
+        item, logs=item.logs[:LINES_PER_PIECE], steps=item.steps[:LINES_PER_PIECE], states=item.states[:LINES_PER_PIECE]
+    )
     yield head
-    for first in range(PIECE, max(len(item.logs), len(item.steps), len(item.states)), PIECE):
-        rest = slice(first, first + PIECE)
+    for first in range(LINES_PER_PIECE, max(len(item.logs), len(item.steps), len(item.states)), LINES_PER_PIECE):
+        rest = slice(first, first + LINES_PER_PIECE)
         yield Progress(
             key=item.key, token=item.token, logs=item.logs[rest], steps=item.steps[rest], states=item.states[rest]
         )
 
 
 @contextmanager
-def _forgotten_when_refused(worker_id: int) -> Iterator[None]:
-    """A worker whose key is not taken any more is as good as unknown: it stops what it runs, and asks once more."""
+def _unknown_if_key_rejected(worker_id: int) -> Iterator[None]:
+    """Raise WorkerUnknown if the key is rejected: the worker then stops its tasks and registers again."""
     try:
         yield
     except KeyNotAccepted as error:
         raise WorkerUnknown(worker_id) from error
 
 
-def heartbeat_connector(server: Callable[[], ServerClient], state: LinkState) -> Connect:
-    """How the heartbeat gets a link for its own loop."""
+def heartbeat_connector(create_client: Callable[[], ServerClient], state: LinkState) -> Connect:
+    """Return a function that opens a link with its own client, for the heartbeat's event loop."""
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Link]:
-        own = server()
+        client = create_client()
         try:
-            yield HttpLink(own, state)
+            yield HttpLink(client, state)
         finally:
-            await own.close()
+            await client.close()
 
     return connect

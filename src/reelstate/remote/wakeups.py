@@ -1,4 +1,4 @@
-"""The bells as a remote worker hears them: the server answers a question as soon as one rings."""
+"""Wake-ups for a remote worker, by long polling: the server answers a request as soon as there is one."""
 
 from __future__ import annotations
 
@@ -16,66 +16,70 @@ from reelstate.remote.wire import WakeupsAnswer
 
 logger = logging.getLogger("reelstate.worker")
 
-WAIT: Final = 25.0
-"""How long the server keeps a question: proxies on the way often give up after 30 or 60 seconds."""
-SLACK: Final = 15.0
-PAUSE: Final = 1.0
+LONG_POLL: Final = 25.0
+"""Seconds that the server holds a request; proxies often time out after 30 or 60."""
+TIMEOUT_MARGIN: Final = 15.0
+RETRY_DELAY: Final = 1.0
 
 
 class HttpDispatch(HintlessDispatch):
-    """Hears what rings at the server. Nothing is rung from here: the server does that for what it is told."""
+    """Listens to the wake-ups of the server. It sends none: the server notifies after each request."""
 
     def __init__(self, server: ServerClient, state: LinkState) -> None:
         self._server = server
         self._state = state
 
     async def open(self) -> None:
-        """A question is asked when somebody listens."""
+        """Do nothing: a listener sends the requests."""
 
     async def close(self) -> None:
         await self._server.close()
 
-    def notify(self, bell: Wakeup) -> None:
-        """The server has rung already."""
+    def notify(self, wakeup: Wakeup) -> None:
+        """Do nothing: the server has notified already."""
 
-    def listen(self, bells: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:  # noqa: ARG002 - they are a worker's
+    def listen(self, wakeups: Collection[Wakeup] = WORKER_WAKEUPS) -> Listener:  # noqa: ARG002 - always a worker's
         return HttpListener(self._server, self._state)
 
 
 class HttpListener:
-    """One question is always under way, whether anybody waits for its answer or not."""
+    """Keeps one request in progress between calls of `wait`, so that no wake-up is missed."""
 
     def __init__(self, server: ServerClient, state: LinkState) -> None:
         self._server = server
         self._state = state
-        self._asking: asyncio.Task[frozenset[Wakeup]] | None = None
-        self._is_news = LogThrottle()
+        self._request: asyncio.Task[frozenset[Wakeup]] | None = None
+        self._should_log = LogThrottle()
 
     async def wait(self, seconds: float) -> frozenset[Wakeup]:
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._asked())
-        done, _ = await asyncio.wait([self._asking], timeout=seconds)
+        if self._request is None:
+            self._request = asyncio.create_task(self._poll())
+        done, _ = await asyncio.wait([self._request], timeout=seconds)
         if not done:
             return frozenset()
-        rung, self._asking = self._asking.result(), None
-        return rung
+        wakeups, self._request = self._request.result(), None
+        return wakeups
 
     def close(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
+        if self._request is not None:
+            self._request.cancel()
 
-    async def _asked(self) -> frozenset[Wakeup]:
-        """The bells that rang; all of them where nobody can say."""
+    async def _poll(self) -> frozenset[Wakeup]:
+        """Return the next wake-ups; all of them if the server can't be asked."""
         try:
             answer = await self._server.get(
-                "/wakeups", WakeupsAnswer, worker_id=self._state.worker_id, wait=WAIT, seconds=WAIT + SLACK
+                "/wakeups",
+                WakeupsAnswer,
+                worker_id=self._state.worker_id,
+                wait=LONG_POLL,
+                seconds=LONG_POLL + TIMEOUT_MARGIN,
             )
         except KeyNotAccepted:
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(RETRY_DELAY)
             return frozenset(WORKER_WAKEUPS)
         except ReelstateError as error:
-            if self._is_news(str(error)):
-                logger.warning("no bells are heard: %s", error)
-            await asyncio.sleep(PAUSE)
+            if self._should_log(str(error)):
+                logger.warning("wake-up request failed error=%s", error)
+            await asyncio.sleep(RETRY_DELAY)
             return frozenset(WORKER_WAKEUPS)
         return frozenset(answer.wakeups)

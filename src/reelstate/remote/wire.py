@@ -1,7 +1,6 @@
-"""What a remote worker and the server say to each other, in JSON. Both ends read and write by these models.
+"""The JSON messages between a remote worker and the server.
 
-A word on a task is said with its permit, which names the task and the token: they are not said a second time, and so
-can't be said wrongly.
+A message about a task has its permit, which contains the task's key and token; the message does not repeat them.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from reelstate.core.model import (
 from reelstate.dispatch.dispatch import Wakeup
 
 PROTOCOL: Final = 1
-"""What this code speaks; one more whenever an older end would misunderstand."""
-OLDEST_PROTOCOL: Final = 1
+"""The version of this protocol; it grows with every incompatible change."""
+MIN_PROTOCOL: Final = 1
 MAX_ITEMS: Final = 2_000
 MAX_LINES: Final = 12_000
 """Log lines, steps and states in one report."""
-LONGEST_WAIT: Final = 60.0
+MAX_WAIT: Final = 60.0
 PREFIX: Final = "/api/worker"
 PERMIT_HEADER: Final = "Reel-Permit"
 
@@ -42,7 +41,7 @@ Json = Any
 Id = Annotated[int, Field(ge=0, lt=2**63)]
 Text = Annotated[str, Field(max_length=4096)]
 Line = Annotated[str, Field(max_length=1024 * 1024)]
-"""A text for people; the engine shortens it."""
+"""A text for people; the engine truncates it."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Key = tuple[Id, Annotated[int, Field(ge=0, lt=2**15)], Annotated[int, Field(ge=0, lt=2**31)]]
 """Job, stage, part."""
@@ -51,19 +50,19 @@ Lease = tuple[Id, Id, Id, Id]
 
 
 class WireMessage(BaseModel):
-    """What a worker says: a name that the server does not know is refused."""
+    """A request of a worker; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class WireAnswer(BaseModel):
-    """What the server says: a newer one may say more than a worker understands."""
+    """An answer of the server; unknown fields, of a newer server, are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class RegisterRequest(WireMessage):
-    """A worker as it describes itself. Its name is that of its key."""
+    """The description of a worker. Its key determines its name."""
 
     protocol: Annotated[int, Field(ge=0, lt=2**31)]
     software: Text
@@ -87,10 +86,10 @@ class WireClaimRequest(WireMessage):
     pipelines: Annotated[list[Text], Field(max_length=1000)] | None = None
     hints: Annotated[list[Key], Field(max_length=MAX_ITEMS)] = []
     gpu_grace: Seconds = 60.0
-    wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT)] = 0.0
-    """How long to wait for a task when there is none."""
+    wait: Annotated[float, Field(ge=0, le=MAX_WAIT)] = 0.0
+    """Seconds to wait for a task if none is ready."""
     known: Annotated[list[Lease], Field(max_length=100_000)] | None = None
-    """All that the worker holds, said after an answer was lost: what was leased to it beyond that is told again."""
+    """The leases that the worker holds, sent after a lost answer: the server returns those that are missing."""
 
 
 class JobFields(WireAnswer):
@@ -114,7 +113,7 @@ class TaskFields(WireAnswer):
 
 
 class ClaimAnswer(WireAnswer):
-    """Leased tasks; what is the same for all tasks of a job is said once."""
+    """Leased tasks; fields that all tasks of a job share are sent once."""
 
     tasks: list[TaskFields]
     jobs: dict[int, JobFields]
@@ -123,7 +122,7 @@ class ClaimAnswer(WireAnswer):
     @classmethod
     def of(cls, claim: Claim, permits: Iterable[str]) -> Self:
         return cls.model_construct(
-            tasks=[_task_words(task, permit) for task, permit in zip(claim.tasks, permits, strict=True)],
+            tasks=[_task_fields(task, permit) for task, permit in zip(claim.tasks, permits, strict=True)],
             jobs={
                 task.key.job_id: JobFields.model_construct(pipeline=task.pipeline, spec=task.spec)
                 for task in claim.tasks
@@ -132,11 +131,11 @@ class ClaimAnswer(WireAnswer):
         )
 
     def claim(self, permit: Callable[[str], Permit]) -> Claim:
-        tasks = [_task(words, self.jobs[words.key[0]], permit(words.permit)) for words in self.tasks]
+        tasks = [_claimed_task(each, self.jobs[each.key[0]], permit(each.permit)) for each in self.tasks]
         return Claim(tasks, self.isolated_waiting)
 
 
-def _task_words(task: ClaimedTask, permit: str) -> TaskFields:
+def _task_fields(task: ClaimedTask, permit: str) -> TaskFields:
     return TaskFields.model_construct(
         key=task.key,
         token=task.token,
@@ -153,21 +152,21 @@ def _task_words(task: ClaimedTask, permit: str) -> TaskFields:
     )
 
 
-def _task(words: TaskFields, job: JobFields, permit: Permit) -> ClaimedTask:
+def _claimed_task(fields: TaskFields, job: JobFields, permit: Permit) -> ClaimedTask:
     return ClaimedTask(
-        key=TaskKey(*words.key),
-        token=words.token,
-        attempt=words.attempt,
-        max_attempts=words.max_attempts,
-        lost=words.lost,
-        lease=words.lease,
-        input=words.input,
-        checkpoint=words.checkpoint,
+        key=TaskKey(*fields.key),
+        token=fields.token,
+        attempt=fields.attempt,
+        max_attempts=fields.max_attempts,
+        lost=fields.lost,
+        lease=fields.lease,
+        input=fields.input,
+        checkpoint=fields.checkpoint,
         pipeline=job.pipeline,
-        stage_name=words.stage,
+        stage_name=fields.stage,
         spec=job.spec,
-        strict_lease=words.strict_lease,
-        timeout=words.timeout,
+        strict_lease=fields.strict_lease,
+        timeout=fields.timeout,
         permit=permit,
     )
 
@@ -190,16 +189,16 @@ class ProgressItem(Item):
         return len(self.logs) + len(self.steps) + len(self.states)
 
     @classmethod
-    def of(cls, said: Progress, permit: str) -> Self:
+    def of(cls, progress: Progress, permit: str) -> Self:
         return cls(
             permit=permit,
-            percent=said.percent,
-            message=said.message,
-            step=said.step,
-            checkpoint=said.checkpoint,
-            logs=said.logs,
-            steps=said.steps,
-            states=said.states,
+            percent=progress.percent,
+            message=progress.message,
+            step=progress.step,
+            checkpoint=progress.checkpoint,
+            logs=progress.logs,
+            steps=progress.steps,
+            states=progress.states,
         )
 
     def progress(self, key: TaskKey, token: int) -> Progress:
@@ -221,8 +220,8 @@ class CompletionItem(Item):
     skipped: bool = False
 
     @classmethod
-    def of(cls, ended: Completion, permit: str) -> Self:
-        return cls(permit=permit, result=ended.result, skipped=ended.skipped)
+    def of(cls, completion: Completion, permit: str) -> Self:
+        return cls(permit=permit, result=completion.result, skipped=completion.skipped)
 
     def completion(self, key: TaskKey, token: int) -> Completion:
         return Completion(key=key, token=token, result=self.result, skipped=self.skipped)
@@ -234,8 +233,8 @@ class FailureItem(Item):
     retry_in: Seconds | None = None
 
     @classmethod
-    def of(cls, ended: Failure, permit: str) -> Self:
-        return cls(permit=permit, error=ended.error, retryable=ended.retryable, retry_in=ended.retry_in)
+    def of(cls, failure: Failure, permit: str) -> Self:
+        return cls(permit=permit, error=failure.error, retryable=failure.retryable, retry_in=failure.retry_in)
 
     def failure(self, key: TaskKey, token: int) -> Failure:
         return Failure(key=key, token=token, error=self.error, retryable=self.retryable, retry_in=self.retry_in)
@@ -254,7 +253,7 @@ class ReportRequest(WireMessage):
     worker_id: Id
     items: Annotated[list[ProgressItem], Field(max_length=MAX_ITEMS)] = []
     stuck: Annotated[int, Field(ge=0, le=100_000)] | None = None
-    """How many handlers do not stop; left out: as many as before."""
+    """Handlers that do not stop; None if the number has not changed."""
 
     @field_validator("items")
     @classmethod
@@ -268,7 +267,7 @@ class ReportAnswer(WireAnswer):
     verdicts: list[Verdict]
     drain: bool
     permits: list[str | None]
-    """A new permit for each item whose old one will end; None where it holds on."""
+    """A new permit for each item whose permit expires soon; None for the others."""
 
 
 class CompleteRequest(WireMessage):
@@ -284,7 +283,7 @@ class ReleaseRequest(WireMessage):
 
 
 class VerdictAnswer(WireAnswer):
-    """A verdict per item, in the order given."""
+    """One verdict per item, in the same order."""
 
     verdicts: list[Verdict]
 
