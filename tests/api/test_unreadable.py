@@ -56,13 +56,13 @@ async def test_a_worker_that_sends_deep_json_is_refused(api: Served) -> None:
     (task,) = await far.claim()
     deep = nested(400)
     for answer in [
-        await far.say("register", **{**REGISTRATION, "metadata": deep}),
-        await far.end("fail", task["permit"], error=deep),
-        await far.end("complete", task["permit"], result=deep),
-        await far.say("progress", worker_id=far.worker_id, items=[{"permit": task["permit"], "checkpoint": deep}]),
+        await far.send("register", **{**REGISTRATION, "metadata": deep}),
+        await far.send_items("fail", task["permit"], error=deep),
+        await far.send_items("complete", task["permit"], result=deep),
+        await far.send("progress", worker_id=far.worker_id, items=[{"permit": task["permit"], "checkpoint": deep}]),
     ]:
         assert (answer.status_code, error_name(answer), answer.json()["field"]) == (422, "invalid-request", "body")
-    assert (await far.end("complete", task["permit"], result=nested(MAX_DEPTH))).json() == {"verdicts": ["ok"]}
+    assert (await far.send_items("complete", task["permit"], result=nested(MAX_DEPTH))).json() == {"verdicts": ["ok"]}
 
 
 async def test_what_is_wrong_is_recorded_even_if_it_is_deep(engine: Engine) -> None:

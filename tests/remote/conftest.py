@@ -1,4 +1,4 @@
-"""Real servers, and remote workers that have neither a database nor a folder of the house."""
+"""Real servers, and remote workers without access to their database or storage."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,11 +20,11 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def outpost(tmp_path: Path, bytecode: Path) -> AsyncIterator[RemoteFleet]:
-    house = tmp_path / "house"
-    house.mkdir()
-    async with open_fleet(f"sqlite:///{house / 'reelstate.db'}", house, bytecode) as fleet:
-        yield await RemoteFleet.of(fleet, house, tmp_path / "far")
+async def remote_fleet(tmp_path: Path, bytecode: Path) -> AsyncIterator[RemoteFleet]:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    async with open_fleet(f"sqlite:///{folder / 'reelstate.db'}", folder, bytecode) as fleet:
+        yield await RemoteFleet.of(fleet, folder, tmp_path / "workers")
 
 
 @pytest.fixture
@@ -35,12 +35,16 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
-    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "scratch"), "remote_file_limit": 10_000}
-    async with served(engine, database_url, **places) as made:
+    options = {
+        "storage_url": str(tmp_path / "media"),
+        "scratch": str(tmp_path / "scratch"),
+        "remote_file_limit": 10_000,
+    }
+    async with served(engine, database_url, **options) as made:
         yield made
 
 
 @pytest.fixture
-async def line(api: Served) -> AsyncIterator[LossyProxy]:
-    async with proxy_to(api) as line:
-        yield line
+async def proxy(api: Served) -> AsyncIterator[LossyProxy]:
+    async with proxy_to(api) as proxy:
+        yield proxy

@@ -1,4 +1,4 @@
-"""A house that serves HTTP, and workers far from it: processes that know an address and a key, nothing else."""
+"""A server process and remote worker processes that know nothing but its URL and a key."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.media.deployment import Stream
 from tests.media.source_videos import profile
 
 TRANSCODE = "tests.chaos.transcode_pipeline:every"
-"""Films whose leases a test can wait for."""
+"""`transcode` with leases that are short enough for a test to wait for."""
 TASKS = "tests.chaos.pipelines:every"
 ENCODE = "encode"
 TIMEOUT = 300.0
-FOREIGN = ("REEL_DATABASE_URL", "REEL_STORAGE_URL")
+SERVER_VARIABLES = ("REEL_DATABASE_URL", "REEL_STORAGE_URL")
 
 
 def free_port() -> int:
@@ -35,16 +35,16 @@ def free_port() -> int:
 @dataclass
 class RemoteFleet:
     fleet: Fleet
-    house: Path
-    far: Path
+    server_folder: Path
+    worker_folder: Path
     port: int
     app: str = ""
-    """The pipelines of server and workers; when empty, those that are built in."""
+    """The pipelines of server and workers; by default the built-in ones."""
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    async def of(cls, fleet: Fleet, house: Path, far: Path) -> RemoteFleet:
-        return cls(fleet, house, far, free_port())
+    async def of(cls, fleet: Fleet, server_folder: Path, worker_folder: Path) -> RemoteFleet:
+        return cls(fleet, server_folder, worker_folder, free_port())
 
     @property
     def url(self) -> str:
@@ -52,13 +52,13 @@ class RemoteFleet:
 
     @property
     def storage(self) -> Path:
-        return self.house / "media"
+        return self.server_folder / "media"
 
     async def serve(self, name: str = "server", **settings: Any) -> Member:
         """Start `reel serve`, and wait until it answers."""
         given = {
             "storage_url": self.storage,
-            "scratch": self.house / "scratch",
+            "scratch": self.server_folder / "scratch",
             "app": self.app,
             "serve_port": self.port,
         }
@@ -74,14 +74,14 @@ class RemoteFleet:
             return False
 
     async def key(self, name: str) -> str:
-        """The key of a remote worker, made as `reel workers register` makes it."""
+        """Return the key of a remote worker, created with `reel workers register`."""
         if name not in self.keys:
             self.keys[name] = self.fleet.reel("workers", "register", name)["key"]
         return self.keys[name]
 
     async def worker(self, name: str, *, url: str = "", **settings: Any) -> Member:
-        """Start `reel worker --server`, in a folder of its own, and without any variable that leads to the house."""
-        folder = self.far / name
+        """Start `reel worker --server` in a separate folder, without the variables of the server."""
+        folder = self.worker_folder / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "key").write_text(f"{await self.key(name)}\n")
         given = {
@@ -92,11 +92,13 @@ class RemoteFleet:
             "worker_concurrency": 1,
             **settings,
         }
-        environment = {name: value for name, value in self.fleet._environment(given).items() if name not in FOREIGN}
+        environment = {
+            name: value for name, value in self.fleet._environment(given).items() if name not in SERVER_VARIABLES
+        }
         environment["REEL_SERVER_KEY_FILE"] = str(folder / "key")
         environment["REEL_SERVER_URL"] = url or self.url
         command = [sys.executable, "-m", "tests.chaos.reel_process", HERE, "worker"]
-        member = Member(name, command, environment, self.house / f"{name}.log")
+        member = Member(name, command, environment, self.server_folder / f"{name}.log")
         self.fleet._members.append(member)
         await self.fleet.ready(name)
         return member
@@ -109,8 +111,8 @@ class RemoteFleet:
         await self.fleet.rests(job, JobStatus.COMPLETED, TIMEOUT)
         return Stream(self.storage, await self.fleet.engine.job(job))
 
-    async def done(self, job: int, count: int) -> dict[int, Task]:
-        """The chunks that are done, once there are so many."""
+    async def wait_chunks(self, job: int, count: int) -> dict[int, Task]:
+        """Wait until `count` chunks are done, and return them."""
 
         async def look() -> dict[int, Task] | None:
             found = {task.part: task for task in await self.fleet.tasks(job, TaskStatus.DONE, stage=ENCODE)}
@@ -119,11 +121,11 @@ class RemoteFleet:
         return await self.fleet.until(look, f"{count} chunks are done", TIMEOUT)
 
     async def encodes(self, job: int) -> list[tuple[int, int]]:
-        """The part and token of every encode that came to its end."""
+        """Return part and token of every encode that ended."""
         return await self._steps(job, "ffmpeg")
 
     async def adopted(self, job: int) -> list[tuple[int, int]]:
-        """The part and token of every chunk that was adopted from an earlier attempt."""
+        """Return part and token of every chunk that was adopted from an earlier attempt."""
         return await self._steps(job, "adopt")
 
     async def _steps(self, job: int, kind: str) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""A remote worker inside the test, at the other end of a line that the test can cut."""
+"""Remote workers inside the test process, connected through a proxy that the test controls."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.remote.lossy_proxy import LossyProxy
 QUICK = Settings(poll=0.2, heartbeat=0.3, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg")
 
 
-def settings_for(key: str, line: LossyProxy, folder: Path, **options: Any) -> Settings:
-    return replace(QUICK, server_url=line.url, server_key=key, scratch=str(folder), **options)
+def settings_for(key: str, proxy: LossyProxy, folder: Path, **options: Any) -> Settings:
+    return replace(QUICK, server_url=proxy.url, server_key=key, scratch=str(folder), **options)
 
 
 async def create_key(api: Served, name: str) -> str:
@@ -33,13 +33,13 @@ async def create_key(api: Served, name: str) -> str:
 async def proxy_to(api: Served) -> AsyncIterator[LossyProxy]:
     port = urlsplit(api.url).port
     assert port
-    async with LossyProxy.to(port) as line:
-        yield line
+    async with LossyProxy.to(port) as proxy:
+        yield proxy
 
 
 @asynccontextmanager
 async def run_remote_worker(pipelines: Sequence[rs.Pipeline], settings: Settings) -> AsyncIterator[WorkerLoop]:
-    """A remote worker that runs until the block is left."""
+    """Run a remote worker until the block is left."""
     async with remote_worker(pipelines, settings) as worker:
         running = asyncio.create_task(worker.run())
         registered = asyncio.create_task(worker.registered.wait())

@@ -1,4 +1,4 @@
-"""`reel worker --server` and `reel workers register`, as far as they refuse."""
+"""What `reel worker --server` and `reel workers register` refuse."""
 
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from reelstate.core.errors import InvalidRequest
 
 
 @pytest.mark.parametrize(
-    "arguments, words",
+    "arguments, message",
     [
         (["worker", "--server", "https://reel.example.org"], "needs the key"),
-        (["worker", "--server", "http://10.1.2.3:8700", "--key-file", "KEY"], "in the clear"),
-        (["worker", "--server", "reel.example.org", "--key-file", "KEY"], "no address of a server"),
+        (["worker", "--server", "http://10.1.2.3:8700", "--key-file", "KEY"], "unencrypted"),
+        (["worker", "--server", "reel.example.org", "--key-file", "KEY"], "is not the URL of a server"),
         (["worker", "--server", "http://127.0.0.1:9", "--key-file", "none"], "can't be read"),
         (["workers", "register", "two words"], "invalid name 'two words' for a worker"),
     ],
 )
-def test_a_slip_of_the_pen_is_told(
-    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_argument_is_refused_with_a_hint(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("REEL_SERVER_URL", "REEL_SERVER_KEY", "REEL_SERVER_KEY_FILE"):
@@ -28,7 +28,7 @@ def test_a_slip_of_the_pen_is_told(
     (tmp_path / "KEY").write_text("reel_key\n")
     answer = CliRunner().invoke(reel, arguments)
     assert isinstance(answer.exception, InvalidRequest)
-    assert words in str(answer.exception)
+    assert message in str(answer.exception)
     assert answer.exception.hint
     assert "reel_key" not in answer.output + str(answer.exception)
 

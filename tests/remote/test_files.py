@@ -1,4 +1,4 @@
-"""What a remote worker may read and write, and whose tasks it may speak of."""
+"""Which files a remote worker can read and write, and for which tasks it can send requests."""
 
 import base64
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.machine import TaskStatus
-from reelstate.core.model import Release, TaskKey
+from reelstate.core.model import TaskKey
 from reelstate.engine import Engine
 from tests.api.served import Served
 from tests.remote.scripted_worker import Json, ScriptedWorker, error_name, output_prefix, remotes_of
@@ -14,29 +14,24 @@ from tests.remote.scripted_worker import Json, ScriptedWorker, error_name, outpu
 
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
-    """What is said here does not depend on the store."""
+    """SQLite only: nothing here depends on the store."""
     return f"sqlite:///{tmp_path / 'reelstate.db'}"
 
 
-async def status(engine: Engine, task: Json) -> TaskStatus:
+async def task_status(engine: Engine, task: Json) -> TaskStatus:
     key = TaskKey(*task["key"])
     return next(each.status for each in (await engine.tasks(key.job_id)).items if each.key == key)
 
 
-async def taken_back(engine: Engine, task: Json) -> None:
-    """Others may have the task from now on."""
-    await engine.release([Release(key=TaskKey(*task["key"]), token=task["token"])])
-
-
-async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: Engine) -> None:
+async def test_a_worker_cant_access_the_task_of_another(api: Served, engine: Engine) -> None:
     mine, other = await ScriptedWorker.of(api, "mine"), await ScriptedWorker.of(api, "other")
     await api.submit()
     (task,) = await mine.claim()
     permit = task["permit"]
     body, _, mac = permit.partition(".")
-    words = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).replace(b'"mine"', b'"other"')
-    renamed = f"{base64.urlsafe_b64encode(words).decode().rstrip('=')}.{mac}"
-    assert b'"other"' in words
+    payload = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).replace(b'"mine"', b'"other"')
+    renamed = f"{base64.urlsafe_b64encode(payload).decode().rstrip('=')}.{mac}"
+    assert b'"other"' in payload
     forged = [
         permit,
         renamed,
@@ -45,46 +40,46 @@ async def test_a_worker_may_not_touch_the_task_of_another(api: Served, engine: E
         permit.partition(".")[0],
         "x" * 3000,
     ]
-    for shown in forged:
+    for permit_text in forged:
         answers = [
-            await other.end("complete", shown),
-            await other.end("fail", shown, error="no"),
-            await other.end("release", shown),
-            await other.say("progress", worker_id=other.worker_id, items=[{"permit": shown, "percent": 1}]),
-            await other.say("heartbeat", worker_id=other.worker_id, items=[{"permit": shown}]),
-            await other.ask("GET", "/results?stage=main", shown),
-            await other.ask("GET", f"/files/{output_prefix(task)}/a.mp4", shown),
-            await other.ask("GET", f"/files?prefix={output_prefix(task)}", shown),
-            await other.ask("GET", "/source", shown),
-            await other.put(f"{output_prefix(task)}/a.mp4", b"x", shown),
-            await other.ask("PUT", "/archive", shown, content=b"x"),
+            await other.send_items("complete", permit_text),
+            await other.send_items("fail", permit_text, error="no"),
+            await other.send_items("release", permit_text),
+            await other.send("progress", worker_id=other.worker_id, items=[{"permit": permit_text, "percent": 1}]),
+            await other.send("heartbeat", worker_id=other.worker_id, items=[{"permit": permit_text}]),
+            await other.request("GET", "/results?stage=main", permit_text),
+            await other.request("GET", f"/files/{output_prefix(task)}/a.mp4", permit_text),
+            await other.request("GET", f"/files?prefix={output_prefix(task)}", permit_text),
+            await other.request("GET", "/source", permit_text),
+            await other.put(f"{output_prefix(task)}/a.mp4", b"x", permit_text),
+            await other.request("PUT", "/archive", permit_text, content=b"x"),
         ]
         assert {answer.status_code for answer in answers} <= {403, 422}
-        if len(shown) < 3000:
+        if len(permit_text) < 3000:
             assert {answer.status_code for answer in answers} == {403}
     stolen = [
-        await other.say("claim", worker_id=mine.worker_id),
-        await other.say("heartbeat", worker_id=mine.worker_id, items=[]),
-        await other.say("leave", worker_id=mine.worker_id),
+        await other.send("claim", worker_id=mine.worker_id),
+        await other.send("heartbeat", worker_id=mine.worker_id, items=[]),
+        await other.send("leave", worker_id=mine.worker_id),
         await other.client.get(f"/wakeups?worker_id={mine.worker_id}"),
     ]
     assert [answer.status_code for answer in stolen] == [404] * len(stolen)
-    assert await status(engine, task) is TaskStatus.RUNNING
-    assert (await mine.end("complete", permit)).json() == {"verdicts": ["ok"]}
+    assert await task_status(engine, task) is TaskStatus.RUNNING
+    assert (await mine.send_items("complete", permit)).json() == {"verdicts": ["ok"]}
 
 
-async def test_a_report_after_the_end_does_not_take_the_files_that_count(api: Served) -> None:
+async def test_a_failure_after_a_completion_does_not_delete_its_files(api: Served) -> None:
     far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
     await far.put(f"{output_prefix(task)}/a.mp4", b"good", task["permit"])
-    await far.end("complete", task["permit"])
-    answer = await far.end("fail", task["permit"], error="late")
+    await far.send_items("complete", task["permit"])
+    answer = await far.send_items("fail", task["permit"], error="late")
     assert (answer.status_code, answer.json()) == (409, {"verdicts": ["lost"]})
     assert await remotes_of(api).storage.get_bytes(f"{output_prefix(task)}/a.mp4") == b"good"
 
 
-async def test_files_are_kept_under_the_token_of_their_run_alone(api: Served) -> None:
+async def test_a_run_writes_only_under_its_own_token(api: Served) -> None:
     far = await ScriptedWorker.of(api, "far")
     for _ in range(2):
         await api.submit()
@@ -96,7 +91,7 @@ async def test_files_are_kept_under_the_token_of_their_run_alone(api: Served) ->
     assert same.status_code == 200
     changed = await far.put(f"{output_prefix(task)}/video/a.mp4", b"changed", permit)
     assert (changed.status_code, error_name(changed)) == (409, "storage-conflict")
-    damaged = await far.put(f"{output_prefix(task)}/b.mp4", b"what came", permit, told=b"what was sent")
+    damaged = await far.put(f"{output_prefix(task)}/b.mp4", b"what came", permit, digest_of=b"what was sent")
     assert (damaged.status_code, error_name(damaged)) == (422, "storage-damaged")
     large = await far.put(f"{output_prefix(task)}/b.mp4", bytes(10_001), permit)
     assert large.status_code == 413
@@ -115,11 +110,11 @@ async def test_files_are_kept_under_the_token_of_their_run_alone(api: Served) ->
     for key in ("versions/..%2f..%2fx", f"{output_prefix(task)}/.hidden", f"{output_prefix(task)}/a//b"):
         assert (await far.put(key, b"x", permit)).status_code == 422, key
     assert not await storage.exists(f"{output_prefix(task)}/b.mp4")
-    listing = (await far.ask("GET", f"/files?prefix=versions/{job}", permit)).json()["files"]
+    listing = (await far.request("GET", f"/files?prefix=versions/{job}", permit)).json()["files"]
     assert [(each["key"], each["size"]) for each in listing] == [(f"{output_prefix(task)}/video/a.mp4", 10)]
 
 
-async def test_files_are_read_in_parts_and_only_those_of_the_own_job(api: Served) -> None:
+async def test_a_run_reads_only_files_of_its_job_also_in_ranges(api: Served) -> None:
     far = await ScriptedWorker.of(api, "far")
     for _ in range(2):
         await api.submit()
@@ -127,13 +122,13 @@ async def test_files_are_read_in_parts_and_only_those_of_the_own_job(api: Served
     path, permit = f"/files/{output_prefix(task)}/a.mp4", task["permit"]
     await far.put(f"{output_prefix(task)}/a.mp4", b"0123456789", permit)
     await far.put(f"{output_prefix(other)}/a.mp4", b"private", other["permit"])
-    whole = await far.ask("GET", path, permit)
+    whole = await far.request("GET", path, permit)
     assert (whole.content, whole.headers["content-type"]) == (b"0123456789", "video/mp4")
-    part = await far.ask("GET", path, permit, headers={"Range": "bytes=3-5"})
+    part = await far.request("GET", path, permit, headers={"Range": "bytes=3-5"})
     assert (part.status_code, part.content, part.headers["content-range"]) == (206, b"345", "bytes 3-5/10")
-    rest = await far.ask("GET", path, permit, headers={"Range": "bytes=8-"})
+    rest = await far.request("GET", path, permit, headers={"Range": "bytes=8-"})
     assert (rest.status_code, rest.content) == (206, b"89")
-    beyond = await far.ask("GET", path, permit, headers={"Range": "bytes=10-"})
+    beyond = await far.request("GET", path, permit, headers={"Range": "bytes=10-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */10")
     for foreign in (
         f"{output_prefix(other)}/a.mp4",
@@ -141,6 +136,6 @@ async def test_files_are_read_in_parts_and_only_those_of_the_own_job(api: Served
         "videos/1/master.m3u8",
         f"{output_prefix(task)}/none.mp4",
     ):
-        assert (await far.ask("GET", f"/files/{foreign}", permit)).status_code == 404, foreign
-    assert (await far.ask("GET", f"/files?prefix=versions/{other['key'][0]}", permit)).status_code == 404
-    assert (await far.ask("GET", "/source", permit)).status_code == 404
+        assert (await far.request("GET", f"/files/{foreign}", permit)).status_code == 404, foreign
+    assert (await far.request("GET", f"/files?prefix=versions/{other['key'][0]}", permit)).status_code == 404
+    assert (await far.request("GET", "/source", permit)).status_code == 404

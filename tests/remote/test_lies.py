@@ -1,4 +1,4 @@
-"""A remote worker that lies about a film is found out, and what is refused counts as a failed attempt."""
+"""False results of a remote worker are refused, and a refused result counts as a failed attempt."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from tests.remote.remote_workers import create_key, run_remote_worker, settings_
 
 Json = Any
 TIMEOUT = 300.0
-LIES = {
+REFUSALS = {
     "plan": "does not match",
     "fetch": "was not sent by this run",
     "audio": "is not a file of this run",
@@ -31,7 +31,7 @@ LIES = {
     "verify": "has other bytes than were recorded",
     "publish": "has another result on the server",
 }
-"""What each stage is refused for."""
+"""Part of the error with which each stage is refused."""
 
 
 @pytest.fixture
@@ -48,32 +48,32 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
-    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house")}
-    async with served(engine, database_url, **places) as made:
+    options = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "server")}
+    async with served(engine, database_url, **options) as made:
         yield made
 
 
-def changed(stage: str, result: Json) -> Json:
-    """A lie about what a stage came to."""
-    lie = json.loads(json.dumps(result))
+def falsify(stage: str, result: Json) -> Json:
+    """Return a false result of a stage."""
+    false = json.loads(json.dumps(result))
     match stage:
         case "plan":
-            lie["rungs"][0]["name"] = "../../escaped"
+            false["rungs"][0]["name"] = "../../escaped"
         case "fetch":
-            lie["source"] = "0" * 64
+            false["source"] = "0" * 64
         case "audio":
-            lie["key"] = "versions/1/audio/0/1/audio.mp4"
+            false["key"] = "versions/1/audio/0/1/audio.mp4"
         case "encode":
-            lie["rungs"]["90p"]["size"] += 1
+            false["rungs"]["90p"]["size"] += 1
         case "package":
-            lie["frames"] += 1
+            false["frames"] += 1
         case "publish":
-            lie["master"] = "versions/1/master.m3u8"
-    return lie
+            false["master"] = "versions/1/master.m3u8"
+    return false
 
 
-def lying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
-    """The same stages, each of which lies at its first run; that of `verify` only says that all is well."""
+def falsifying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
+    """Return a pipeline whose stages falsify their first result; the first `verify` returns success unchecked."""
 
     def once(name: str, call: Callable[[rs.Run], Awaitable[Json]]) -> Callable[[rs.Run], Awaitable[Json]]:
         async def run(task: rs.Run) -> Json:
@@ -81,7 +81,7 @@ def lying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
                 damage()
                 return {"files": 1, "bytes": 1}
             result = await call(task)
-            return changed(name, result) if task.token == 1 else result
+            return falsify(name, result) if task.token == 1 else result
 
         return run
 
@@ -92,32 +92,32 @@ def lying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline:
     return made
 
 
-async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_path: Path) -> None:
-    source = make_video(tmp_path / "film.mp4", 2)
+async def test_no_false_result_is_accepted(api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path) -> None:
+    source = make_video(tmp_path / "video.mp4", 2)
     settings = replace(
-        settings_for(await create_key(api, "liar"), line, tmp_path / "far"),
+        settings_for(await create_key(api, "false"), proxy, tmp_path / "far"),
         worker_capabilities="",
         encode_threads=1,
     )
     media, kept = tmp_path / "media", {}
 
     def damage() -> None:
-        """A chunk that was stored well goes bad; it is mended after that."""
+        """Damage a stored chunk; it is restored later."""
         (chunk,) = media.glob("versions/*/encode/0/2/90p.mp4")
         kept[chunk] = chunk.read_bytes()
         chunk.write_bytes(kept[chunk][:-1] + b"?")
 
     (pipeline,) = built_in_pipelines(settings)
     job = (await engine.submit("transcode", {"source": str(source), "profile": profile()})).job_id
-    async with run_remote_worker([lying(pipeline, damage)], settings):
+    async with run_remote_worker([falsifying(pipeline, damage)], settings):
         async with asyncio.timeout(TIMEOUT):
             while (detail := await engine.job(job)).job.status not in INACTIVE_JOBS:
-                if not kept:  # nothing is tried again before it is mended
+                if not kept:  # nothing is retried before it is restored
                     await engine.orchestrate()
                 elif any(task.error for task in (await engine.tasks(job, stage="verify")).items):
                     chunk, data = kept.popitem()
                     chunk.write_bytes(data)
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # rows of the store have no signal
     assert detail.job.status is JobStatus.COMPLETED, detail.job.error
     stream = Stream(media, detail)
     assert {len(frames) for frames in stream.decode_rungs().values()} == {50}
@@ -126,7 +126,7 @@ async def test_no_lie_counts(api: Served, engine: Engine, line: LossyProxy, tmp_
     for event in events:
         if event.target == "error" and event.stage is not None:
             refused.setdefault(event.stage, []).append(json.dumps(event.data))
-    assert {name: all(LIES[name] in each for each in said) for name, said in refused.items()} == dict.fromkeys(
-        LIES, True
+    assert {name: all(REFUSALS[name] in each for each in errors) for name, errors in refused.items()} == dict.fromkeys(
+        REFUSALS, True
     )
     assert not (media / "escaped").exists()

@@ -1,4 +1,4 @@
-"""A worker at the end of a bad line: answers are lost, the line is cut, permits end, and nothing is done twice."""
+"""A remote worker on a bad connection: answers are lost, connections cut, permits expire, and no task runs twice."""
 
 import asyncio
 import gc
@@ -68,8 +68,8 @@ async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterato
         yield made
 
 
-async def once_each(engine: Engine, detail: JobDetail) -> None:
-    """Every task was claimed once and came to its end once."""
+async def require_each_once(engine: Engine, detail: JobDetail) -> None:
+    """Assert that every task was claimed once and completed once."""
     assert detail.outputs == {"whole": sum(2 * part for part in range(PARTS))}
     tasks = (await engine.tasks(detail.job.id)).items
     assert {(task.token, task.attempt, task.lost) for task in tasks} == {(1, 1, 0)}
@@ -79,68 +79,68 @@ async def once_each(engine: Engine, detail: JobDetail) -> None:
 
 
 @pytest.mark.parametrize("verb", ["register", "claim", "progress", "complete", "results"])
-async def test_an_answer_that_is_lost_costs_nothing(
-    verb: str, api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
+async def test_a_lost_answer_costs_nothing(
+    verb: str, api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
-    line.lose = f"/api/worker/{verb}".encode()
-    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_concurrency=4)
+    proxy.lose = f"/api/worker/{verb}".encode()
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_concurrency=4)
     job = await engine.submit("cut", {"parts": list(range(PARTS))})
     async with run_remote_worker([cut], settings):
         detail = await engine.wait(job.id, timeout=300)
-    assert line.lost.is_set()
-    await once_each(engine, detail)
+    assert proxy.lost.is_set()
+    await require_each_once(engine, detail)
 
 
-async def test_a_line_that_is_cut_for_a_while_delays_what_is_done_and_loses_none_of_it(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
+async def test_results_are_delayed_but_not_lost_while_the_connection_is_cut(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
-    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_concurrency=PARTS)
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_concurrency=PARTS)
     async with run_remote_worker([cut], settings) as worker:
         job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
         await until(lambda: len(waiting) == PARTS)
-        line.cut = True
-        line.hang_up()
+        proxy.cut = True
+        proxy.cut_connections()
         gates[0].set()
         await until(lambda: not worker.running)
         assert (await engine.job(job.id)).stages[0].done == 0
-        line.cut = False
+        proxy.cut = False
         detail = await engine.wait(job.id, timeout=300)
-    await once_each(engine, detail)
+    await require_each_once(engine, detail)
 
 
-async def _told(engine: Engine, job: int) -> bool:
+async def _has_all_logs(engine: Engine, job: int) -> bool:
     return len((await engine.logs(job)).items) == PARTS
 
 
-async def test_a_permit_that_has_ended_meanwhile_is_renewed_before_what_is_done_is_told(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
+async def test_an_expired_permit_is_renewed_before_a_completion_is_sent(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     permits = remotes_of(api).permits
     permits._lifetime = -1.0
-    settings = settings_for(await create_key(api, "far"), line, tmp_path, heartbeat=30.0, worker_concurrency=PARTS)
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path, heartbeat=30.0, worker_concurrency=PARTS)
     async with run_remote_worker([cut], settings):
         job = await engine.submit("cut", {"parts": list(range(PARTS)), "wait": True})
         await until(lambda: len(waiting) == PARTS)
-        await until(lambda: _told(engine, job.id))  # no report is under way that would renew them first
+        await until(lambda: _has_all_logs(engine, job.id))  # no report in progress can renew them first
         permits._lifetime = 3600.0
         gates[0].set()
         detail = await engine.wait(job.id, timeout=300)
-    await once_each(engine, detail)
+    await require_each_once(engine, detail)
 
 
 @pytest.fixture
-async def link(api: Served, line: LossyProxy) -> AsyncIterator[HttpLink]:
-    server = ServerClient(line.url, await create_key(api, "far"))
+async def link(api: Served, proxy: LossyProxy) -> AsyncIterator[HttpLink]:
+    server = ServerClient(proxy.url, await create_key(api, "far"))
     yield HttpLink(server, LinkState())
     await server.close()
 
 
-async def registered(link: HttpLink) -> int:
+async def register(link: HttpLink) -> int:
     return await link.register("far", software="", hostname="", slots=99, capabilities=(), pipelines=["cut"])
 
 
-class Forgetful(WrappedStore):
-    """Loses the answer of whatever is one statement."""
+class AnswerLosingStore(WrappedStore):
+    """Loses the first answer of every single-statement write."""
 
     def __init__(self, inner: Store) -> None:
         super().__init__(inner, lambda _, run: run())
@@ -150,10 +150,10 @@ class Forgetful(WrappedStore):
         return await self.write(again or flow)
 
 
-async def test_what_another_server_has_given_is_not_taken_twice(
+async def test_a_task_leased_by_another_server_is_not_accepted_twice(
     engine: Engine, database_url: str, link: HttpLink, tmp_path: Path
 ) -> None:
-    worker = await registered(link)
+    worker = await register(link)
     await engine.submit("cut", {"parts": list(range(PARTS))})
     (first,) = (await link.claim(worker)).tasks
     async with (
@@ -163,33 +163,31 @@ async def test_what_another_server_has_given_is_not_taken_twice(
         other = ServerClient(second.url, link._server._key)
         (elsewhere,) = (await HttpLink(other, link._state).claim(worker)).tasks
         await other.close()
-    engine.store = Forgetful(engine.store)
+    engine.store = AnswerLosingStore(engine.store)
     (third,) = (await link.claim(worker)).tasks
     held = [first, elsewhere, third]
     assert [task.key.part for task in held] == [0, 1, 2]
     gc.collect()
-    said = [Progress(key=task.key, token=task.token) for task in held]
-    assert (await link.report(worker, said)).verdicts == [Verdict.OK] * 3
+    reports = [Progress(key=task.key, token=task.token) for task in held]
+    assert (await link.report(worker, reports)).verdicts == [Verdict.OK] * 3
 
 
-async def test_a_report_that_names_a_task_which_has_just_ended_renews_the_others(
-    engine: Engine, link: HttpLink
-) -> None:
-    worker = await registered(link)
+async def test_a_report_that_includes_a_completed_task_renews_the_others(engine: Engine, link: HttpLink) -> None:
+    worker = await register(link)
     job = await engine.submit("cut", {"parts": [0, 1]})
-    ended, other = (await link.claim(worker, 2)).tasks
-    words = LogLine(level="info", message="still here")
-    collected = [
-        Progress(key=ended.key, token=ended.token),
-        Progress(key=other.key, token=other.token, logs=(words,)),
+    completed, other = (await link.claim(worker, 2)).tasks
+    line = LogLine(level="info", message="still here")
+    reports = [
+        Progress(key=completed.key, token=completed.token),
+        Progress(key=other.key, token=other.token, logs=(line,)),
     ]
-    assert await link.complete([Completion(key=ended.key, token=ended.token)]) == [Verdict.OK]
-    assert (await link.report(worker, collected)).verdicts[1] is Verdict.OK
+    assert await link.complete([Completion(key=completed.key, token=completed.token)]) == [Verdict.OK]
+    assert (await link.report(worker, reports)).verdicts[1] is Verdict.OK
     assert [line.message for line in (await engine.logs(job.id)).items] == ["still here"]
 
 
-async def test_the_permit_of_a_task_goes_with_the_task(engine: Engine, link: HttpLink) -> None:
-    worker = await registered(link)
+async def test_the_permit_of_a_task_is_freed_with_the_task(engine: Engine, link: HttpLink) -> None:
+    worker = await register(link)
     await engine.submit("cut", {"parts": [0]})
     claim = await link.claim(worker, 1)
     assert len(link._permits) == 1
@@ -198,30 +196,30 @@ async def test_the_permit_of_a_task_goes_with_the_task(engine: Engine, link: Htt
     assert len(link._permits) == 0
 
 
-async def test_large_checkpoints_go_in_several_requests(engine: Engine, link: HttpLink) -> None:
-    worker = await registered(link)
+async def test_large_checkpoints_are_split_into_several_requests(engine: Engine, link: HttpLink) -> None:
+    worker = await register(link)
     await engine.submit("cut", {"parts": list(range(99))})
     tasks = (await link.claim(worker, 99)).tasks
-    said = [Progress(key=task.key, token=task.token, checkpoint="x" * 60_000) for task in tasks]
-    assert (await link.report(worker, said)).verdicts == [Verdict.OK] * 99
+    reports = [Progress(key=task.key, token=task.token, checkpoint="x" * 60_000) for task in tasks]
+    assert (await link.report(worker, reports)).verdicts == [Verdict.OK] * 99
 
 
-async def test_a_worker_whose_key_is_wrong_ends_and_says_so(api: Served, line: LossyProxy, tmp_path: Path) -> None:
+async def test_a_worker_with_a_wrong_key_ends_with_a_hint(api: Served, proxy: LossyProxy, tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="server_key"):
-        ServerClient(line.url, "two\nlines")
+        ServerClient(proxy.url, "two\nlines")
     for key in ("reel_nothing", (await create_key(api, "far"))[:-1] + "x"):
         with pytest.raises(KeyNotAccepted) as refused:
-            async with run_remote_worker([cut], settings_for(key, line, tmp_path)):
+            async with run_remote_worker([cut], settings_for(key, proxy, tmp_path)):
                 pass
         assert refused.value.hint
     assert await api.engine.workers() == []
 
 
-async def test_a_worker_goes_by_the_name_of_its_key(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_worker_has_the_name_of_its_key(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "reelstate")
-    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_name="near")
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_name="near")
     async with run_remote_worker([cut], settings) as worker:
         assert worker.name == "far"
         (listed,) = await engine.workers()
@@ -230,27 +228,25 @@ async def test_a_worker_goes_by_the_name_of_its_key(
     assert "near" not in caplog.text
 
 
-async def test_a_worker_without_a_pipeline_of_the_house_is_refused(
-    api: Served, line: LossyProxy, tmp_path: Path
-) -> None:
-    strange = rs.Pipeline("strange")
-    strange.stage(name="only")(piece)
-    with pytest.raises((InvalidRequest, WorkerRefused), match="strange"):
-        async with run_remote_worker([strange], settings_for(await create_key(api, "far"), line, tmp_path)):
+async def test_a_worker_with_an_unknown_pipeline_is_refused(api: Served, proxy: LossyProxy, tmp_path: Path) -> None:
+    unknown = rs.Pipeline("unknown")
+    unknown.stage(name="only")(piece)
+    with pytest.raises((InvalidRequest, WorkerRefused), match="unknown"):
+        async with run_remote_worker([unknown], settings_for(await create_key(api, "far"), proxy, tmp_path)):
             pass
 
 
-async def test_what_the_server_refuses_names_its_field_once(api: Served, line: LossyProxy, tmp_path: Path) -> None:
+async def test_a_refused_request_names_its_field_once(api: Served, proxy: LossyProxy, tmp_path: Path) -> None:
     admin = await api.context.keys.create("first admin", scopes=[Scope.ADMIN], actor="operator:test")
     with pytest.raises(InvalidRequest) as refused:
-        async with run_remote_worker([cut], settings_for(admin.text, line, tmp_path)):
+        async with run_remote_worker([cut], settings_for(admin.text, proxy, tmp_path)):
             pass
     assert refused.value.message == "name: invalid name 'first admin' for a worker"
 
 
 @pytest.mark.parametrize("url", ["http://10.1.2.3:8700", "http://reel.example.org", "http://[::ffff:10.0.0.1]/"])
-def test_a_key_is_not_sent_in_the_clear(url: str) -> None:
-    with pytest.raises(InvalidRequest, match="in the clear"):
+def test_a_key_is_not_sent_unencrypted(url: str) -> None:
+    with pytest.raises(InvalidRequest, match="unencrypted"):
         require_secure_url(url)
     assert require_secure_url(url, insecure=True) == url
     assert require_secure_url("https://reel.example.org")
@@ -258,35 +254,35 @@ def test_a_key_is_not_sent_in_the_clear(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["reel.example.org", "ftp://a", "https://", "https://user:pw@host"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
+def test_an_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest, match="server_url"):
         require_secure_url(url)
 
 
-def test_the_key_is_not_part_of_what_a_server_says_of_itself() -> None:
+def test_the_repr_of_a_client_does_not_contain_its_key() -> None:
     server = ServerClient("https://reel.example.org", "reel_secret")
     assert "secret" not in repr(server) + repr(rs.Settings(server_key="reel_secret"))
 
 
-async def test_reports_that_are_too_long_for_one_request_go_in_several(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
+async def test_long_reports_are_split_into_several_requests(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
-    wordy = rs.Pipeline("simple")
+    verbose = rs.Pipeline("simple")
 
-    @wordy.stage(name="main")
+    @verbose.stage(name="main")
     async def main(task: rs.Run) -> None:
         for number in range(40):
             task.step(["encode", str(number)], output="x" * 60_000)
 
-    settings = settings_for(await create_key(api, "far"), line, tmp_path, worker_concurrency=4)
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_concurrency=4)
     jobs = [(await engine.submit("simple")).id for _ in range(3)]
-    async with run_remote_worker([wordy], settings):
+    async with run_remote_worker([verbose], settings):
         for job in jobs:
             await engine.wait(job, timeout=300)
     assert [len((await engine.steps(job)).items) for job in jobs] == [40] * 3
 
 
-async def test_a_file_that_is_too_large_is_a_failure_and_not_sent_for_ever(
+async def test_a_file_that_is_too_large_fails_the_task_instead_of_being_sent_again(
     engine: Engine, database_url: str, tmp_path: Path
 ) -> None:
     large = rs.Pipeline("simple")
@@ -297,13 +293,13 @@ async def test_a_file_that_is_too_large_is_a_failure_and_not_sent_for_ever(
     async def main(task: rs.Run) -> None:
         await files.put_file(keys.made(task.job_id, "main", 0, task.token, "a.mp4"), path)
 
-    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house"), "remote_file_limit": 10_000}
-    async with served(engine, database_url, **places) as api, proxy_to(api) as line:
-        settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
+    options = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "server"), "remote_file_limit": 10_000}
+    async with served(engine, database_url, **options) as api, proxy_to(api) as proxy:
+        settings = settings_for(await create_key(api, "far"), proxy, tmp_path / "far")
         files = HttpFiles(settings.server_url)
         job = await engine.submit("simple")
         async with run_remote_worker([large], settings), asyncio.timeout(300):
-            while not (error := (await engine.tasks(job.id)).items[0].error):  # noqa: ASYNC110 - a row, not a signal
+            while not (error := (await engine.tasks(job.id)).items[0].error):  # noqa: ASYNC110 - a row of the store
                 await asyncio.sleep(0.05)
     assert "30,000,000" in error["message"]
-    assert not list((tmp_path / "house").glob("reel-upload-*"))
+    assert not list((tmp_path / "server").glob("reel-upload-*"))

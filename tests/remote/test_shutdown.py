@@ -1,4 +1,4 @@
-"""A server that stops leaves no look at a worker's word behind; the worker asks again, and then it counts."""
+"""A server that stops cancels inspections of completions; the worker sends the completion again later."""
 
 import asyncio
 from pathlib import Path
@@ -18,33 +18,33 @@ from tests.remote.scripted_worker import ScriptedWorker, remotes_of
 from tests.worker.local_workers import until
 
 BEFORE = ({"profile": "tiny", "size": 1}, FACTS.to_json())
-"""What `validate` and `probe` come to: stages whose word is not looked at by doing them again."""
+"""Results of `validate` and `probe`, which are accepted without running the stage again."""
 
 
-def looks() -> list[asyncio.Task[object]]:
+def inspections() -> list[asyncio.Task[object]]:
     return [task for task in asyncio.all_tasks() if task.get_name() == INSPECTION]
 
 
-async def test_a_look_that_is_under_way_ends_with_the_server(postgres_database: str, tmp_path: Path) -> None:
+async def test_an_inspection_in_progress_ends_with_the_server(postgres_database: str, tmp_path: Path) -> None:
     graphs = [pipeline.graph for pipeline in built_in_pipelines(rs.Settings())]
-    places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "house"), "serve_grace": 1.0}
+    options = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "server"), "serve_grace": 1.0}
     async with engine_at(postgres_database, graphs=graphs) as engine:
-        job_id = (await engine.submit("transcode", {"source": "/films/film.mp4", "profile": profile()})).job_id
+        job_id = (await engine.submit("transcode", {"source": "/videos/video.mp4", "profile": profile()})).job_id
         async with await psycopg.AsyncConnection.connect(postgres_database) as holder:
-            async with served(engine, postgres_database, **places) as api:
+            async with served(engine, postgres_database, **options) as api:
                 far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
                 for result in BEFORE:
                     (task,) = await far.claim()
-                    assert (await far.end("complete", task["permit"], result=result)).status_code == 200
+                    assert (await far.send_items("complete", task["permit"], result=result)).status_code == 200
                 (task,) = await far.claim()
                 await holder.execute("LOCK TABLE reelstate.stages IN ACCESS EXCLUSIVE MODE")
-                saying = asyncio.create_task(far.end("complete", task["permit"], result=PLAN.to_json()))
-                await until(lambda: len(looks()) == 1)
-                known = remotes_of(api)
-            assert looks() == []
-            assert not known._inspecting
-            (answer,) = await asyncio.gather(saying, return_exceptions=True)
+                completing = asyncio.create_task(far.send_items("complete", task["permit"], result=PLAN.to_json()))
+                await until(lambda: len(inspections()) == 1)
+                remotes = remotes_of(api)
+            assert inspections() == []
+            assert not remotes._inspecting
+            (answer,) = await asyncio.gather(completing, return_exceptions=True)
             assert not (isinstance(answer, httpx.Response) and answer.is_success)
             await holder.rollback()
         (plan,) = (await engine.tasks(job_id, stage="plan")).items
-        assert plan.status is TaskStatus.RUNNING, "it was neither believed nor refused"
+        assert plan.status is TaskStatus.RUNNING, "it was neither accepted nor refused"

@@ -1,4 +1,4 @@
-"""Where a remote worker has its sources from: the server for what lies there, the web by the rules of everybody."""
+"""Sources of a remote worker: files come through the server, web sources under the same rules as everywhere."""
 
 import asyncio
 import socket
@@ -46,58 +46,58 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
-    (tmp_path / "films").mkdir()
-    places = {
+    (tmp_path / "videos").mkdir()
+    options = {
         "storage_url": str(tmp_path / "media"),
-        "scratch": str(tmp_path / "house"),
-        "input_roots": str(tmp_path / "films"),
+        "scratch": str(tmp_path / "server"),
+        "input_roots": str(tmp_path / "videos"),
     }
-    async with served(engine, database_url, **places) as made:
+    async with served(engine, database_url, **options) as made:
         yield made
 
 
-async def submitted(engine: Engine, source: str) -> int:
+async def submit_source(engine: Engine, source: str) -> int:
     return (await engine.submit("transcode", {"source": source, "profile": profile()})).job_id
 
 
-async def rested(engine: Engine, job: int) -> JobDetail:
+async def wait_inactive(engine: Engine, job: int) -> JobDetail:
     async with asyncio.timeout(300):
         while (detail := await engine.job(job)).job.status not in INACTIVE_JOBS:
             await engine.orchestrate()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # a retry becomes due without a signal
     return detail
 
 
-def told(detail: JobDetail) -> str:
+def error_message(detail: JobDetail) -> str:
     return str(detail.job.error["cause"]["message"])
 
 
-def changing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names that mean one thing when they are looked at and another when they are used, or several at once."""
-    plain, asked = socket.getaddrinfo, iter(["127.0.0.1", "169.254.169.254", "10.0.0.1"])
+def fake_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resolve one name to another address each time, and one to several addresses."""
+    resolve_plain, answers = socket.getaddrinfo, iter(["127.0.0.1", "169.254.169.254", "10.0.0.1"])
 
     def resolve(host: Any, port: Any, *rest: Any, **named: Any) -> Any:
         if host == CHANGES:
-            return plain(next(asked, "10.0.0.1"), port, *rest, **named)
+            return resolve_plain(next(answers, "10.0.0.1"), port, *rest, **named)
         if host == SEVERAL:
-            return plain("192.0.2.1", port, *rest, **named) + plain("127.0.0.1", port, *rest, **named)
-        return plain(host, port, *rest, **named)
+            return resolve_plain("192.0.2.1", port, *rest, **named) + resolve_plain("127.0.0.1", port, *rest, **named)
+        return resolve_plain(host, port, *rest, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
 
 
-async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_remote_worker_refuses_addresses_of_private_networks(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changing(monkeypatch)
+    fake_resolver(monkeypatch)
     async with WebServer.running() as inner, WebServer.running() as outer:
 
         async def redirect(request: Request) -> None:
             await request.head("302 Found", Location=inner.url("/secret"), Content_Length=0)
 
-        outer.scripts["/film.mp4"] = redirect
+        outer.scripts["/video.mp4"] = redirect
         settings = settings_for(
-            await create_key(api, "far"), line, tmp_path / "far", input_hosts=f"127.0.0.1:{outer.port}"
+            await create_key(api, "far"), proxy, tmp_path / "far", input_hosts=f"127.0.0.1:{outer.port}"
         )
         sources = [
             inner.url("/secret"),
@@ -105,81 +105,77 @@ async def test_addresses_that_lead_into_a_network_are_refused_far_away_too(
             inner.url("/secret", host="[::ffff:127.0.0.1]"),
             inner.url("/secret", host="0x7f000001"),
             inner.url("/secret", host="127.1"),
-            inner.url("/secret", host="0.0.0.0"),  # noqa: S104 - an address that is asked for
+            inner.url("/secret", host="0.0.0.0"),  # noqa: S104 - the address of a source
             "http://169.254.169.254/latest/meta-data/",
-            outer.url("/film.mp4"),
+            outer.url("/video.mp4"),
             inner.url("/secret", host=CHANGES),
             inner.url("/secret", host=SEVERAL),
         ]
-        jobs = [await submitted(engine, source) for source in sources]
+        jobs = [await submit_source(engine, source) for source in sources]
         async with run_remote_worker(built_in_pipelines(settings), settings):
-            details = [await rested(engine, job) for job in jobs]
+            details = [await wait_inactive(engine, job) for job in jobs]
         assert inner.requests == []
     assert {detail.job.status for detail in details} == {JobStatus.FAILED}
     for source, detail in zip(sources, details, strict=True):
-        assert "not a public address" in told(detail), source
+        assert "not a public address" in error_message(detail), source
 
 
-async def test_what_the_server_may_not_read_is_not_read_through_it(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
+async def test_a_file_that_the_server_may_not_read_is_not_served(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
-    outside, inside = tmp_path / "outside.mp4", tmp_path / "films" / "inside.mp4"
+    outside, inside = tmp_path / "outside.mp4", tmp_path / "videos" / "inside.mp4"
     outside.write_bytes(b"private")
     inside.symlink_to(outside)
-    settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
-    sources = [str(outside), str(inside), str(tmp_path / "films" / "none.mp4"), "/etc/passwd", str(tmp_path)]
-    jobs = [await submitted(engine, source) for source in sources]
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path / "far")
+    sources = [str(outside), str(inside), str(tmp_path / "videos" / "none.mp4"), "/etc/passwd", str(tmp_path)]
+    jobs = [await submit_source(engine, source) for source in sources]
     async with run_remote_worker(built_in_pipelines(settings), settings):
-        details = [await rested(engine, job) for job in jobs]
+        details = [await wait_inactive(engine, job) for job in jobs]
     assert {detail.job.status for detail in details} == {JobStatus.FAILED}
-    words = [told(detail) for detail in details]
-    assert "outside the folders" in words[0]
-    assert "outside the folders" in words[1]
-    assert "there is no file" in words[2]
-    assert "private" not in "".join(words)
+    messages = [error_message(detail) for detail in details]
+    assert "outside the folders" in messages[0]
+    assert "outside the folders" in messages[1]
+    assert "there is no file" in messages[2]
+    assert "private" not in "".join(messages)
 
 
-async def test_a_source_in_the_web_is_not_fetched_by_the_server(api: Served, engine: Engine) -> None:
+async def test_the_server_does_not_fetch_web_sources(api: Served, engine: Engine) -> None:
     async with WebServer.running() as inner:
-        found = remotes_of(api)
-        found.rules = replace(found.rules, hosts=frozenset({f"127.0.0.1:{inner.port}"}))
-        await submitted(engine, inner.url("/secret"))
+        remotes = remotes_of(api)
+        remotes.rules = replace(remotes.rules, hosts=frozenset({f"127.0.0.1:{inner.port}"}))
+        await submit_source(engine, inner.url("/secret"))
         far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
         (task,) = await far.claim()
-        answer = await far.ask("GET", "/source", task["permit"])
+        answer = await far.request("GET", "/source", task["permit"])
         assert (answer.status_code, error_name(answer)) == (404, "not-found")
         assert inner.requests == []
 
 
-async def test_the_server_gives_a_source_in_parts_to_the_job_that_names_it(
-    api: Served, engine: Engine, tmp_path: Path
-) -> None:
-    path = make_video(tmp_path / "films" / "film.mp4", 1)
-    await submitted(engine, str(path))
+async def test_the_server_serves_ranges_of_a_source_to_its_job(api: Served, engine: Engine, tmp_path: Path) -> None:
+    path = make_video(tmp_path / "videos" / "video.mp4", 1)
+    await submit_source(engine, str(path))
     far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
     (task,) = await far.claim()
     data = path.read_bytes()
-    assert (await far.ask("GET", "/source", task["permit"])).content == data
-    part = await far.ask("GET", "/source", task["permit"], headers={"Range": "bytes=100-199"})
+    assert (await far.request("GET", "/source", task["permit"])).content == data
+    part = await far.request("GET", "/source", task["permit"], headers={"Range": "bytes=100-199"})
     assert (part.status_code, part.content) == (206, data[100:200])
-    assert (await far.ask("GET", f"/files/{keys.source('0' * 64)}", task["permit"])).status_code == 404
+    assert (await far.request("GET", f"/files/{keys.source('0' * 64)}", task["permit"])).status_code == 404
 
 
-async def test_what_a_job_of_another_pipeline_calls_its_source_is_not_read_for_it(
-    api: Served, engine: Engine, tmp_path: Path
-) -> None:
-    path = tmp_path / "films" / "film.mp4"
+async def test_the_source_field_of_another_pipeline_is_not_served(api: Served, engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "videos" / "video.mp4"
     path.write_bytes(b"only an admin may name a path")
     await engine.submit("simple", {"source": str(path)})
     far = await ScriptedWorker.of(api, "far", pipelines=["simple"])
     (task,) = await far.claim()
-    answer = await far.ask("GET", "/source", task["permit"])
+    answer = await far.request("GET", "/source", task["permit"])
     assert (answer.status_code, error_name(answer)) == (404, "not-found")
 
 
-async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: Served, engine: Engine) -> None:
-    job = await submitted(engine, "/films/film.mp4")
-    uploaded = await submitted(engine, f"stored://{'1' * 64}")
+async def test_a_fetch_run_cant_read_stored_sources_and_must_send_its_own(api: Served, engine: Engine) -> None:
+    job = await submit_source(engine, "/videos/video.mp4")
+    uploaded = await submit_source(engine, f"stored://{'1' * 64}")
     inspector, key = remotes_of(api).inspector, keys.source("0" * 64)
     inspector._inputs[job] = frozenset({key})
     fetching = Grant("far", "transcode", "fetch", TaskKey(job, 3, 0), 2, 0)
@@ -190,30 +186,30 @@ async def test_a_run_that_fetches_sees_no_source_so_that_it_brings_its_own(api: 
     assert not await inspector.may_read(of_upload, key)
 
 
-async def test_a_film_that_was_uploaded_is_made_far_away(
-    api: Served, engine: Engine, line: LossyProxy, tmp_path: Path
+async def test_a_remote_worker_transcodes_an_upload(
+    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
-    data = make_video(tmp_path / "film.mp4", 1).read_bytes()
+    data = make_video(tmp_path / "video.mp4", 1).read_bytes()
     headers = {"Upload-Length": str(len(data)), "Content-Type": "application/offset+octet-stream"}
     upload = (await api.ask("ada", "POST", "/api/v1/uploads", content=data, headers=headers)).json()
     body = {"upload": upload["id"], "profile": profile()}
     made = (await api.ask("ada", "POST", "/api/v1/videos", json=body)).json()
-    settings = settings_for(await create_key(api, "far"), line, tmp_path / "far", worker_capabilities="")
+    settings = settings_for(await create_key(api, "far"), proxy, tmp_path / "far", worker_capabilities="")
     async with run_remote_worker(built_in_pipelines(settings), settings):
-        detail = await rested(engine, made["job"])
+        detail = await wait_inactive(engine, made["job"])
     assert detail.job.status is JobStatus.COMPLETED, detail.job.error
     assert [path.name for path in (tmp_path / "media" / "sources").iterdir()] == [upload["sha256"]]
 
 
-async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
+async def test_files_of_a_bucket_are_served_by_signed_redirects_if_configured(
     engine: Engine, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with s3_server(tmp_path) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        place = server.new_place()
-        options = {"storage_url": place, "remote_downloads": "signed", "scratch": str(tmp_path / "house")}
-        async with served(engine, database_url, **options) as api, proxy_to(api) as line:
+        bucket = server.new_place()
+        options = {"storage_url": bucket, "remote_downloads": "signed", "scratch": str(tmp_path / "server")}
+        async with served(engine, database_url, **options) as api, proxy_to(api) as proxy:
             files = rs.Pipeline("simple")
             found: list[Json] = []
 
@@ -227,8 +223,8 @@ async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
                 found.append([each.key async for each in storage.list(f"versions/{task.job_id}")] == [kept.key])
                 return kept.key
 
-            settings = settings_for(await create_key(api, "far"), line, tmp_path / "far")
-            pipelines = [files_of(settings)]
+            settings = settings_for(await create_key(api, "far"), proxy, tmp_path / "far")
+            pipelines = [storage_for(settings)]
             answers: list[int] = []
             job = await engine.submit("simple")
             async with run_remote_worker([files], settings):
@@ -237,20 +233,20 @@ async def test_a_bucket_serves_its_files_itself_where_that_is_allowed(
             assert found[:2] == [b"234", b"0123456789"]
             assert found[3]
             assert (tmp_path / "got").read_bytes() == b"0123456789"
-            assert await open_storage(place).get_bytes(detail.outputs["main"]) == b"0123456789"
+            assert await open_storage(bucket).get_bytes(detail.outputs["main"]) == b"0123456789"
             far = await ScriptedWorker.of(api, "other", pipelines=["simple"])
             await engine.submit("simple")
             (task,) = await far.claim()
             key = keys.made(task["key"][0], "main", 0, task["token"], "a.mp4")
             await far.put(key, b"x", task["permit"])
-            answer = await far.ask("GET", f"/files/{key}", task["permit"])
+            answer = await far.request("GET", f"/files/{key}", task["permit"])
             answers.append(answer.status_code)
             assert answers == [307]
             assert answer.headers["location"].startswith(server.endpoint)
             assert server.secret not in answer.headers["location"]
 
 
-def files_of(settings: rs.Settings) -> Any:
+def storage_for(settings: rs.Settings) -> Any:
     from reelstate.remote.files import HttpFiles  # noqa: PLC0415 - as the program does
 
     return HttpFiles(settings.server_url)

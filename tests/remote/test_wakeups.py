@@ -1,4 +1,4 @@
-"""How a remote worker joins, waits and hears."""
+"""How a remote worker registers, waits for tasks and receives wake-ups."""
 
 import asyncio
 from pathlib import Path
@@ -13,20 +13,20 @@ from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_nam
 
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
-    """What is said here does not depend on the store."""
+    """SQLite only: nothing here depends on the store."""
     return f"sqlite:///{tmp_path / 'reelstate.db'}"
 
 
-async def test_who_speaks_another_protocol_is_told_what_to_install(api: Served, engine: Engine) -> None:
+async def test_a_worker_of_another_protocol_is_refused_with_the_release_to_install(api: Served, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
-    for protocol, word in ((PROTOCOL - 1, "old"), (PROTOCOL + 1, "new")):
-        answer = await far.say("register", **{**REGISTRATION, "protocol": protocol})
+    for protocol, age in ((PROTOCOL - 1, "old"), (PROTOCOL + 1, "new")):
+        answer = await far.send("register", **{**REGISTRATION, "protocol": protocol})
         assert (answer.status_code, error_name(answer)) == (403, "worker-refused")
-        assert f"too {word}" in answer.json()["detail"]
+        assert f"too {age}" in answer.json()["detail"]
         assert "install" in answer.json()["hint"]
-    unknown = await far.say("register", **{**REGISTRATION, "pipelines": ["none-such"]})
+    unknown = await far.send("register", **{**REGISTRATION, "pipelines": ["none-such"]})
     assert (unknown.status_code, error_name(unknown)) == (422, "unknown-pipeline")
-    wrong = await far.say("register", **{**REGISTRATION, "capabilities": ["a b"]})
+    wrong = await far.send("register", **{**REGISTRATION, "capabilities": ["a b"]})
     assert (wrong.status_code, wrong.json()["field"]) == (422, "capabilities")
     assert len(await engine.workers()) == 1
 
@@ -41,28 +41,28 @@ async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) ->
     assert task["key"][0] == job
 
 
-async def test_bells_are_heard_between_two_questions_and_nothing_is_missed_after_a_restart(
+async def test_wake_ups_between_two_requests_are_received_and_none_is_missed_after_a_restart(
     api: Served, engine: Engine
 ) -> None:
     far = await ScriptedWorker.of(api, "far")
-    ask = f"/wakeups?worker_id={far.worker_id}&wait=30"
-    assert (await far.client.get(ask)).json() == {"wakeups": ["work", "stop"]}
+    path = f"/wakeups?worker_id={far.worker_id}&wait=30"
+    assert (await far.client.get(path)).json() == {"wakeups": ["work", "stop"]}
     job = await api.submit()
-    assert (await far.client.get(ask)).json() == {"wakeups": ["work"]}
-    waiting = asyncio.create_task(far.client.get(ask))
+    assert (await far.client.get(path)).json() == {"wakeups": ["work"]}
+    waiting = asyncio.create_task(far.client.get(path))
     await asyncio.wait([waiting], timeout=0.2)
-    await engine.cancel(job, reason="enough")
+    await engine.cancel(job, reason="test")
     assert (await asyncio.wait_for(waiting, 300)).json() == {"wakeups": ["stop"]}
 
 
-async def test_a_question_that_waits_ends_with_the_key(api: Served) -> None:
+async def test_a_waiting_request_ends_when_its_key_is_revoked(api: Served) -> None:
     far = await ScriptedWorker.of(api, "far")
-    ask = f"/wakeups?worker_id={far.worker_id}&wait=30"
-    await far.client.get(ask)
-    waiting = asyncio.create_task(far.client.get(ask))
+    path = f"/wakeups?worker_id={far.worker_id}&wait=30"
+    await far.client.get(path)
+    waiting = asyncio.create_task(far.client.get(path))
     await asyncio.wait([waiting], timeout=0.2)
     await api.engine.revoke("far")
     async with asyncio.timeout(25):
-        while (answer := await waiting).status_code == 200:  # a bell may be quicker than the look at the key
-            waiting = asyncio.create_task(far.client.get(ask))
+        while (answer := await waiting).status_code == 200:  # a wake-up may arrive before the check of the key
+            waiting = asyncio.create_task(far.client.get(path))
     assert answer.status_code == 401

@@ -1,4 +1,4 @@
-"""What both ends say is read back as it was said, by this release and by the next."""
+"""Messages are parsed as they were sent, also between this release and the next."""
 
 import pytest
 from pydantic import ValidationError
@@ -7,17 +7,17 @@ from reelstate.core.model import Claim, ClaimedTask, LogLine, Permit, Progress, 
 from reelstate.remote.wire import ClaimAnswer, ProgressItem, ReportAnswer, WireClaimRequest
 
 KEY = TaskKey(2**62, 3, 4)
-TASK = ClaimedTask(KEY, 5, 1, 3, 0, 60.0, {"a": [1]}, None, "film", "encode", {"deep": {"é": None}}, strict_lease=True)
+TASK = ClaimedTask(KEY, 5, 1, 3, 0, 60.0, {"a": [1]}, None, "video", "encode", {"deep": {"é": None}}, strict_lease=True)
 
 
-def test_a_claim_comes_out_as_it_went_in() -> None:
-    other = ClaimedTask(TaskKey(2**62, 3, 5), 1, 2, 3, 1, 1.5, None, {"at": 7}, "film", "encode", TASK.spec)
+def test_a_claim_is_parsed_as_it_was_sent() -> None:
+    other = ClaimedTask(TaskKey(2**62, 3, 5), 1, 2, 3, 1, 1.5, None, {"at": 7}, "video", "encode", TASK.spec)
     text = ClaimAnswer.of(Claim([TASK, other], isolated_waiting=True), ["one", "two"]).model_dump_json()
     assert text.count("deep") == 1
     permits: list[Permit] = []
 
-    def permit(words: str) -> Permit:
-        permits.append(Permit(words))
+    def permit(text: str) -> Permit:
+        permits.append(Permit(text))
         return permits[-1]
 
     found = ClaimAnswer.model_validate_json(text).claim(permit)
@@ -28,8 +28,8 @@ def test_a_claim_comes_out_as_it_went_in() -> None:
         assert all(getattr(got, name) == getattr(sent, name) for name in got.__slots__ if name != "permit")
 
 
-def test_all_that_a_run_says_comes_out_as_it_went_in() -> None:
-    said = Progress(
+def test_a_report_is_parsed_as_it_was_sent() -> None:
+    sent = Progress(
         key=KEY,
         token=5,
         percent=12.5,
@@ -40,14 +40,14 @@ def test_all_that_a_run_says_comes_out_as_it_went_in() -> None:
         steps=(Step(number=1, argv=("x", "y"), exit_code=-9, seconds=0.5, output="o"),),
         states=(TaskState(number=1, tag="export", status=7, severity="error", payload=[1]),),
     )
-    text = ProgressItem.of(said, "permit").model_dump_json(exclude_defaults=True)
+    text = ProgressItem.of(sent, "permit").model_dump_json(exclude_defaults=True)
     found = ProgressItem.model_validate_json(text).progress(KEY, 5)
     assert (found.percent, found.message, found.step, found.checkpoint) == (12.5, "half", "encode", {"at": [1]})
-    assert (found.logs, found.states) == (said.logs, said.states)
+    assert (found.logs, found.states) == (sent.logs, sent.states)
     assert [list(step.argv) for step in found.steps] == [["x", "y"]]
 
 
-def test_a_worker_reads_over_what_a_newer_server_adds_and_a_server_refuses_what_it_does_not_know() -> None:
+def test_a_worker_ignores_unknown_fields_and_a_server_refuses_them() -> None:
     answer = ReportAnswer.model_validate_json('{"verdicts": ["ok"], "drain": false, "permits": [null], "news": 1}')
     assert answer.permits == [None]
     with pytest.raises(ValidationError, match="news"):
