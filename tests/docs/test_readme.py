@@ -75,7 +75,7 @@ def test_the_quickstart_fails_is_mended_and_resumes(tmp_path: Path) -> None:
         assert told.count("task plan/0") == 2
         assert "healthy: every invariant holds" in told
         if shutil.which("sqlite3"):
-            assert "completed -> pending is open to nobody" in terminals.type(f"! {by_hand}")
+            assert "completed -> pending is not allowed" in terminals.type(f"! {by_hand}")
         assert [f"It prints `{line}`" in text_of(page) for line in run(program, tmp_path)] == [True]
 
 

@@ -569,7 +569,7 @@ async def test_the_guards_hold_in_the_sqlite3_shell(store: SQLiteStore, path: Pa
     done = await asyncio.to_thread(
         subprocess.run, ["sqlite3", str(path), change], capture_output=True, text=True, check=False
     )
-    assert "reelstate: job: processing -> planning is open to nobody" in done.stderr
+    assert "reelstate: job: processing -> planning is not allowed" in done.stderr
     feed = await run(store, "observe_feed", **EVERYTHING, limit=100)
     assert [event[8:11] for event in feed][-1] == ("pending", "processing", "sql")
 
@@ -578,7 +578,7 @@ async def test_our_own_mistakes_are_refused_as_ours(store: SQLiteStore) -> None:
     worker = await seed(store, 1)
     ((job, stage, part, token, *_),) = await claim(store, worker, 1)
     columns = (*HELD, "result")
-    with pytest.raises(GuardRefused, match="running -> ready is open to doctor"):
+    with pytest.raises(GuardRefused, match="running -> ready is only allowed for doctor"):
         await run(store, "release", Batch(HELD, [(job, stage, part, token)]), actor="user", reason=None)
     with pytest.raises(CorruptState, match="tasks_state"):
         await run(store, "complete", Batch(columns, [(job, stage, part, token, None)]), status="perfect")

@@ -1,4 +1,4 @@
-"""What the guards of both stores share: the machines as the words that the generated SQL is made of."""
+"""What the guards of both stores share: the state machines as lists for the generated SQL."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 KEPT = ("jobs", "stages", "tasks", "pipelines", "lanes")
-"""Tables whose rows others refer to: nothing but archive and repair deletes there."""
+"""Tables whose rows others refer to: only archive and repair delete there."""
 
 
-def quoted(words: Iterable[str]) -> str:
-    """Words as a list of SQL strings. They come from the machines alone, never from a user."""
-    return ", ".join(f"'{word}'" for word in words)
+def quoted(names: Iterable[str]) -> str:
+    """Return names of the machines, never of a user, as a list of SQL strings."""
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def triples(machine: Machine) -> str:
-    """Every legal change with its actor, as `origin target actor`."""
+    """Return every legal change with its actor, as `origin target actor`."""
     return quoted(" ".join(triple) for triple in machine.triples())
 
 
 def pairs(machine: Machine) -> str:
-    """Every legal change whoever makes it, as `origin target`."""
+    """Return every change that some actor may make, as `origin target`."""
     return quoted(f"{change.origin} {change.target}" for change in machine.transitions)
 
 
 def digest(script: str) -> str:
-    """Tells whether the guards in a database are the ones this code would install."""
+    """Return a digest that tells whether the guards in a database are those of this code."""
     return hashlib.sha256(script.encode()).hexdigest()[:16]

@@ -1,11 +1,12 @@
-"""The guards inside PostgreSQL, generated from the machines.
+"""The guards in PostgreSQL, generated from the state machines.
 
-One statement-level trigger a table looks at all rows of a statement at once: it refuses what the machine does not
-allow and writes the event of what it does. It joins the rows as they were with the rows as they are, so the cost is
-one hash join a statement; `enable_nestloop` is off inside because a plan made for one row must not be kept for 500.
+One statement-level trigger per table checks all rows of a statement at once: it refuses what the machine does not
+allow and writes the events of what it does. It joins the old rows with the new ones, so the cost is one hash join per
+statement; `enable_nestloop` is off inside because a plan made for one row must not be kept for 500.
 
-A change that raises `version` by one is one of ours and names its actor. A change of status that leaves `version`
-alone was typed by hand: whoever may, it must be legal, and the trigger gives it its version and the actor `sql`.
+A change that raises `version` by one is made by the engine and names its actor. A change of status that leaves
+`version` unchanged is manual SQL: it must be legal for some actor, and the trigger gives it its version and the actor
+`sql`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ REFUSED = "RS001"
 
 @dataclass(frozen=True, slots=True)
 class PostgresAudit:
-    """How an event says which entity it is about, what must never go backwards, and what an event keeps of the row."""
+    """The columns and values that identify the entity of an event, what must never go back, and its data."""
 
     columns: str
     values: str
@@ -52,15 +53,16 @@ REFUSE = f"""
 CREATE OR REPLACE FUNCTION reelstate.refuse(entity text, key text, origin text, target text, actor text)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'reelstate: % %: % -> % is not open to %', entity, key, coalesce(origin, 'birth'), target, actor
+    RAISE EXCEPTION 'reelstate: % %: % -> % is not allowed for %',
+        entity, key, coalesce(origin, 'insert'), target, actor
         USING ERRCODE = '{REFUSED}', HINT = 'the state machines are drawn in docs/lifecycle.md';
 END $$;
 """
 
-BY_HAND = f"""
-CREATE OR REPLACE FUNCTION reelstate.by_hand() RETURNS text LANGUAGE plpgsql AS $$
+MANUAL = f"""
+CREATE OR REPLACE FUNCTION reelstate.mark_manual() RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM set_config('reelstate.by_hand', 'on', true);
+    PERFORM set_config('reelstate.manual', 'on', true);
     RETURN '{SQL_ACTOR}';
 END $$;
 """
@@ -72,7 +74,7 @@ BEGIN
         RETURN CASE TG_OP WHEN 'UPDATE' THEN NEW ELSE OLD END;
     END IF;
     RAISE EXCEPTION 'reelstate: events are never changed or deleted' USING ERRCODE = '{REFUSED}',
-        HINT = 'old events are moved by archive, and by nothing else';
+        HINT = 'only archive moves old events';
 END $$;
 CREATE OR REPLACE TRIGGER guard_change BEFORE UPDATE OR DELETE ON reelstate.events
     FOR EACH ROW EXECUTE FUNCTION reelstate.guard_events();
@@ -87,9 +89,9 @@ BEGIN
     IF 'on' IN (current_setting('reelstate.archiving', true), current_setting('reelstate.repairing', true)) THEN
         RETURN NULL;
     END IF;
-    RAISE EXCEPTION 'reelstate: rows of % are never deleted by hand', TG_TABLE_NAME USING ERRCODE = '{REFUSED}',
+    RAISE EXCEPTION 'reelstate: rows of % are not deleted by manual SQL', TG_TABLE_NAME USING ERRCODE = '{REFUSED}',
         HINT = CASE WHEN TG_TABLE_NAME IN ('pipelines', 'lanes') THEN 'jobs refer to them'
-                    ELSE 'cancel the job; archive moves what is old' END;
+                    ELSE 'cancel the job; archive moves old rows' END;
 END $$;
 """ + "".join(
     f"""CREATE OR REPLACE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.{table}
@@ -155,7 +157,7 @@ CREATE OR REPLACE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs
 PRIORITIES = f"""
 CREATE OR REPLACE FUNCTION reelstate.move_priority() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    words text := 'priority ' || OLD.priority || ' to ' || NEW.priority;
+    change text := 'priority ' || OLD.priority || ' to ' || NEW.priority;
 BEGIN
     IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
@@ -164,9 +166,9 @@ BEGIN
     WHERE job_id = NEW.id AND priority <> NEW.priority;
     IF NEW.version = OLD.version AND NEW.status = OLD.status THEN
         INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
-        VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, '{SQL_ACTOR}', words, clock_timestamp());
+        VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, '{SQL_ACTOR}', change, clock_timestamp());
         UPDATE reelstate.jobs
-        SET version = OLD.version + 1, actor = '{SQL_ACTOR}', reason = words, changed_at = clock_timestamp()
+        SET version = OLD.version + 1, actor = '{SQL_ACTOR}', reason = change, changed_at = clock_timestamp()
         WHERE id = NEW.id;
     END IF;
     RETURN NULL;
@@ -175,7 +177,7 @@ CREATE OR REPLACE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jo
     FOR EACH ROW WHEN (OLD.priority <> NEW.priority AND NEW.status NOT IN ({quoted(FINISHED_JOBS)}))
     EXECUTE FUNCTION reelstate.move_priority();
 """
-"""The tasks of a job follow its priority; finished ones too, for they may be run again.
+"""The tasks of a job get its priority; finished ones too, because they may run again.
 
 A change by manual SQL gets its version and its event.
 """
@@ -183,10 +185,10 @@ A change by manual SQL gets its version and its event.
 
 @cache
 def script() -> str:
-    """Everything that guards the tables, fit to be run again at any time."""
+    """Return the SQL that creates or replaces all guards."""
     return (
         REFUSE
-        + BY_HAND
+        + MANUAL
         + EVENTS
         + DELETES
         + PIPELINES
@@ -198,26 +200,26 @@ def script() -> str:
 
 
 def triggers() -> set[str]:
-    """The triggers that the script makes, as `table.name`."""
+    """Return the triggers of the script, as `table.name`."""
     found = re.findall(r"TRIGGER (\w+) (?:BEFORE|AFTER) [A-Z ]+?(?:OF \w+ )?ON reelstate\.(\w+)", script())
     return {f"{table}.{name}" for name, table in found}
 
 
 def constraints(migrations: str) -> dict[str, str]:
-    """The statements of migrations that add constraints, by the name of the constraint; the last one counts."""
+    """Return the statements of migrations that add constraints, by name; the last one counts."""
     found = re.findall(r"(ALTER TABLE \S+ ADD CONSTRAINT (\w+)\s.*?;)", migrations, re.DOTALL)
     return {name: statement for statement, name in found}
 
 
 def _table(table: str, machine: Machine) -> str:
     return f"""
-CREATE OR REPLACE FUNCTION reelstate.guard_{table}_birth() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION reelstate.guard_{table}_insert() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 {_initial_states(table, machine)}
     RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER guard_birth AFTER INSERT ON reelstate.{table} REFERENCING NEW TABLE AS born
-    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_{table}_birth();
+CREATE OR REPLACE TRIGGER guard_insert AFTER INSERT ON reelstate.{table} REFERENCING NEW TABLE AS inserted
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_{table}_insert();
 
 CREATE OR REPLACE FUNCTION reelstate.guard_{table}_change() RETURNS trigger LANGUAGE plpgsql
 SET enable_nestloop = off SET enable_hashjoin = on AS $$
@@ -235,7 +237,7 @@ CREATE OR REPLACE TRIGGER guard_change AFTER UPDATE ON reelstate.{table}
 
 
 def _hot(table: str) -> str:
-    """The changes that nearly every row goes through, told apart by plain comparisons before the list is searched."""
+    """Return a condition for the two most frequent changes, which spares the search in the list."""
     if table != "tasks":
         return "false"
     claimed, completed = ("o.status = 'ready' AND n.status = 'running'", "o.status = 'running' AND n.status = 'done'")
@@ -247,12 +249,12 @@ def _initial_states(table: str, machine: Machine) -> str:
     refusal = f"reelstate.refuse('{machine.entity}', {key}::text, NULL, n.status, n.actor)"
     wrong = f"n.status NOT IN ({quoted(machine.initial_states)}) OR n.version <> 1"
     if table == "tasks":
-        return f"    PERFORM {refusal} FROM born n WHERE {wrong};"
+        return f"    PERFORM {refusal} FROM inserted n WHERE {wrong};"
     audit = AUDITS[table]
     return f"""    INSERT INTO reelstate.events (entity, {audit.columns}, version, origin, target, actor, reason, at)
     SELECT '{machine.entity}', {audit.values}, 1, NULL,
            CASE WHEN {wrong} THEN {refusal} ELSE n.status END, n.actor, n.reason, n.changed_at
-    FROM born n;"""
+    FROM inserted n;"""
 
 
 def _changes(table: str, machine: Machine) -> str:
@@ -260,28 +262,28 @@ def _changes(table: str, machine: Machine) -> str:
     audit = AUDITS[table]
     key = " || '/' || ".join(f"n.{column}" for column in keys)
     same = " AND ".join(f"o.{column} = n.{column}" for column in keys)
-    by_hand = "n.version = o.version"
+    is_manual = "n.version = o.version"
     columns = f"entity, {audit.columns}, data, version, origin, target, actor, reason, at"
     return f"""    INSERT INTO reelstate.events ({columns})
     SELECT '{machine.entity}', {audit.values}, {audit.data}, o.version + 1, o.status,
                CASE WHEN o.{keys[0]} IS NULL OR {audit.monotonic} OR n.version > o.version + 1
-                      OR n.status <> o.status AND {by_hand}
+                      OR n.status <> o.status AND {is_manual}
                          AND NOT o.status || ' ' || n.status = ANY (ARRAY[{pairs(machine)}])
-                      OR n.status <> o.status AND NOT {by_hand} AND NOT ({_hot(table)})
+                      OR n.status <> o.status AND NOT {is_manual} AND NOT ({_hot(table)})
                          AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
                              = ANY (ARRAY[{triples(machine)}])
                     THEN reelstate.refuse('{machine.entity}', {key}::text, o.status, n.status,
-                                          CASE WHEN {by_hand} THEN '{SQL_ACTOR}' ELSE n.actor END)
+                                          CASE WHEN {is_manual} THEN '{SQL_ACTOR}' ELSE n.actor END)
                     ELSE n.status END,
-               CASE WHEN {by_hand} THEN reelstate.by_hand() ELSE n.actor END,
-               CASE WHEN NOT {by_hand} THEN n.reason END,
-               CASE WHEN {by_hand} THEN clock_timestamp() ELSE n.changed_at END
+               CASE WHEN {is_manual} THEN reelstate.mark_manual() ELSE n.actor END,
+               CASE WHEN NOT {is_manual} THEN n.reason END,
+               CASE WHEN {is_manual} THEN clock_timestamp() ELSE n.changed_at END
     FROM after n LEFT JOIN before o ON {same}
     WHERE o.{keys[0]} IS NULL OR n.status <> o.status OR {audit.monotonic}
            OR n.version <> o.version AND (n.actor <> '{SQL_ACTOR}' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.by_hand', true) = 'on' THEN
-        PERFORM set_config('reelstate.by_hand', '', true);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
         UPDATE reelstate.{table} n
         SET version = n.version + 1, actor = '{SQL_ACTOR}', reason = NULL, changed_at = clock_timestamp()
-        FROM before o WHERE {same} AND {by_hand} AND n.status <> o.status;
+        FROM before o WHERE {same} AND {is_manual} AND n.status <> o.status;
     END IF;"""

@@ -27,16 +27,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Name: by_hand(); Type: FUNCTION; Schema: reelstate; Owner: -
-
-CREATE FUNCTION reelstate.by_hand() RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM set_config('reelstate.by_hand', 'on', true);
-    RETURN 'sql';
-END $$;
-
 -- Name: clear_flag(); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.clear_flag() RETURNS trigger
@@ -57,9 +47,9 @@ BEGIN
     IF 'on' IN (current_setting('reelstate.archiving', true), current_setting('reelstate.repairing', true)) THEN
         RETURN NULL;
     END IF;
-    RAISE EXCEPTION 'reelstate: rows of % are never deleted by hand', TG_TABLE_NAME USING ERRCODE = 'RS001',
+    RAISE EXCEPTION 'reelstate: rows of % are not deleted by manual SQL', TG_TABLE_NAME USING ERRCODE = 'RS001',
         HINT = CASE WHEN TG_TABLE_NAME IN ('pipelines', 'lanes') THEN 'jobs refer to them'
-                    ELSE 'cancel the job; archive moves what is old' END;
+                    ELSE 'cancel the job; archive moves old rows' END;
 END $$;
 
 -- Name: guard_events(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -72,20 +62,7 @@ BEGIN
         RETURN CASE TG_OP WHEN 'UPDATE' THEN NEW ELSE OLD END;
     END IF;
     RAISE EXCEPTION 'reelstate: events are never changed or deleted' USING ERRCODE = 'RS001',
-        HINT = 'old events are moved by archive, and by nothing else';
-END $$;
-
--- Name: guard_jobs_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
-
-CREATE FUNCTION reelstate.guard_jobs_birth() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
-    SELECT 'job', n.id, 1, NULL,
-           CASE WHEN n.status NOT IN ('pending') OR n.version <> 1 THEN reelstate.refuse('job', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
-    FROM born n;
-    RETURN NULL;
+        HINT = 'only archive moves old events';
 END $$;
 
 -- Name: guard_jobs_change(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -110,18 +87,31 @@ BEGIN
                     THEN reelstate.refuse('job', n.id::text, o.status, n.status,
                                           CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
                     ELSE n.status END,
-               CASE WHEN n.version = o.version THEN reelstate.by_hand() ELSE n.actor END,
+               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
                CASE WHEN NOT n.version = o.version THEN n.reason END,
                CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
     FROM after n LEFT JOIN before o ON o.id = n.id
     WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
            OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.by_hand', true) = 'on' THEN
-        PERFORM set_config('reelstate.by_hand', '', true);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
         UPDATE reelstate.jobs n
         SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
         FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
     END IF;
+    RETURN NULL;
+END $$;
+
+-- Name: guard_jobs_insert(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_jobs_insert() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
+    SELECT 'job', n.id, 1, NULL,
+           CASE WHEN n.status NOT IN ('pending') OR n.version <> 1 THEN reelstate.refuse('job', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM inserted n;
     RETURN NULL;
 END $$;
 
@@ -136,16 +126,6 @@ BEGIN
     END IF;
     RAISE EXCEPTION 'reelstate: % are never changed', TG_TABLE_NAME USING ERRCODE = 'RS001',
         HINT = 'declare another version; jobs run the graph they were submitted with';
-END $$;
-
--- Name: guard_tasks_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
-
-CREATE FUNCTION reelstate.guard_tasks_birth() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, NULL, n.status, n.actor) FROM born n WHERE n.status NOT IN ('new', 'ready') OR n.version <> 1;
-    RETURN NULL;
 END $$;
 
 -- Name: guard_tasks_change(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -170,14 +150,14 @@ BEGIN
                     THEN reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, o.status, n.status,
                                           CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
                     ELSE n.status END,
-               CASE WHEN n.version = o.version THEN reelstate.by_hand() ELSE n.actor END,
+               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
                CASE WHEN NOT n.version = o.version THEN n.reason END,
                CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
     FROM after n LEFT JOIN before o ON o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part
     WHERE o.job_id IS NULL OR n.status <> o.status OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1
            OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.by_hand', true) = 'on' THEN
-        PERFORM set_config('reelstate.by_hand', '', true);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
         UPDATE reelstate.tasks n
         SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
         FROM before o WHERE o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part AND n.version = o.version AND n.status <> o.status;
@@ -185,16 +165,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Name: guard_workers_birth(); Type: FUNCTION; Schema: reelstate; Owner: -
+-- Name: guard_tasks_insert(); Type: FUNCTION; Schema: reelstate; Owner: -
 
-CREATE FUNCTION reelstate.guard_workers_birth() RETURNS trigger
+CREATE FUNCTION reelstate.guard_tasks_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
-    SELECT 'worker', n.id, 1, NULL,
-           CASE WHEN n.status NOT IN ('active') OR n.version <> 1 THEN reelstate.refuse('worker', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
-    FROM born n;
+    PERFORM reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, NULL, n.status, n.actor) FROM inserted n WHERE n.status NOT IN ('new', 'ready') OR n.version <> 1;
     RETURN NULL;
 END $$;
 
@@ -220,19 +197,42 @@ BEGIN
                     THEN reelstate.refuse('worker', n.id::text, o.status, n.status,
                                           CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
                     ELSE n.status END,
-               CASE WHEN n.version = o.version THEN reelstate.by_hand() ELSE n.actor END,
+               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
                CASE WHEN NOT n.version = o.version THEN n.reason END,
                CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
     FROM after n LEFT JOIN before o ON o.id = n.id
     WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
            OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.by_hand', true) = 'on' THEN
-        PERFORM set_config('reelstate.by_hand', '', true);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
         UPDATE reelstate.workers n
         SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
         FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
     END IF;
     RETURN NULL;
+END $$;
+
+-- Name: guard_workers_insert(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.guard_workers_insert() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
+    SELECT 'worker', n.id, 1, NULL,
+           CASE WHEN n.status NOT IN ('active') OR n.version <> 1 THEN reelstate.refuse('worker', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM inserted n;
+    RETURN NULL;
+END $$;
+
+-- Name: mark_manual(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.mark_manual() RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM set_config('reelstate.manual', 'on', true);
+    RETURN 'sql';
 END $$;
 
 -- Name: move_priority(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -241,7 +241,7 @@ CREATE FUNCTION reelstate.move_priority() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    words text := 'priority ' || OLD.priority || ' to ' || NEW.priority;
+    change text := 'priority ' || OLD.priority || ' to ' || NEW.priority;
 BEGIN
     IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
@@ -250,9 +250,9 @@ BEGIN
     WHERE job_id = NEW.id AND priority <> NEW.priority;
     IF NEW.version = OLD.version AND NEW.status = OLD.status THEN
         INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
-        VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql', words, clock_timestamp());
+        VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql', change, clock_timestamp());
         UPDATE reelstate.jobs
-        SET version = OLD.version + 1, actor = 'sql', reason = words, changed_at = clock_timestamp()
+        SET version = OLD.version + 1, actor = 'sql', reason = change, changed_at = clock_timestamp()
         WHERE id = NEW.id;
     END IF;
     RETURN NULL;
@@ -273,7 +273,8 @@ CREATE FUNCTION reelstate.refuse(entity text, key text, origin text, target text
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    RAISE EXCEPTION 'reelstate: % %: % -> % is not open to %', entity, key, coalesce(origin, 'birth'), target, actor
+    RAISE EXCEPTION 'reelstate: % %: % -> % is not allowed for %',
+        entity, key, coalesce(origin, 'insert'), target, actor
         USING ERRCODE = 'RS001', HINT = 'the state machines are drawn in docs/lifecycle.md';
 END $$;
 
@@ -1009,18 +1010,6 @@ CREATE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stages FOR EACH 
 
 CREATE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs FOR EACH ROW WHEN (((old.flagged IS NOT NULL) AND (new.status <> old.status) AND (new.status <> ALL (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])))) EXECUTE FUNCTION reelstate.clear_flag();
 
--- Name: jobs guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
-
-CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.jobs REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_birth();
-
--- Name: tasks guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
-
-CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.tasks REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_birth();
-
--- Name: workers guard_birth; Type: TRIGGER; Schema: reelstate; Owner: -
-
-CREATE TRIGGER guard_birth AFTER INSERT ON reelstate.workers REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_birth();
-
 -- Name: events guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER guard_change BEFORE DELETE OR UPDATE ON reelstate.events FOR EACH ROW EXECUTE FUNCTION reelstate.guard_events();
@@ -1064,6 +1053,18 @@ CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.stages FOR EA
 -- Name: tasks guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.tasks FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_delete();
+
+-- Name: jobs guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.jobs REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_insert();
+
+-- Name: tasks guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_insert();
+
+-- Name: workers guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.workers REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_insert();
 
 -- Name: events guard_truncate; Type: TRIGGER; Schema: reelstate; Owner: -
 

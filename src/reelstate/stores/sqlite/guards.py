@@ -1,13 +1,13 @@
-"""The guards inside SQLite, generated from the machines, in plain SQL: they hold in the sqlite3 shell too.
+"""The guards in SQLite, generated from the state machines in plain SQL: they also hold in the sqlite3 shell.
 
-SQLite has row triggers only, so the work of a row is kept small: one trigger walks from the old status to
-the new one through nested CASEs, refuses at the leaf or falls through, and writes the event. (A list after
-IN would be built anew for every row.) The message of RAISE must be a literal before SQLite 3.47, hence one
-leaf for each pair of states; it can't name the row, but it names the entity, both states and who may.
+SQLite has only row triggers, so the work per row is small: one trigger walks from the old status to the new one through
+nested CASEs, refuses at the leaf or falls through, and writes the event. (A list after IN would be built again for
+every row.) The message of RAISE must be a literal before SQLite 3.47, hence one leaf for each pair of states; it can't
+name the row, but it names the entity, both states and the allowed actors.
 
-A change that raises `version` by one is one of ours and names its actor. A change of status that leaves
-`version` alone was typed by hand: whoever may, it must be legal, and a second trigger gives it its version
-and the actor `sql`.
+A change that raises `version` by one is made by the engine and names its actor. A change of status that leaves
+`version` unchanged is manual SQL: it must be legal for some actor, and a second trigger gives it its version and the
+actor `sql`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from reelstate.stores.guard import KEPT, KEYS, TABLES
 from reelstate.stores.sqlite.statement import split
 
 REFUSED = "reelstate: "
-"""How the message of a refusal by a guard begins."""
+"""The beginning of the message of a refusal."""
 
 PREFIXES = ("guard_", "audit_")
-"""How the names of our triggers begin."""
+"""The beginnings of the names of our triggers."""
 
 UNLESS_REPAIRING = "NOT EXISTS (SELECT 1 FROM repairing)"
 NOW = "(julianday('now') - 2440587.5) * 86400.0"
 
 
-def _none_of(column: str, words: tuple[str, ...]) -> str:
-    return " AND ".join(f"{column} <> '{word}'" for word in words)
+def _none_of(column: str, values: tuple[str, ...]) -> str:
+    return " AND ".join(f"{column} <> '{value}'" for value in values)
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteAudit:
-    """How an event says which entity it is about, how earlier are found, what only grows, what is kept."""
+    """The columns and values that identify the entity of an event, its earlier events, what may only grow, its data."""
 
     columns: str
     values: str
@@ -74,7 +74,6 @@ AUDITS = {
     ),
 }
 
-# The third, because INSERT OR REPLACE deletes without telling a trigger.
 TIMES = {
     "jobs": ("run_after", "created_at", "started_at", "changed_at", "finished_at", "flagged_at"),
     "tasks": (
@@ -91,16 +90,17 @@ TIMES = {
     "stages": ("opened_at",),
     "videos": ("created_at", "changed_at", "deleted_at"),
 }
-"""The columns that hold an instant. Text and bytes would get past the type of a column; these guards refuse them."""
+"""The columns that hold an instant. The type of a column admits text and bytes; these guards refuse them."""
 
+# guard_events_insert refuses duplicates, because INSERT OR REPLACE deletes without firing a trigger.
 EVENTS = f"""
 CREATE TRIGGER guard_events_update BEFORE UPDATE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
 BEGIN
-    SELECT RAISE(ABORT, '{REFUSED}events are never changed; archive moves old ones, and nothing else does');
+    SELECT RAISE(ABORT, '{REFUSED}events are never changed; only archive moves old ones');
 END;
 CREATE TRIGGER guard_events_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
 BEGIN
-    SELECT RAISE(ABORT, '{REFUSED}events are never deleted; archive moves old ones, and nothing else does');
+    SELECT RAISE(ABORT, '{REFUSED}events are never deleted; only archive moves old ones');
 END;
 CREATE TRIGGER guard_events_insert BEFORE INSERT ON events
 WHEN NEW.id > 0 AND NEW.id <= (SELECT max(id) FROM events)
@@ -121,7 +121,7 @@ DELETES = "".join(
 CREATE TRIGGER guard_{table}_delete BEFORE DELETE ON {table}
 WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, '{REFUSED}{table} are never deleted by hand; archive moves what is old');
+    SELECT RAISE(ABORT, '{REFUSED}{table} are not deleted by manual SQL; archive moves old rows');
 END;
 """
     for table in KEPT
@@ -172,7 +172,7 @@ BEGIN
     UPDATE tasks SET priority = NEW.priority
     WHERE job_id = NEW.id AND priority <> NEW.priority;
 END;
-CREATE TRIGGER guard_jobs_priority_by_hand AFTER UPDATE OF priority ON jobs
+CREATE TRIGGER guard_jobs_priority_manual AFTER UPDATE OF priority ON jobs
 WHEN NEW.version = OLD.version AND NEW.status = OLD.status AND {_MOVED}
 BEGIN
     INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
@@ -183,7 +183,7 @@ BEGIN
     WHERE id = NEW.id;
 END;
 """
-"""The tasks of a job follow its priority; finished ones too, for they may be run again.
+"""The tasks of a job get its priority; finished ones too, because they may run again.
 
 A change by manual SQL gets its version and its event.
 """
@@ -191,48 +191,48 @@ A change by manual SQL gets its version and its event.
 
 @cache
 def script() -> str:
-    """Everything that guards the tables, to be run where none of our triggers is left."""
+    """Return the SQL that creates all guards; none may exist when it runs."""
     tables = "".join(
-        guard(table, machine) for table, machine in TABLES.items() for guard in (_birth, _identity, _change, _by_hand)
+        guard(table, machine) for table, machine in TABLES.items() for guard in (_insert, _identity, _change, _manual)
     ) + "".join(_times(table, columns) for table, columns in TIMES.items())
     return EVENTS + DELETES + PIPELINES + STAGES + FLAGS + PRIORITIES + tables
 
 
 @cache
 def triggers() -> Mapping[str, str]:
-    """The triggers that the script makes, by name, with the text that SQLite keeps of them."""
+    """Return the triggers of the script by name, with the text that SQLite stores of them."""
     return {part.split(maxsplit=3)[2]: part.removesuffix(";") for part in split(script())}
 
 
 def constraints(script: str) -> set[str]:
-    """The names of the constraints in the text of tables."""
+    """Return the names of the constraints in the text of tables."""
     return set(re.findall(r"CONSTRAINT (\w+)", script))
 
 
 def indexes(script: str) -> dict[str, str]:
-    """The statements of a script that make indexes, by name."""
+    """Return the statements of a script that create indexes, by name."""
     found = re.findall(r"(CREATE (?:UNIQUE )?INDEX (\w+) .*?;)", script, re.DOTALL)
     return {name: statement for statement, name in found}
 
 
-def _birth(table: str, machine: Machine) -> str:
-    """Rows are born in a birth state at version 1; one with a past is the work of INSERT OR REPLACE."""
+def _insert(table: str, machine: Machine) -> str:
+    """Rows start in an initial state at version 1; a row with earlier events comes from INSERT OR REPLACE."""
     audit = AUDITS[table]
     wrong = f"NEW.version <> 1 OR {_none_of('NEW.status', machine.initial_states)}"
-    past = f"EXISTS (SELECT 1 FROM events WHERE {audit.history})"
-    places = " or ".join(machine.initial_states)
+    has_events = f"EXISTS (SELECT 1 FROM events WHERE {audit.history})"
+    states = " or ".join(machine.initial_states)
     refusal = f"""SELECT CASE WHEN {wrong}
-        THEN RAISE(ABORT, '{REFUSED}{machine.entity}: birth is only open to {places} at version 1')
-        WHEN {past} THEN RAISE(ABORT, '{REFUSED}{machine.entity}: it was born before') END;"""
+        THEN RAISE(ABORT, '{REFUSED}{machine.entity}: a new row must be {states} at version 1')
+        WHEN {has_events} THEN RAISE(ABORT, '{REFUSED}{machine.entity}: a row with this key existed before') END;"""
     if table == "tasks":
         return f"""
-CREATE TRIGGER guard_{table}_birth AFTER INSERT ON {table} WHEN {wrong} OR {past}
+CREATE TRIGGER guard_{table}_insert AFTER INSERT ON {table} WHEN {wrong} OR {has_events}
 BEGIN
     {refusal}
 END;
 """
     return f"""
-CREATE TRIGGER guard_{table}_birth AFTER INSERT ON {table}
+CREATE TRIGGER guard_{table}_insert AFTER INSERT ON {table}
 BEGIN
     {refusal}
     INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, reason, at)
@@ -247,17 +247,17 @@ def _identity(table: str, machine: Machine) -> str:
     return f"""
 CREATE TRIGGER guard_{table}_identity AFTER UPDATE OF {", ".join(keys)} ON {table} WHEN {changed}
 BEGIN
-    SELECT RAISE(ABORT, '{REFUSED}{machine.entity}: what it is called by ({", ".join(keys)}) never changes');
+    SELECT RAISE(ABORT, '{REFUSED}{machine.entity}: its key ({", ".join(keys)}) never changes');
 END;
 """
 
 
 def _times(table: str, columns: tuple[str, ...]) -> str:
-    """Instants are numbers, and nothing ends before it began. A number is less than any text, text less than bytes."""
+    """Require numbers as instants, which are less than any text or bytes, and no finish before the start."""
     wrong = " OR ".join(f"NEW.{column} >= ''" for column in columns)
     if "finished_at" in columns:
         wrong += " OR NEW.finished_at < NEW.started_at"
-    refusal = f"{REFUSED}{table}: instants are numbers (unix seconds), and nothing ends before it began"
+    refusal = f"{REFUSED}{table}: instants are numbers (unix seconds), and nothing finishes before it starts"
     return "".join(
         f"""
 CREATE TRIGGER guard_{table}_times_{verb.split()[0].lower()} AFTER {verb} ON {table}
@@ -271,7 +271,7 @@ END;
 
 
 def _change(table: str, machine: Machine) -> str:
-    """Our own changes. The update that `_by_hand` makes comes through here too, its event already written."""
+    """Check the changes of the engine. The update of `_manual` also fires it, with its event already written."""
     audit = AUDITS[table]
     return f"""
 CREATE TRIGGER guard_{table}_change AFTER UPDATE OF {audit.watched} ON {table}
@@ -281,8 +281,8 @@ WHEN (NEW.version <> OLD.version AND (NEW.actor <> '{SQL_ACTOR}' OR NEW.status <
  AND {UNLESS_REPAIRING}
 BEGIN
     SELECT CASE WHEN {audit.backwards}
-        THEN RAISE(ABORT, '{REFUSED}{machine.entity}: version grows by one, nothing goes backwards')
-        ELSE {_walk(machine, lambda origin, target: _refused_to_actor(machine, origin, target))} END;
+        THEN RAISE(ABORT, '{REFUSED}{machine.entity}: version grows by one, and token and attempt never go back')
+        ELSE {_walk(machine, lambda origin, target: _refuse_actor(machine, origin, target))} END;
     INSERT INTO events (entity, {audit.columns}, data, version, origin, target, actor, reason, at)
     VALUES ('{machine.entity}', {audit.values}, {audit.data}, NEW.version, OLD.status, NEW.status, NEW.actor,
             NEW.reason, NEW.changed_at);
@@ -290,14 +290,14 @@ END;
 """
 
 
-def _by_hand(table: str, machine: Machine) -> str:
+def _manual(table: str, machine: Machine) -> str:
     audit = AUDITS[table]
     same = " AND ".join(f"{key} = NEW.{key}" for key in KEYS[table])
     return f"""
-CREATE TRIGGER guard_{table}_by_hand AFTER UPDATE OF status ON {table}
+CREATE TRIGGER guard_{table}_manual AFTER UPDATE OF status ON {table}
 WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND {UNLESS_REPAIRING}
 BEGIN
-    SELECT {_walk(machine, lambda origin, target: _refused_to_all(machine, origin, target))};
+    SELECT {_walk(machine, lambda origin, target: _refuse_all(machine, origin, target))};
     INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, at)
     VALUES ('{machine.entity}', {audit.values}, OLD.version + 1, OLD.status, NEW.status, '{SQL_ACTOR}',
             {NOW});
@@ -308,7 +308,7 @@ END;
 
 
 def _walk(machine: Machine, leaf: Callable[[str, str], str]) -> str:
-    """From the old status to the new one, to what is to be done there; staying where one is needs nothing."""
+    """Return a CASE from the old to the new status with the SQL for each change."""
     origins = []
     for origin in machine.states:
         leaves = {target: leaf(origin, target) for target in machine.states if target != origin}
@@ -318,18 +318,18 @@ def _walk(machine: Machine, leaf: Callable[[str, str], str]) -> str:
     return "CASE OLD.status\n        " + "\n        ".join(origins) + " END"
 
 
-def _refused_to_actor(machine: Machine, origin: str, target: str) -> str:
+def _refuse_actor(machine: Machine, origin: str, target: str) -> str:
     actors = sorted(machine.who_may(origin, target))
     if not actors:
-        return _refused_to_all(machine, origin, target)
+        return _refuse_all(machine, origin, target)
     allowed = " OR ".join(
         f"NEW.actor = '{actor}' OR substr(NEW.actor, 1, {len(actor) + 1}) = '{actor}:'" for actor in actors
     )
-    refusal = f"{REFUSED}{machine.entity}: {origin} -> {target} is open to {', '.join(actors)} only"
+    refusal = f"{REFUSED}{machine.entity}: {origin} -> {target} is only allowed for {', '.join(actors)}"
     return f"CASE WHEN NOT ({allowed}) THEN RAISE(ABORT, '{refusal}') END"
 
 
-def _refused_to_all(machine: Machine, origin: str, target: str) -> str:
+def _refuse_all(machine: Machine, origin: str, target: str) -> str:
     if machine.who_may(origin, target):
         return ""
-    return f"RAISE(ABORT, '{REFUSED}{machine.entity}: {origin} -> {target} is open to nobody')"
+    return f"RAISE(ABORT, '{REFUSED}{machine.entity}: {origin} -> {target} is not allowed')"

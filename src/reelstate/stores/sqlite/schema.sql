@@ -28,7 +28,7 @@ CREATE UNIQUE INDEX events_by_worker ON events (worker_id, version) WHERE entity
 
 CREATE TRIGGER guard_events_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: events are never deleted; archive moves old ones, and nothing else does');
+    SELECT RAISE(ABORT, 'reelstate: events are never deleted; only archive moves old ones');
 END;
 
 CREATE TRIGGER guard_events_insert BEFORE INSERT ON events
@@ -46,7 +46,7 @@ END;
 
 CREATE TRIGGER guard_events_update BEFORE UPDATE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: events are never changed; archive moves old ones, and nothing else does');
+    SELECT RAISE(ABORT, 'reelstate: events are never changed; only archive moves old ones');
 END;
 
 CREATE TABLE facts (
@@ -126,72 +126,6 @@ CREATE INDEX jobs_flagged ON jobs (id) WHERE flagged IS NOT NULL;
 CREATE INDEX jobs_stopped ON jobs (changed_at)
     WHERE status IN ('failed', 'quarantined') AND finished_at IS NOT NULL;
 
-CREATE TRIGGER guard_jobs_birth AFTER INSERT ON jobs
-BEGIN
-    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'pending'
-        THEN RAISE(ABORT, 'reelstate: job: birth is only open to pending at version 1')
-        WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = -1 AND part = -1) THEN RAISE(ABORT, 'reelstate: job: it was born before') END;
-    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
-    VALUES ('job', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
-END;
-
-CREATE TRIGGER guard_jobs_by_hand AFTER UPDATE OF status ON jobs
-WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
-BEGIN
-    SELECT CASE OLD.status
-        WHEN 'planning' THEN CASE NEW.status
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: planning -> validating is open to nobody') END
-        WHEN 'downloading_inputs' THEN CASE NEW.status
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> planning is open to nobody') END
-        WHEN 'processing' THEN CASE NEW.status
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: processing -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: processing -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: processing -> downloading_inputs is open to nobody') END
-        WHEN 'uploading_outputs' THEN CASE NEW.status
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> processing is open to nobody') END
-        WHEN 'completed' THEN CASE NEW.status
-            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: completed -> pending is open to nobody')
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: completed -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: completed -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: completed -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: completed -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: completed -> uploading_outputs is open to nobody')
-            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: completed -> failed is open to nobody')
-            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: completed -> quarantined is open to nobody')
-            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: job: completed -> cancelled is open to nobody') END
-        WHEN 'failed' THEN CASE NEW.status
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: failed -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: failed -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: failed -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: failed -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: failed -> uploading_outputs is open to nobody') END
-        WHEN 'quarantined' THEN CASE NEW.status
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: quarantined -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: quarantined -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: quarantined -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> uploading_outputs is open to nobody') END
-        WHEN 'cancelled' THEN CASE NEW.status
-            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: cancelled -> pending is open to nobody')
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: cancelled -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: cancelled -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: cancelled -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> uploading_outputs is open to nobody')
-            WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is open to nobody')
-            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is open to nobody')
-            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is open to nobody') END END;
-    INSERT INTO events (entity, job_id, version, origin, target, actor, at)
-    VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
-            (julianday('now') - 2440587.5) * 86400.0);
-    UPDATE jobs SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
-    WHERE id = NEW.id;
-END;
-
 CREATE TRIGGER guard_jobs_change AFTER UPDATE OF status, version ON jobs
 WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
       OR NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = -1 AND part = -1 AND version = NEW.version))
@@ -199,108 +133,108 @@ WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.st
  AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT CASE WHEN NEW.version NOT IN (OLD.version, OLD.version + 1)
-        THEN RAISE(ABORT, 'reelstate: job: version grows by one, nothing goes backwards')
+        THEN RAISE(ABORT, 'reelstate: job: version grows by one, and token and attempt never go back')
         ELSE CASE OLD.status
         WHEN 'pending' THEN CASE NEW.status
-            WHEN 'validating' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> validating is open to worker only') END
-            WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> planning is open to worker only') END
-            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> downloading_inputs is open to worker only') END
-            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> processing is open to worker only') END
-            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> uploading_outputs is open to worker only') END
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> completed is open to operator, orchestrator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> failed is open to keeper, operator, orchestrator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: pending -> quarantined is open to doctor, keeper, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: pending -> cancelled is open to operator, user only') END END
+            WHEN 'validating' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> validating is only allowed for worker') END
+            WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> planning is only allowed for worker') END
+            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> downloading_inputs is only allowed for worker') END
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> processing is only allowed for worker') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: job: pending -> uploading_outputs is only allowed for worker') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> completed is only allowed for operator, orchestrator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> failed is only allowed for keeper, operator, orchestrator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: pending -> quarantined is only allowed for doctor, keeper, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: pending -> cancelled is only allowed for operator, user') END END
         WHEN 'validating' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> pending is open to operator only') END
-            WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> planning is open to orchestrator only') END
-            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> downloading_inputs is open to orchestrator only') END
-            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> processing is open to orchestrator only') END
-            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> uploading_outputs is open to orchestrator only') END
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> completed is open to operator, orchestrator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> failed is open to keeper, operator, orchestrator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> quarantined is open to doctor, keeper, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: validating -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> pending is only allowed for operator') END
+            WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> planning is only allowed for orchestrator') END
+            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> downloading_inputs is only allowed for orchestrator') END
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> processing is only allowed for orchestrator') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> uploading_outputs is only allowed for orchestrator') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> completed is only allowed for operator, orchestrator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> failed is only allowed for keeper, operator, orchestrator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> quarantined is only allowed for doctor, keeper, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: validating -> cancelled is only allowed for operator, user') END END
         WHEN 'planning' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: planning -> pending is open to operator only') END
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: planning -> validating is open to nobody')
-            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> downloading_inputs is open to orchestrator only') END
-            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> processing is open to orchestrator only') END
-            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> uploading_outputs is open to orchestrator only') END
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> completed is open to operator, orchestrator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> failed is open to keeper, operator, orchestrator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: planning -> quarantined is open to doctor, keeper, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: planning -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: planning -> pending is only allowed for operator') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: planning -> validating is not allowed')
+            WHEN 'downloading_inputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> downloading_inputs is only allowed for orchestrator') END
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> processing is only allowed for orchestrator') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> uploading_outputs is only allowed for orchestrator') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> completed is only allowed for operator, orchestrator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: planning -> failed is only allowed for keeper, operator, orchestrator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: planning -> quarantined is only allowed for doctor, keeper, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: planning -> cancelled is only allowed for operator, user') END END
         WHEN 'downloading_inputs' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> pending is open to operator only') END
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> planning is open to nobody')
-            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> processing is open to orchestrator only') END
-            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> uploading_outputs is open to orchestrator only') END
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> completed is open to operator, orchestrator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> failed is open to keeper, operator, orchestrator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> quarantined is open to doctor, keeper, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> pending is only allowed for operator') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> planning is not allowed')
+            WHEN 'processing' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> processing is only allowed for orchestrator') END
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> uploading_outputs is only allowed for orchestrator') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> completed is only allowed for operator, orchestrator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> failed is only allowed for keeper, operator, orchestrator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> quarantined is only allowed for doctor, keeper, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> cancelled is only allowed for operator, user') END END
         WHEN 'processing' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: processing -> pending is open to operator only') END
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: processing -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: processing -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: processing -> downloading_inputs is open to nobody')
-            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> uploading_outputs is open to orchestrator only') END
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> completed is open to operator, orchestrator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> failed is open to keeper, operator, orchestrator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: processing -> quarantined is open to doctor, keeper, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: processing -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: processing -> pending is only allowed for operator') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: processing -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: processing -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: processing -> downloading_inputs is not allowed')
+            WHEN 'uploading_outputs' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> uploading_outputs is only allowed for orchestrator') END
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> completed is only allowed for operator, orchestrator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: processing -> failed is only allowed for keeper, operator, orchestrator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: processing -> quarantined is only allowed for doctor, keeper, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: processing -> cancelled is only allowed for operator, user') END END
         WHEN 'uploading_outputs' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> pending is open to operator only') END
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> processing is open to nobody')
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> completed is open to operator, orchestrator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> failed is open to keeper, operator, orchestrator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> quarantined is open to doctor, keeper, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> pending is only allowed for operator') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> processing is not allowed')
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> completed is only allowed for operator, orchestrator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> failed is only allowed for keeper, operator, orchestrator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> quarantined is only allowed for doctor, keeper, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> cancelled is only allowed for operator, user') END END
         WHEN 'completed' THEN CASE NEW.status
-            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: completed -> pending is open to nobody')
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: completed -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: completed -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: completed -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: completed -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: completed -> uploading_outputs is open to nobody')
-            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: completed -> failed is open to nobody')
-            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: completed -> quarantined is open to nobody')
-            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: job: completed -> cancelled is open to nobody') END
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: completed -> pending is not allowed')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: completed -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: completed -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: completed -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: completed -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: completed -> uploading_outputs is not allowed')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: completed -> failed is not allowed')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: completed -> quarantined is not allowed')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: job: completed -> cancelled is not allowed') END
         WHEN 'failed' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: failed -> pending is open to operator, user only') END
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: failed -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: failed -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: failed -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: failed -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: failed -> uploading_outputs is open to nobody')
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: failed -> completed is open to operator only') END
-            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: failed -> quarantined is open to doctor, operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: failed -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: failed -> pending is only allowed for operator, user') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: failed -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: failed -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: failed -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: failed -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: failed -> uploading_outputs is not allowed')
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: failed -> completed is only allowed for operator') END
+            WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: failed -> quarantined is only allowed for doctor, operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: failed -> cancelled is only allowed for operator, user') END END
         WHEN 'quarantined' THEN CASE NEW.status
-            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> pending is open to operator only') END
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: quarantined -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: quarantined -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: quarantined -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> uploading_outputs is open to nobody')
-            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> completed is open to operator only') END
-            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> failed is open to operator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> cancelled is open to operator, user only') END END
+            WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> pending is only allowed for operator') END
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: quarantined -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: quarantined -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: quarantined -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> uploading_outputs is not allowed')
+            WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> completed is only allowed for operator') END
+            WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> failed is only allowed for operator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: quarantined -> cancelled is only allowed for operator, user') END END
         WHEN 'cancelled' THEN CASE NEW.status
-            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: cancelled -> pending is open to nobody')
-            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: cancelled -> validating is open to nobody')
-            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: cancelled -> planning is open to nobody')
-            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> downloading_inputs is open to nobody')
-            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: cancelled -> processing is open to nobody')
-            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> uploading_outputs is open to nobody')
-            WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is open to nobody')
-            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is open to nobody')
-            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is open to nobody') END END END;
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: cancelled -> pending is not allowed')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: cancelled -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: cancelled -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: cancelled -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> uploading_outputs is not allowed')
+            WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is not allowed')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is not allowed')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is not allowed') END END END;
     INSERT INTO events (entity, job_id, data, version, origin, target, actor, reason, at)
     VALUES ('job', NEW.id, CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END, NEW.version, OLD.status, NEW.status, NEW.actor,
             NEW.reason, NEW.changed_at);
@@ -309,7 +243,7 @@ END;
 CREATE TRIGGER guard_jobs_delete BEFORE DELETE ON jobs
 WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: jobs are never deleted by hand; archive moves what is old');
+    SELECT RAISE(ABORT, 'reelstate: jobs are not deleted by manual SQL; archive moves old rows');
 END;
 
 CREATE TRIGGER guard_jobs_flag AFTER UPDATE OF status ON jobs
@@ -320,7 +254,73 @@ END;
 
 CREATE TRIGGER guard_jobs_identity AFTER UPDATE OF id ON jobs WHEN NEW.id IS NOT OLD.id
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: job: what it is called by (id) never changes');
+    SELECT RAISE(ABORT, 'reelstate: job: its key (id) never changes');
+END;
+
+CREATE TRIGGER guard_jobs_insert AFTER INSERT ON jobs
+BEGIN
+    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'pending'
+        THEN RAISE(ABORT, 'reelstate: job: a new row must be pending at version 1')
+        WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = -1 AND part = -1) THEN RAISE(ABORT, 'reelstate: job: a row with this key existed before') END;
+    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
+    VALUES ('job', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_jobs_manual AFTER UPDATE OF status ON jobs
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE OLD.status
+        WHEN 'planning' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: planning -> validating is not allowed') END
+        WHEN 'downloading_inputs' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: downloading_inputs -> planning is not allowed') END
+        WHEN 'processing' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: processing -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: processing -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: processing -> downloading_inputs is not allowed') END
+        WHEN 'uploading_outputs' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: uploading_outputs -> processing is not allowed') END
+        WHEN 'completed' THEN CASE NEW.status
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: completed -> pending is not allowed')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: completed -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: completed -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: completed -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: completed -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: completed -> uploading_outputs is not allowed')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: completed -> failed is not allowed')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: completed -> quarantined is not allowed')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: job: completed -> cancelled is not allowed') END
+        WHEN 'failed' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: failed -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: failed -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: failed -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: failed -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: failed -> uploading_outputs is not allowed') END
+        WHEN 'quarantined' THEN CASE NEW.status
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: quarantined -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: quarantined -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: quarantined -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: quarantined -> uploading_outputs is not allowed') END
+        WHEN 'cancelled' THEN CASE NEW.status
+            WHEN 'pending' THEN RAISE(ABORT, 'reelstate: job: cancelled -> pending is not allowed')
+            WHEN 'validating' THEN RAISE(ABORT, 'reelstate: job: cancelled -> validating is not allowed')
+            WHEN 'planning' THEN RAISE(ABORT, 'reelstate: job: cancelled -> planning is not allowed')
+            WHEN 'downloading_inputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> downloading_inputs is not allowed')
+            WHEN 'processing' THEN RAISE(ABORT, 'reelstate: job: cancelled -> processing is not allowed')
+            WHEN 'uploading_outputs' THEN RAISE(ABORT, 'reelstate: job: cancelled -> uploading_outputs is not allowed')
+            WHEN 'completed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> completed is not allowed')
+            WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is not allowed')
+            WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is not allowed') END END;
+    INSERT INTO events (entity, job_id, version, origin, target, actor, at)
+    VALUES ('job', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE jobs SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE id = NEW.id;
 END;
 
 CREATE TRIGGER guard_jobs_priority AFTER UPDATE OF priority ON jobs WHEN NEW.priority <> OLD.priority AND NEW.status <> 'completed' AND NEW.status <> 'cancelled' AND NOT EXISTS (SELECT 1 FROM repairing)
@@ -329,7 +329,7 @@ BEGIN
     WHERE job_id = NEW.id AND priority <> NEW.priority;
 END;
 
-CREATE TRIGGER guard_jobs_priority_by_hand AFTER UPDATE OF priority ON jobs
+CREATE TRIGGER guard_jobs_priority_manual AFTER UPDATE OF priority ON jobs
 WHEN NEW.version = OLD.version AND NEW.status = OLD.status AND NEW.priority <> OLD.priority AND NEW.status <> 'completed' AND NEW.status <> 'cancelled' AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
@@ -343,13 +343,13 @@ END;
 CREATE TRIGGER guard_jobs_times_insert AFTER INSERT ON jobs
 WHEN (NEW.run_after >= '' OR NEW.created_at >= '' OR NEW.started_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at >= '' OR NEW.flagged_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TRIGGER guard_jobs_times_update AFTER UPDATE OF run_after, created_at, started_at, changed_at, finished_at, flagged_at ON jobs
 WHEN (NEW.run_after >= '' OR NEW.created_at >= '' OR NEW.started_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at >= '' OR NEW.flagged_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TABLE keeper (
@@ -401,7 +401,7 @@ END;
 CREATE TRIGGER guard_lanes_delete BEFORE DELETE ON lanes
 WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: lanes are never deleted by hand; archive moves what is old');
+    SELECT RAISE(ABORT, 'reelstate: lanes are not deleted by manual SQL; archive moves old rows');
 END;
 
 CREATE TABLE logs (
@@ -439,7 +439,7 @@ END;
 CREATE TRIGGER guard_pipelines_delete BEFORE DELETE ON pipelines
 WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: pipelines are never deleted by hand; archive moves what is old');
+    SELECT RAISE(ABORT, 'reelstate: pipelines are not deleted by manual SQL; archive moves old rows');
 END;
 
 CREATE TABLE removed_versions (
@@ -494,19 +494,19 @@ END;
 CREATE TRIGGER guard_stages_delete BEFORE DELETE ON stages
 WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: stages are never deleted by hand; archive moves what is old');
+    SELECT RAISE(ABORT, 'reelstate: stages are not deleted by manual SQL; archive moves old rows');
 END;
 
 CREATE TRIGGER guard_stages_times_insert AFTER INSERT ON stages
 WHEN (NEW.opened_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: stages: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: stages: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TRIGGER guard_stages_times_update AFTER UPDATE OF opened_at ON stages
 WHEN (NEW.opened_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: stages: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: stages: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TABLE state_jobs (
@@ -643,51 +643,6 @@ CREATE INDEX tasks_running ON tasks (worker_id, job_id, stage, part) WHERE statu
 CREATE INDEX tasks_unknown ON tasks (status)
     WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');
 
-CREATE TRIGGER guard_tasks_birth AFTER INSERT ON tasks WHEN NEW.version <> 1 OR NEW.status <> 'new' AND NEW.status <> 'ready' OR EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part)
-BEGIN
-    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'new' AND NEW.status <> 'ready'
-        THEN RAISE(ABORT, 'reelstate: task: birth is only open to new or ready at version 1')
-        WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part) THEN RAISE(ABORT, 'reelstate: task: it was born before') END;
-END;
-
-CREATE TRIGGER guard_tasks_by_hand AFTER UPDATE OF status ON tasks
-WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
-BEGIN
-    SELECT CASE OLD.status
-        WHEN 'new' THEN CASE NEW.status
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: new -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is open to nobody') END
-        WHEN 'ready' THEN CASE NEW.status
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody') END
-        WHEN 'done' THEN CASE NEW.status
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: done -> skipped is open to nobody')
-            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: done -> cancelled is open to nobody') END
-        WHEN 'error' THEN CASE NEW.status
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: error -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: error -> done is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: error -> skipped is open to nobody') END
-        WHEN 'skipped' THEN CASE NEW.status
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: skipped -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: skipped -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: skipped -> error is open to nobody')
-            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: skipped -> cancelled is open to nobody') END
-        WHEN 'cancelled' THEN CASE NEW.status
-            WHEN 'new' THEN RAISE(ABORT, 'reelstate: task: cancelled -> new is open to nobody')
-            WHEN 'ready' THEN RAISE(ABORT, 'reelstate: task: cancelled -> ready is open to nobody')
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: cancelled -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is open to nobody') END END;
-    INSERT INTO events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, at)
-    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, OLD.version + 1, OLD.status, NEW.status, 'sql',
-            (julianday('now') - 2440587.5) * 86400.0);
-    UPDATE tasks SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
-    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part;
-END;
-
 CREATE TRIGGER guard_tasks_change AFTER UPDATE OF status, version, token, attempt ON tasks
 WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
       OR NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND version = NEW.version))
@@ -695,57 +650,57 @@ WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.st
  AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT CASE WHEN NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1
-        THEN RAISE(ABORT, 'reelstate: task: version grows by one, nothing goes backwards')
+        THEN RAISE(ABORT, 'reelstate: task: version grows by one, and token and attempt never go back')
         ELSE CASE OLD.status
         WHEN 'new' THEN CASE NEW.status
-            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: new -> ready is open to operator, orchestrator, user only') END
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: new -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is open to nobody')
-            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: task: new -> skipped is open to orchestrator only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: new -> cancelled is open to operator, user only') END END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: new -> ready is only allowed for operator, orchestrator, user') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: new -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is not allowed')
+            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: task: new -> skipped is only allowed for orchestrator') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: new -> cancelled is only allowed for operator, user') END END
         WHEN 'ready' THEN CASE NEW.status
-            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> new is open to doctor, keeper, operator, orchestrator, user only') END
-            WHEN 'running' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> running is open to worker only') END
-            WHEN 'done' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> done is open to worker only') END
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is open to nobody')
-            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is open to worker only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> cancelled is open to operator, user only') END END
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> new is only allowed for doctor, keeper, operator, orchestrator, user') END
+            WHEN 'running' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> running is only allowed for worker') END
+            WHEN 'done' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> done is only allowed for worker') END
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is not allowed')
+            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: ready -> skipped is only allowed for worker') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: ready -> cancelled is only allowed for operator, user') END END
         WHEN 'running' THEN CASE NEW.status
-            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> new is open to doctor, keeper, operator, worker only') END
-            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> ready is open to doctor, keeper, operator, worker only') END
-            WHEN 'done' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> done is open to worker only') END
-            WHEN 'error' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> error is open to keeper, worker only') END
-            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> skipped is open to worker only') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: running -> cancelled is open to keeper, operator, user only') END END
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> new is only allowed for doctor, keeper, operator, worker') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> ready is only allowed for doctor, keeper, operator, worker') END
+            WHEN 'done' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> done is only allowed for worker') END
+            WHEN 'error' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> error is only allowed for keeper, worker') END
+            WHEN 'skipped' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: task: running -> skipped is only allowed for worker') END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: running -> cancelled is only allowed for keeper, operator, user') END END
         WHEN 'done' THEN CASE NEW.status
-            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: done -> new is open to operator, user only') END
-            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: done -> ready is open to operator, user only') END
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: done -> skipped is open to nobody')
-            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: done -> cancelled is open to nobody') END
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: done -> new is only allowed for operator, user') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: done -> ready is only allowed for operator, user') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is not allowed')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: done -> skipped is not allowed')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: done -> cancelled is not allowed') END
         WHEN 'error' THEN CASE NEW.status
-            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> new is open to doctor, keeper, operator, orchestrator, user only') END
-            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> ready is open to operator, orchestrator, user only') END
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: error -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: error -> done is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: error -> skipped is open to nobody')
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> cancelled is open to operator, user only') END END
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> new is only allowed for doctor, keeper, operator, orchestrator, user') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> ready is only allowed for operator, orchestrator, user') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: error -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: error -> done is not allowed')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: error -> skipped is not allowed')
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: error -> cancelled is only allowed for operator, user') END END
         WHEN 'skipped' THEN CASE NEW.status
-            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: skipped -> new is open to operator, user only') END
-            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: skipped -> ready is open to operator, user only') END
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: skipped -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: skipped -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: skipped -> error is open to nobody')
-            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: skipped -> cancelled is open to nobody') END
+            WHEN 'new' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: skipped -> new is only allowed for operator, user') END
+            WHEN 'ready' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: task: skipped -> ready is only allowed for operator, user') END
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: skipped -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: skipped -> done is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: skipped -> error is not allowed')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: skipped -> cancelled is not allowed') END
         WHEN 'cancelled' THEN CASE NEW.status
-            WHEN 'new' THEN RAISE(ABORT, 'reelstate: task: cancelled -> new is open to nobody')
-            WHEN 'ready' THEN RAISE(ABORT, 'reelstate: task: cancelled -> ready is open to nobody')
-            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: cancelled -> running is open to nobody')
-            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is open to nobody')
-            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is open to nobody')
-            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is open to nobody') END END END;
+            WHEN 'new' THEN RAISE(ABORT, 'reelstate: task: cancelled -> new is not allowed')
+            WHEN 'ready' THEN RAISE(ABORT, 'reelstate: task: cancelled -> ready is not allowed')
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: cancelled -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is not allowed')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is not allowed') END END END;
     INSERT INTO events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
     VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END, NEW.version, OLD.status, NEW.status, NEW.actor,
             NEW.reason, NEW.changed_at);
@@ -754,24 +709,69 @@ END;
 CREATE TRIGGER guard_tasks_delete BEFORE DELETE ON tasks
 WHEN NOT EXISTS (SELECT 1 FROM archiving) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: tasks are never deleted by hand; archive moves what is old');
+    SELECT RAISE(ABORT, 'reelstate: tasks are not deleted by manual SQL; archive moves old rows');
 END;
 
 CREATE TRIGGER guard_tasks_identity AFTER UPDATE OF job_id, stage, part ON tasks WHEN NEW.job_id IS NOT OLD.job_id OR NEW.stage IS NOT OLD.stage OR NEW.part IS NOT OLD.part
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: task: what it is called by (job_id, stage, part) never changes');
+    SELECT RAISE(ABORT, 'reelstate: task: its key (job_id, stage, part) never changes');
+END;
+
+CREATE TRIGGER guard_tasks_insert AFTER INSERT ON tasks WHEN NEW.version <> 1 OR NEW.status <> 'new' AND NEW.status <> 'ready' OR EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part)
+BEGIN
+    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'new' AND NEW.status <> 'ready'
+        THEN RAISE(ABORT, 'reelstate: task: a new row must be new or ready at version 1')
+        WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part) THEN RAISE(ABORT, 'reelstate: task: a row with this key existed before') END;
+END;
+
+CREATE TRIGGER guard_tasks_manual AFTER UPDATE OF status ON tasks
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE OLD.status
+        WHEN 'new' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: new -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: new -> done is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: new -> error is not allowed') END
+        WHEN 'ready' THEN CASE NEW.status
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: ready -> error is not allowed') END
+        WHEN 'done' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: done -> running is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: done -> error is not allowed')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: done -> skipped is not allowed')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: done -> cancelled is not allowed') END
+        WHEN 'error' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: error -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: error -> done is not allowed')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: error -> skipped is not allowed') END
+        WHEN 'skipped' THEN CASE NEW.status
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: skipped -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: skipped -> done is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: skipped -> error is not allowed')
+            WHEN 'cancelled' THEN RAISE(ABORT, 'reelstate: task: skipped -> cancelled is not allowed') END
+        WHEN 'cancelled' THEN CASE NEW.status
+            WHEN 'new' THEN RAISE(ABORT, 'reelstate: task: cancelled -> new is not allowed')
+            WHEN 'ready' THEN RAISE(ABORT, 'reelstate: task: cancelled -> ready is not allowed')
+            WHEN 'running' THEN RAISE(ABORT, 'reelstate: task: cancelled -> running is not allowed')
+            WHEN 'done' THEN RAISE(ABORT, 'reelstate: task: cancelled -> done is not allowed')
+            WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is not allowed')
+            WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is not allowed') END END;
+    INSERT INTO events (entity, job_id, stage, part, token, worker_id, version, origin, target, actor, at)
+    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE tasks SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part;
 END;
 
 CREATE TRIGGER guard_tasks_times_insert AFTER INSERT ON tasks
 WHEN (NEW.lease_expires_at >= '' OR NEW.run_after >= '' OR NEW.ready_at >= '' OR NEW.claimed_at >= '' OR NEW.started_at >= '' OR NEW.progress_at >= '' OR NEW.finished_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TRIGGER guard_tasks_times_update AFTER UPDATE OF lease_expires_at, run_after, ready_at, claimed_at, started_at, progress_at, finished_at, changed_at ON tasks
 WHEN (NEW.lease_expires_at >= '' OR NEW.run_after >= '' OR NEW.ready_at >= '' OR NEW.claimed_at >= '' OR NEW.started_at >= '' OR NEW.progress_at >= '' OR NEW.finished_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TABLE tickets (
@@ -826,13 +826,13 @@ CREATE INDEX videos_stored ON videos (source) WHERE deleted_at IS NULL AND subst
 CREATE TRIGGER guard_videos_times_insert AFTER INSERT ON videos
 WHEN (NEW.created_at >= '' OR NEW.changed_at >= '' OR NEW.deleted_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TRIGGER guard_videos_times_update AFTER UPDATE OF created_at, changed_at, deleted_at ON videos
 WHEN (NEW.created_at >= '' OR NEW.changed_at >= '' OR NEW.deleted_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TABLE worker_instances (
@@ -873,28 +873,6 @@ CREATE TABLE workers (
 
 CREATE INDEX workers_by_name ON workers (name);
 
-CREATE TRIGGER guard_workers_birth AFTER INSERT ON workers
-BEGIN
-    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'active'
-        THEN RAISE(ABORT, 'reelstate: worker: birth is only open to active at version 1')
-        WHEN EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.id) THEN RAISE(ABORT, 'reelstate: worker: it was born before') END;
-    INSERT INTO events (entity, worker_id, version, origin, target, actor, reason, at)
-    VALUES ('worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
-END;
-
-CREATE TRIGGER guard_workers_by_hand AFTER UPDATE OF status ON workers
-WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
-BEGIN
-    SELECT CASE OLD.status
-        WHEN 'offline' THEN CASE NEW.status
-            WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is open to nobody') END END;
-    INSERT INTO events (entity, worker_id, version, origin, target, actor, at)
-    VALUES ('worker', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
-            (julianday('now') - 2440587.5) * 86400.0);
-    UPDATE workers SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
-    WHERE id = NEW.id;
-END;
-
 CREATE TRIGGER guard_workers_change AFTER UPDATE OF status, version ON workers
 WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
       OR NOT EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.id AND version = NEW.version))
@@ -902,17 +880,17 @@ WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.st
  AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT CASE WHEN NEW.version NOT IN (OLD.version, OLD.version + 1)
-        THEN RAISE(ABORT, 'reelstate: worker: version grows by one, nothing goes backwards')
+        THEN RAISE(ABORT, 'reelstate: worker: version grows by one, and token and attempt never go back')
         ELSE CASE OLD.status
         WHEN 'active' THEN CASE NEW.status
-            WHEN 'draining' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: active -> draining is open to operator, worker only') END
-            WHEN 'offline' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: active -> offline is open to keeper, worker only') END END
+            WHEN 'draining' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: active -> draining is only allowed for operator, worker') END
+            WHEN 'offline' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: active -> offline is only allowed for keeper, worker') END END
         WHEN 'draining' THEN CASE NEW.status
-            WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: worker: draining -> active is open to operator only') END
-            WHEN 'offline' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: draining -> offline is open to keeper, worker only') END END
+            WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: worker: draining -> active is only allowed for operator') END
+            WHEN 'offline' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: draining -> offline is only allowed for keeper, worker') END END
         WHEN 'offline' THEN CASE NEW.status
-            WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: offline -> active is open to worker only') END
-            WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is open to nobody') END END END;
+            WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: offline -> active is only allowed for worker') END
+            WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is not allowed') END END END;
     INSERT INTO events (entity, worker_id, data, version, origin, target, actor, reason, at)
     VALUES ('worker', NEW.id, NULL, NEW.version, OLD.status, NEW.status, NEW.actor,
             NEW.reason, NEW.changed_at);
@@ -920,17 +898,39 @@ END;
 
 CREATE TRIGGER guard_workers_identity AFTER UPDATE OF id ON workers WHEN NEW.id IS NOT OLD.id
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: worker: what it is called by (id) never changes');
+    SELECT RAISE(ABORT, 'reelstate: worker: its key (id) never changes');
+END;
+
+CREATE TRIGGER guard_workers_insert AFTER INSERT ON workers
+BEGIN
+    SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'active'
+        THEN RAISE(ABORT, 'reelstate: worker: a new row must be active at version 1')
+        WHEN EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.id) THEN RAISE(ABORT, 'reelstate: worker: a row with this key existed before') END;
+    INSERT INTO events (entity, worker_id, version, origin, target, actor, reason, at)
+    VALUES ('worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+END;
+
+CREATE TRIGGER guard_workers_manual AFTER UPDATE OF status ON workers
+WHEN NEW.version = OLD.version AND NEW.status <> OLD.status AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    SELECT CASE OLD.status
+        WHEN 'offline' THEN CASE NEW.status
+            WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is not allowed') END END;
+    INSERT INTO events (entity, worker_id, version, origin, target, actor, at)
+    VALUES ('worker', NEW.id, OLD.version + 1, OLD.status, NEW.status, 'sql',
+            (julianday('now') - 2440587.5) * 86400.0);
+    UPDATE workers SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = (julianday('now') - 2440587.5) * 86400.0
+    WHERE id = NEW.id;
 END;
 
 CREATE TRIGGER guard_workers_times_insert AFTER INSERT ON workers
 WHEN (NEW.changed_at >= '' OR NEW.registered_at >= '' OR NEW.last_heartbeat_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
 CREATE TRIGGER guard_workers_times_update AFTER UPDATE OF changed_at, registered_at, last_heartbeat_at ON workers
 WHEN (NEW.changed_at >= '' OR NEW.registered_at >= '' OR NEW.last_heartbeat_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
-    SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing ends before it began');
+    SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
