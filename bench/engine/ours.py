@@ -15,7 +15,7 @@ from psycopg import AsyncConnection, pq
 from bench.engine.stopwatch import Stopwatch, batches
 from bench.engine.system import BATCH, IDLE, EventLoop, HistorySystem, payload
 from reelstate.app import open_engine, worker_for
-from reelstate.cli.process import settle_in
+from reelstate.cli.process import freeze_garbage
 from reelstate.config import Settings
 from reelstate.core.model import Completion, Submission, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
@@ -100,7 +100,7 @@ class Ours:
         pipeline.stage(name=stage, each="spec.parts" if stage == "part" else None)(handler)
         settings = Settings(database_url=self._url, worker_name="bench", worker_concurrency=concurrency)
         worker = worker_for(self._engine, [pipeline], settings)
-        settle_in()
+        freeze_garbage()
         running = asyncio.create_task(worker.run())
         await worker.registered.wait()
         try:

@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from reelstate.cli.live import follow, page_of, snapshot, told
+from reelstate.cli.live import follow, render_job, signal_changes, take_snapshot
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask, Progress
 from reelstate.engine import Engine
@@ -42,7 +42,7 @@ async def test_a_bar_for_each_quality_counts_what_is_under_way() -> None:
     async with engine_at("sqlite://") as engine:
         job_id, _ = await at_half_of_the_second_chunk(engine)
         console = screen(50)
-        console.print(page_of(await snapshot(engine, job_id)))
+        console.print(render_job(await take_snapshot(engine, job_id)))
     assert re.search(LADDER.format(percent=83, segments="2/3"), shown(console))
     assert re.search("1080p +skipped +higher than", shown(console))
 
@@ -88,19 +88,19 @@ async def test_what_is_shown_moves_with_the_task() -> None:
     async with engine_at("sqlite://") as engine, asyncio.timeout(300):
         job_id, task = await at_half_of_the_second_chunk(engine)
         worker = (await engine.workers())[0].id
-        async with told(engine, job_id) as changed:
+        async with signal_changes(engine, job_id) as changed:
             await until(lambda: engine.feed.figures.subscribers == 1)
             changed.clear()
             await engine.report(worker, [Progress(key=task.key, token=task.token, percent=77)])
             await changed.wait()
-        assert 77.0 in [running.percent for running in (await snapshot(engine, job_id)).current]
+        assert 77.0 in [running.percent for running in (await take_snapshot(engine, job_id)).current]
 
 
 async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> None:
     async with engine_at("sqlite://") as engine:
         video_id, job_id = await a_video(engine)
         console = screen(50)
-        console.print(page_of(await snapshot(engine, job_id)))
+        console.print(render_job(await take_snapshot(engine, job_id)))
     assert "start one with `reel up`" in " ".join(shown(console).split())
     assert f"video {video_id}" in shown(console)
 

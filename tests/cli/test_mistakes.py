@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.cli.errors import of_system
+from reelstate.cli.errors import from_os_error
 from tests.cli import scenes
 from tests.cli.conftest import Reel
 
@@ -127,7 +127,7 @@ def test_what_the_system_refuses_is_told_with_its_place(reel: Reel, arguments: l
     ],
 )
 def test_what_the_system_refuses_has_a_hint(number: int, file: str | None, words: str) -> None:
-    assert str(of_system(OSError(number, os.strerror(number), file))) == words
+    assert str(from_os_error(OSError(number, os.strerror(number), file))) == words
 
 
 @pytest.mark.parametrize("command", [["jobs"], ["config"], ["migrate"], ["submit", "simple"]])

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import reelstate as rs
-from reelstate.cli.application import pipelines_of
+from reelstate.cli.application import select_pipelines
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidPipeline, InvalidRequest
 from reelstate.core.pipeline import Graph, StageSpec
@@ -56,7 +56,7 @@ def test_a_worker_chooses_among_its_pipelines(reel: Reel) -> None:
     (reel.folder / f"{APP_MODULE}.py").write_text(APP)
 
     def names(chosen: str) -> list[str]:
-        return [each.name for each in pipelines_of(Settings(app=f"{APP_MODULE}.py", worker_pipelines=chosen))]
+        return [each.name for each in select_pipelines(Settings(app=f"{APP_MODULE}.py", worker_pipelines=chosen))]
 
     assert names("") == ["transcode", "clips", "thumbs"]
     assert names("thumbs, transcode") == ["transcode", "thumbs"]

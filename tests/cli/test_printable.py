@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reelstate.cli import terminal
-from reelstate.cli.live import follow, page_of, snapshot
+from reelstate.cli.live import follow, render_job, take_snapshot
 from reelstate.cli.process import PrintableFormatter
 from reelstate.core.model import LogLine, Progress, Step, TaskState
 from reelstate.core.printable import printable_line, printable_text
@@ -79,7 +79,7 @@ async def test_the_live_view_prints_no_control_characters_of_others(monkeypatch:
         await a_video(engine)
         made = await hostile(engine)
         screen = terminal.Screen(file=io.StringIO(), force_terminal=True, width=100, height=60)
-        screen.print(page_of(await snapshot(engine, made["running"])))
+        screen.print(render_job(await take_snapshot(engine, made["running"])))
         await follow(engine, made["broken"], screen)
     assert isinstance(screen.file, io.StringIO)
     text = screen.file.getvalue()

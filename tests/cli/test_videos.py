@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reelstate.api.server import listening, url_of
-from reelstate.cli.serving import telling_where
+from reelstate.cli.serving import publish_address
 from reelstate.cli.session import settings_for
 from reelstate.cli.state_files import address_file, write_key
 from reelstate.core.errors import NotFound
@@ -326,7 +326,7 @@ def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
     assert "no server of this house runs here hint: start one with `reel up`" in nobody.words
     with closing(listening(SETTINGS)) as made:
         place = url_of(SETTINGS, made)
-        with telling_where(settings_for(), place):
+        with publish_address(settings_for(), place):
             shown = reel("videos", "play", video_id, "--lifetime", "60").stdout.strip()
             assert shown.startswith(f"{place}/play/")
             made.close()
@@ -336,7 +336,7 @@ def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
 
 
 def test_a_server_that_ends_leaves_the_address_of_another(reel: Reel) -> None:
-    with telling_where(settings_for(), "http://127.0.0.1:1"):
+    with publish_address(settings_for(), "http://127.0.0.1:1"):
         path = address_file(settings_for())
         path.write_text("http://127.0.0.1:2\n")
     assert path.read_text() == "http://127.0.0.1:2\n"

@@ -8,7 +8,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.app import open_engine
-from reelstate.cli.worker import left_behind
+from reelstate.cli.worker import describe_leases
 from reelstate.config import DEFAULTS
 from reelstate.connections import postgres as postgres_link
 from reelstate.connections.postgres import AnswerLost, WatchedConnection
@@ -170,7 +170,7 @@ async def test_a_worker_that_cant_release_its_tasks_names_them(postgres_database
         (task,) = (await direct.tasks(job.id)).items
         assert task.worker_id is not None
         assert worker.still_leased == [task.key]
-        assert str(task.key) in left_behind(worker)
+        assert str(task.key) in describe_leases(worker)
 
 
 @pytest.mark.usefixtures("short_timeouts")
@@ -194,7 +194,7 @@ async def test_a_worker_that_stops_on_a_swallowed_connection_releases_its_task(p
         (task,) = (await direct.tasks(job.id)).items
         assert (task.worker_id, task.attempt) == (None, 0)
         assert worker.still_leased == []
-        assert left_behind(worker) == "it holds nothing"
+        assert describe_leases(worker) == "it holds nothing"
 
 
 async def last_heartbeat(engine: Engine) -> datetime | None:

@@ -19,9 +19,9 @@ EXAMPLE = "write --app module:name, for example --app pipelines:thumbs"
 NOT_THEIRS = (Path(__file__).parents[1], Path(sysconfig.get_path("stdlib")))
 
 
-def pipelines_of(settings: Settings) -> list[Pipeline]:
+def select_pipelines(settings: Settings) -> list[Pipeline]:
     """What a worker runs: the pipelines that are built in and the user's own, or those that the settings name."""
-    found = [*built_in_pipelines(settings), *(load(settings.app) if settings.app else [])]
+    found = [*built_in_pipelines(settings), *(load_pipelines(settings.app) if settings.app else [])]
     chosen = {name.strip() for name in settings.worker_pipelines.split(",") if name.strip()}
     names = [pipeline.name for pipeline in found]
     unknown = sorted(chosen.difference(names))
@@ -32,7 +32,7 @@ def pipelines_of(settings: Settings) -> list[Pipeline]:
     return [pipeline for pipeline in found if not chosen or pipeline.name in chosen]
 
 
-def load(app: str) -> list[Pipeline]:
+def load_pipelines(app: str) -> list[Pipeline]:
     """The pipelines that `module:name` stands for: one, a list of them, or all of a module that is named alone."""
     place, _, name = app.partition(":")
     module = _module(_dotted(place))

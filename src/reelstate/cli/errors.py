@@ -20,7 +20,7 @@ HINTS: Final = {
 }
 
 
-def show(error: ReelstateError) -> None:
+def print_error(error: ReelstateError) -> None:
     """One line for the error and one for the hint, on the side of errors."""
     stderr = console(stderr=True)
     stderr.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
@@ -28,7 +28,7 @@ def show(error: ReelstateError) -> None:
         stderr.print(Text.assemble(("hint:  ", "dim"), hint), soft_wrap=True)
 
 
-def of_system(error: OSError) -> ReelstateError | None:
+def from_os_error(error: OSError) -> ReelstateError | None:
     """What the system refused, with the place; None for an error that nobody at a command line could mend."""
     if error.filename is None and error.errno not in FULL:
         return None

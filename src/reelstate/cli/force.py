@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.operations import Choice, operate
+from reelstate.cli.operations import JobChoice, operate
 from reelstate.cli.options import AsJson, Database, JobId, RequiredReason
 from reelstate.core.machine import JobStatus
 
@@ -35,7 +35,7 @@ def force(
     """
     operate(
         database,
-        Choice([job_id]),
+        JobChoice([job_id]),
         lambda engine, operation: engine.force_many(operation, JobStatus(status)),
         reason=reason,
         done=f"is now {status}",

@@ -11,7 +11,7 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import cause_line, isolation
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Event
@@ -42,7 +42,7 @@ def history(
 
 
 async def _read(database: str | None, job_id: int, limit: int) -> list[Event]:
-    async with opened(database) as engine:
+    async with connect(database) as engine:
         await engine.job(job_id)  # raises where there is none
         events = [event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))]
         return in_order(events)

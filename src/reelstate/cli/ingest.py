@@ -11,8 +11,8 @@ from rich.text import Text
 
 from reelstate.cli.documents import print_line
 from reelstate.cli.options import AsJson, Database, Priority, ProfileName, profile_document
-from reelstate.cli.process import say, stopping_signals
-from reelstate.cli.session import opened, run
+from reelstate.cli.process import print_status, stop_signals
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
@@ -62,15 +62,15 @@ async def _ingest(database: str | None, terms: Ingest, *, as_json: bool) -> None
         counted[taken.verdict] += 1
         print_line(_document(taken)) if as_json else _show(taken)
 
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         stop = asyncio.Event()
-        for number in stopping_signals():
+        for number in stop_signals():
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         if terms.watch:
-            say(f"watching {terms.folder}; ctrl-C ends it")
+            print_status(f"watching {terms.folder}; ctrl-C ends it")
         await take_all(engine, terms, tell, stop)
     new, before, left = counted.values()
-    say(f"{new} submitted, {before} were submitted before, {left} left alone")
+    print_status(f"{new} submitted, {before} were submitted before, {left} left alone")
 
 
 def _show(taken: IngestedFile) -> None:

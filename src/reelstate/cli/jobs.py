@@ -9,7 +9,7 @@ import typer
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, StatusName
 from reelstate.cli.page import jobs_table
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import job_statuses
 from reelstate.core.model import Job, Page
@@ -46,7 +46,7 @@ def jobs(
 
 
 async def _read(database: str | None, limit: int, after: str | None, wanted: JobFilter) -> Page[Job]:
-    async with opened(database) as engine:
+    async with connect(database) as engine:
         return await engine.jobs(
             statuses=wanted.statuses,
             pipeline=wanted.pipeline,

@@ -13,7 +13,7 @@ from reelstate.cli.documents import print_json
 from reelstate.cli.key_file import new_key_file
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.plain import echo
-from reelstate.cli.session import opened, operator, run, settings_for
+from reelstate.cli.session import connect, operator, run, settings_for
 from reelstate.cli.state_files import key_file
 from reelstate.cli.terminal import age, console, moment, table
 from reelstate.documents import key_document
@@ -138,7 +138,7 @@ async def _revoke(database: str | None, key: str) -> bool:
 
 @asynccontextmanager
 async def _opened(database: str | None) -> AsyncIterator[Keys]:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         yield Keys(engine.store, pepper=settings_for(database).key_pepper)
 
 

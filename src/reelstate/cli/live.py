@@ -56,14 +56,14 @@ class Snapshot:
 
     @property
     def resting(self) -> bool:
-        return at_rest(self.detail.job)
+        return is_inactive(self.detail.job)
 
 
-def at_rest(job: Job) -> bool:
+def is_inactive(job: Job) -> bool:
     return job.status not in ACTIVE_JOBS
 
 
-async def snapshot(engine: Engine, job_id: int, ladder: LadderReader | None = None) -> Snapshot:
+async def take_snapshot(engine: Engine, job_id: int, ladder: LadderReader | None = None) -> Snapshot:
     detail = await engine.job(job_id)
     current: list[Task] = []
     if detail.job.status in ACTIVE_JOBS:
@@ -73,13 +73,13 @@ async def snapshot(engine: Engine, job_id: int, ladder: LadderReader | None = No
     return Snapshot(detail, current, await engine.workers(), qualities)
 
 
-async def snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot, None]:
+async def take_snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot, None]:
     """A job again and again until it rests: when something happens or moves in it, and otherwise twice a second."""
     ladder = LadderReader(engine)
-    async with told(engine, job_id) as changed:
+    async with signal_changes(engine, job_id) as changed:
         while True:
             changed.clear()
-            taken = await snapshot(engine, job_id, ladder)
+            taken = await take_snapshot(engine, job_id, ladder)
             yield taken
             if taken.resting:
                 return
@@ -89,7 +89,7 @@ async def snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot, Non
 
 
 @asynccontextmanager
-async def told(engine: Engine, job_id: int | None = None) -> AsyncIterator[asyncio.Event]:
+async def signal_changes(engine: Engine, job_id: int | None = None) -> AsyncIterator[asyncio.Event]:
     """Is set whenever something happens, or a task goes on, in a job or in all of them."""
     changed = asyncio.Event()
 
@@ -120,9 +120,9 @@ async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
 
 
 async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDetail:
-    taken = await snapshot(engine, job_id)
+    taken = await take_snapshot(engine, job_id)
     with Live(_page(taken, console), console=console, auto_refresh=False, vertical_overflow="crop") as live:
-        async for taken in snapshots(engine, job_id):
+        async for taken in take_snapshots(engine, job_id):
             live.update(_page(taken, console), refresh=True)
     return taken.detail
 
@@ -130,7 +130,7 @@ async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDeta
 async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobDetail:
     said: tuple[object, ...] | None = None
     missed: set[tuple[TaskKey, int]] = set()
-    async for taken in snapshots(engine, job_id):
+    async for taken in take_snapshots(engine, job_id):
         for task in taken.current:
             if task.status is TaskStatus.ERROR and (task.key, task.attempt) not in missed:
                 missed.add((task.key, task.attempt))
@@ -163,13 +163,13 @@ def _failure_line(task: Task) -> str:
 
 def _page(taken: Snapshot, console: Console) -> RenderableType:
     """All of a job, or what matters most where all of it does not fit; at the end there is room for all."""
-    whole = page_of(taken)
+    whole = render_job(taken)
     if taken.resting or len(console.render_lines(whole)) < console.height:
         return whole
-    return page_of(taken, brief=True)
+    return render_job(taken, brief=True)
 
 
-def page_of(taken: Snapshot, *, brief: bool = False) -> RenderableType:
+def render_job(taken: Snapshot, *, brief: bool = False) -> RenderableType:
     return job_page(taken.detail, taken.current, taken.workers, taken.qualities, brief=brief)
 
 
@@ -179,7 +179,7 @@ def _gist(detail: JobDetail) -> tuple[object, ...]:
 
 
 def _line(detail: JobDetail) -> str:
-    shown = [stage for stage in detail.stages if stage.total and (at_rest(detail.job) or stage.status not in OVER)]
+    shown = [stage for stage in detail.stages if stage.total and (is_inactive(detail.job) or stage.status not in OVER)]
     stages = " ".join(f"{stage.name} {stage.done + stage.skipped}/{stage.total}" for stage in shown)
     pieces = [
         moment(now()),
@@ -191,7 +191,7 @@ def _line(detail: JobDetail) -> str:
     ]
     if detail.job.degraded:
         pieces.append(f"degraded: {'; '.join(degraded_lines(detail.job))}")
-    if detail.job.error is not None and at_rest(detail.job) and detail.job.status is not JobStatus.COMPLETED:
+    if detail.job.error is not None and is_inactive(detail.job) and detail.job.status is not JobStatus.COMPLETED:
         pieces.append(error_line(detail.job.error))
     return "  ".join(piece for piece in pieces if piece)
 

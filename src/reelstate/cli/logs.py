@@ -10,10 +10,10 @@ import typer
 from rich.text import Text
 
 from reelstate.cli.documents import print_json, print_line
-from reelstate.cli.live import at_rest, pause
+from reelstate.cli.live import is_inactive, pause
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import value
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import LogEntry, StepEntry, TaskKey
@@ -60,8 +60,8 @@ def logs(
 async def _show(
     database: str | None, job_id: int, stage: str | None, part: int | None, *, follow: bool, as_json: bool
 ) -> None:
-    async with opened(database, patient=follow) as engine:
-        wanted = await wanted_of(engine, job_id, stage, part)
+    async with connect(database, wait=follow) as engine:
+        wanted = await make_filter(engine, job_id, stage, part)
         entries = _entries(engine, wanted, follow=follow)
         if as_json and not follow:
             print_json([log_document(entry, wanted.stages) async for entry in entries])
@@ -74,7 +74,7 @@ async def _show(
                 screen.print(_line(entry, wanted.stages), soft_wrap=True)
 
 
-async def wanted_of(engine: Engine, job_id: int, stage: str | None, part: int | None) -> LogFilter:
+async def make_filter(engine: Engine, job_id: int, stage: str | None, part: int | None) -> LogFilter:
     stages = [found.name for found in (await engine.job(job_id)).stages]
     if stage is not None and stage not in stages:
         raise InvalidRequest("stage", f"there is no stage {stage!r}", hint=f"stages: {', '.join(stages)}")
@@ -84,7 +84,7 @@ async def wanted_of(engine: Engine, job_id: int, stage: str | None, part: int | 
 async def _entries(engine: Engine, wanted: LogFilter, *, follow: bool) -> AsyncIterator[LogEntry]:
     after: str | None = None
     while True:
-        ending = not follow or at_rest((await engine.job(wanted.job_id)).job)
+        ending = not follow or is_inactive((await engine.job(wanted.job_id)).job)
         # Nothing more is said of a job that rests: then all that is there counts, whoever else is writing.
         page = await engine.logs(wanted.job_id, key=wanted.key, after=after, settled=not ending)
         for entry in page.items:

@@ -44,7 +44,7 @@ def app() -> None:
     except OSError as error:
         from reelstate.cli import errors  # noqa: PLC0415 - rich is slow to load
 
-        told = errors.of_system(error)
+        told = errors.from_os_error(error)
         if told is None:
             raise
         logging.getLogger("reelstate").debug("where it was refused", exc_info=True)
@@ -54,5 +54,5 @@ def app() -> None:
 def _exit_with(error: ReelstateError) -> None:
     from reelstate.cli import errors  # noqa: PLC0415 - rich is slow to load
 
-    errors.show(error)
+    errors.print_error(error)
     sys.exit(1)

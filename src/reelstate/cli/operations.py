@@ -11,7 +11,7 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.errors import hint_for
 from reelstate.cli.options import StatusName
-from reelstate.cli.session import opened, operator, run
+from reelstate.cli.session import connect, operator, run
 from reelstate.cli.terminal import console
 from reelstate.core.errors import ReelstateError, StoreError
 from reelstate.core.machine import job_statuses
@@ -22,7 +22,7 @@ from reelstate.services.operate.operation import Operated, Operation, Selection
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class JobChoice:
     """Jobs by their ids; or all of some statuses, which are only counted until somebody says how many there are."""
 
     job_ids: Sequence[int] | None = None
@@ -53,7 +53,9 @@ Verb = Callable[[Engine, Operation], Awaitable[list[Operated]]]
 REFUSED = "refused"
 
 
-def operate(database: str | None, choice: Choice, verb: Verb, *, reason: str | None, done: str, as_json: bool) -> None:
+def operate(
+    database: str | None, choice: JobChoice, verb: Verb, *, reason: str | None, done: str, as_json: bool
+) -> None:
     """Do it to each job and tell; exits with 1 when one of them could not be done."""
     if choice.statuses and choice.expected is None:
         _preview(run(_count(database, choice)), as_json=as_json)
@@ -67,8 +69,8 @@ def operate(database: str | None, choice: Choice, verb: Verb, *, reason: str | N
     raise typer.Exit(1 if any(outcome.error for outcome in outcomes) else 0)
 
 
-async def _count(database: str | None, choice: Choice) -> int:
-    async with opened(database) as engine:
+async def _count(database: str | None, choice: JobChoice) -> int:
+    async with connect(database) as engine:
         return await engine.count_jobs(choice.selection)
 
 
@@ -81,8 +83,8 @@ def _preview(count: int, *, as_json: bool) -> None:
         console().print("there is no such job")
 
 
-async def _outcomes(database: str | None, choice: Choice, verb: Verb, reason: str | None) -> list[Operated]:
-    async with opened(database, patient=True) as engine:
+async def _outcomes(database: str | None, choice: JobChoice, verb: Verb, reason: str | None) -> list[Operated]:
+    async with connect(database, wait=True) as engine:
         if choice.statuses:
             return await verb(engine, Operation(actor=operator(), reason=reason, selection=choice.selection))
         operations = [Operation(job_ids=[job_id], actor=operator(), reason=reason) for job_id in choice.job_ids or ()]

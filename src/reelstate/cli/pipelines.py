@@ -10,7 +10,7 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.page import pipelines_table
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console
 from reelstate.core.model import PipelineVersion
 from reelstate.documents import pipeline_document
@@ -65,10 +65,10 @@ def use(
 
 
 async def _read(database: str | None) -> list[PipelineVersion]:
-    async with opened(database) as engine:
+    async with connect(database) as engine:
         return await engine.pipelines()
 
 
 async def _use(database: str | None, name: str, digest: str | None) -> PipelineVersion:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         return await engine.use_pipeline(name, digest)

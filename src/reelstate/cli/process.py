@@ -39,21 +39,21 @@ def set_up_logging(settings: Settings) -> None:
         logging.getLogger("reelstate.config").warning("%s", slip)
 
 
-def settle_in() -> None:
+def freeze_garbage() -> None:
     """What is loaded by now stays to the end: the collector of garbage need not go through it again and again."""
     gc.freeze()
 
 
-def waiting_for(url: str) -> dict[str, Any]:
+def store_options(url: str) -> dict[str, Any]:
     """Options of a store that is waited for however long its server is not there: what stays may start before it."""
     return {} if url.startswith("sqlite:") else {"arrival": math.inf}
 
 
-def say(text: str) -> None:
+def print_status(text: str) -> None:
     echo(text, err=True)
 
 
-def stopping_signals() -> list[signal.Signals]:
+def stop_signals() -> list[signal.Signals]:
     """What asks a process to stop: ctrl-C, a supervisor, the end of its terminal unless `nohup` is to outlive it."""
     hung_up = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
     return [signal.SIGINT, signal.SIGTERM, *hung_up]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reelstate.cli.operations import Choice, operate
+from reelstate.cli.operations import JobChoice, operate
 from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, RequiredReason
 
 
@@ -22,7 +22,7 @@ def quarantine(
     """
     operate(
         database,
-        Choice(job_ids, status, pipeline, user, expect),
+        JobChoice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.quarantine_many(operation),
         reason=reason,
         done="quarantined",

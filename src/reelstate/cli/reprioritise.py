@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reelstate.cli.operations import Choice, operate
+from reelstate.cli.operations import JobChoice, operate
 from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, Priority, Reason
 
 
@@ -23,7 +23,7 @@ def reprioritise(
     """
     operate(
         database,
-        Choice(job_ids, status, pipeline, user, expect),
+        JobChoice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.reprioritise_many(operation, priority),
         reason=reason,
         done=f"priority is now {priority}",

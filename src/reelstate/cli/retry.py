@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.operations import Choice, operate
+from reelstate.cli.operations import JobChoice, operate
 from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, Reason, part_ranges
 from reelstate.services.operate.retry import ALL_PARTS, From
 
@@ -32,7 +32,7 @@ def retry(
     start = _start(stage, parts)
     operate(
         database,
-        Choice(job_ids, status, pipeline, user, expect),
+        JobChoice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.retry_many(operation, start),
         reason=reason,
         done="runs again",

@@ -45,6 +45,6 @@ def serve(
         tls_key=tls_key,
     )
     set_up_logging(settings)
-    from reelstate.cli.serving import serve_alone  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import serve_until_stopped  # noqa: PLC0415 - what serves is slow to load
 
-    asyncio.run(serve_alone(settings, insecure=insecure, keeper=keeper))
+    asyncio.run(serve_until_stopped(settings, insecure=insecure, keeper=keeper))

@@ -16,10 +16,10 @@ from reelstate.api.connections import raise_open_files
 from reelstate.api.server import HttpServer, is_loopback, listening, url_of
 from reelstate.api.signin import sign_in_url
 from reelstate.app import keeper_for, open_engine
-from reelstate.cli.application import pipelines_of
-from reelstate.cli.process import say, stopping_signals, waiting_for
+from reelstate.cli.application import select_pipelines
+from reelstate.cli.process import print_status, stop_signals, store_options
 from reelstate.cli.session import operator
-from reelstate.cli.state_files import address_file, key_file, sign_in_file, text_of, write_key, write_state
+from reelstate.cli.state_files import address_file, key_file, read_line, sign_in_file, write_key, write_state
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest
 from reelstate.engine import Engine
@@ -30,17 +30,17 @@ TIMEOUT: Final = 3.0
 """Seconds for a server of this machine to take a connection."""
 
 
-async def serve_alone(settings: Settings, *, insecure: bool, keeper: bool = True) -> None:
+async def serve_until_stopped(settings: Settings, *, insecure: bool, keeper: bool = True) -> None:
     """Serve until a signal says to stop."""
     raise_open_files()
     url = settings.database_url
     with closing(listening(settings, insecure=insecure)) as made:
         async with (
-            open_engine(url, pipelines=pipelines_of(settings), settings=settings, **waiting_for(url)) as engine,
-            serving(engine, settings, made) as server,
+            open_engine(url, pipelines=select_pipelines(settings), settings=settings, **store_options(url)) as engine,
+            start_server(engine, settings, made) as server,
         ):
             loop = asyncio.get_running_loop()
-            for number in stopping_signals():
+            for number in stop_signals():
                 loop.add_signal_handler(number, server.stop)
             keeping = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
             try:
@@ -49,23 +49,25 @@ async def serve_alone(settings: Settings, *, insecure: bool, keeper: bool = True
                 if keeping is not None:
                     keeping.cancel()
                     await asyncio.gather(keeping, return_exceptions=True)
-    say("the server has stopped")
+    print_status("the server has stopped")
 
 
 @contextmanager
-def listening_beside(settings: Settings, *, insecure: bool, elsewhere: bool) -> Iterator[socket.socket]:
+def bind_socket(settings: Settings, *, insecure: bool, elsewhere: bool) -> Iterator[socket.socket]:
     """The socket to serve on, bound before anything else is started: a port that is taken stops the command first."""
     raise_open_files()
     with closing(listening(settings, insecure=insecure, elsewhere=elsewhere)) as made:
         if (port := made.getsockname()[1]) != settings.serve_port != 0:
-            say(f"port {settings.serve_port} is taken by another program, so it is {port}; REEL_SERVE_PORT chooses one")
+            print_status(
+                f"port {settings.serve_port} is taken by another program, so it is {port}; REEL_SERVE_PORT chooses one"
+            )
         yield made
 
 
 @asynccontextmanager
-async def serving_beside(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[None]:
+async def serve_in_background(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[None]:
     """Serve while something else goes on."""
-    async with serving(engine, settings, made) as server:
+    async with start_server(engine, settings, made) as server:
         running = asyncio.create_task(server.serve([made]))
         try:
             yield
@@ -75,13 +77,13 @@ async def serving_beside(engine: Engine, settings: Settings, made: socket.socket
 
 
 @asynccontextmanager
-async def serving(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[HttpServer]:
+async def start_server(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[HttpServer]:
     """A server that is about to start, and a word on how to reach it."""
     app = create_app(engine, settings)
     base = url_of(settings, made)
-    say(f"serving {base}; its description is at {base}/docs")
+    print_status(f"serving {base}; its description is at {base}/docs")
     key = await _admin_key(engine, settings)
-    with telling_where(settings, base):
+    with publish_address(settings, base):
         address = await sign_in_url(base, app.state.context, key) if key is not None else None
         with _offering_sign_in(settings, address) if address is not None else nullcontext():
             yield HttpServer(app, settings)
@@ -92,24 +94,24 @@ async def _admin_key(engine: Engine, settings: Settings) -> str | None:
     keys = Keys(engine.store, pepper=settings.key_pepper)
     if not await keys.all():
         if not is_loopback(settings.serve_host):
-            say("there is no key yet; make one with `reel keys create`")
+            print_status("there is no key yet; make one with `reel keys create`")
             return None
         write_key(settings, "")  # a key whose file can't be written is not made
         made = await keys.create("first admin", scopes=[Scope.ADMIN], actor=operator())
-        say(f"made an admin key; it is in {write_key(settings, made.text)}")
-    return key_in_file(settings) if is_loopback(settings.serve_host) else None
+        print_status(f"made an admin key; it is in {write_key(settings, made.text)}")
+    return read_admin_key(settings) if is_loopback(settings.serve_host) else None
 
 
-def key_in_file(settings: Settings) -> str | None:
+def read_admin_key(settings: Settings) -> str | None:
     """The first admin key, for whoever can read its file."""
-    return text_of(key_file(settings))
+    return read_line(key_file(settings))
 
 
 @contextmanager
 def _offering_sign_in(settings: Settings, address: str) -> Iterator[None]:
     """Print the one-time address to a terminal. Where output may be kept as a log, write it to a private file."""
     if sys.stderr.isatty():
-        say(f"sign in once, within ten minutes: {address}")
+        print_status(f"sign in once, within ten minutes: {address}")
         yield
         return
     path = sign_in_file(settings)
@@ -118,16 +120,16 @@ def _offering_sign_in(settings: Settings, address: str) -> Iterator[None]:
     except OSError as error:
         logger.info("sign-in address not written file=%s error=%s", path, error.strerror)
     else:
-        say(f"sign in once, within ten minutes, with the address in {path}")
+        print_status(f"sign in once, within ten minutes, with the address in {path}")
     try:
         yield
     finally:
-        if text_of(path) == address:
+        if read_line(path) == address:
             path.unlink(missing_ok=True)
 
 
 @contextmanager
-def telling_where(settings: Settings, url: str) -> Iterator[None]:
+def publish_address(settings: Settings, url: str) -> Iterator[None]:
     """Keep the address in the state directory while it is served, for commands of the same user."""
     path = address_file(settings)
     try:
@@ -137,15 +139,15 @@ def telling_where(settings: Settings, url: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if text_of(path) == url:  # else another server has come after us
+        if read_line(path) == url:  # else another server has come after us
             path.unlink(missing_ok=True)
 
 
-async def served_at(settings: Settings) -> str:
+async def find_server(settings: Settings) -> str:
     """Where this house can be reached: as the settings say, else where a server of this machine says it is."""
     if settings.server_url:
         return settings.server_url.rstrip("/")
-    url = text_of(address_file(settings))
+    url = read_line(address_file(settings))
     if url is None or not await _answers(url):
         words = "no server of this house runs here" if url is None else f"the server at {url} does not answer"
         raise InvalidRequest(

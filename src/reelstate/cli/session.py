@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import typer
 
 from reelstate.app import open_engine
-from reelstate.cli.application import load
+from reelstate.cli.application import load_pipelines
 from reelstate.config import Settings, from_environment
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.machine import Actor
@@ -25,7 +25,7 @@ T = TypeVar("T")
 WAITING = logging.getLogger("reelstate.store")
 """Who tells, again and again, that a database is away: of interest only where the wait is long."""
 INTERRUPTED = 130
-SHORT_TIMEOUT = 3.0
+READ_TIMEOUT = 3.0
 """How long a command that only looks waits for a database that is away: somebody sits before it."""
 
 
@@ -42,19 +42,19 @@ def settings_for(database: str | None = None, app: str | None = None) -> Setting
 
 
 @asynccontextmanager
-async def opened(database: str | None, *, app: str | None = None, patient: bool = False) -> AsyncIterator[Engine]:
+async def connect(database: str | None, *, app: str | None = None, wait: bool = False) -> AsyncIterator[Engine]:
     """An engine on a store that is there already, with the user's pipelines declared.
 
     A patient command waits for a database that is away as long as the settings say.
     """
     settings = settings_for(database, app)
-    pipelines = load(app) if app else []
+    pipelines = load_pipelines(app) if app else []
     require_database(settings.database_url)
     if settings.dispatch == "redis":  # a command may look, and submit, while Redis is away
         settings = replace(settings, dispatch="hybrid")
-    timeout = settings.database_timeout if patient else min(SHORT_TIMEOUT, settings.database_timeout)
+    timeout = settings.database_timeout if wait else min(READ_TIMEOUT, settings.database_timeout)
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
-    WAITING.setLevel(logging.WARNING if patient else logging.ERROR)
+    WAITING.setLevel(logging.WARNING if wait else logging.ERROR)
     async with open_engine(
         settings.database_url, pipelines=pipelines, settings=settings, migrate=False, timeout=timeout
     ) as engine:

@@ -75,7 +75,7 @@ def write_key(settings: Settings, text: str) -> Path:
     return path
 
 
-def text_of(path: Path) -> str | None:
+def read_line(path: Path) -> str | None:
     """The line in a file; None if it can't be read."""
     try:
         return path.read_text().strip()

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from reelstate.cli.documents import print_json, print_line
 from reelstate.cli.options import AsJson, Database
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, table
 from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.model import Event
@@ -53,7 +53,7 @@ def states(
 async def _show(
     database: str | None, job: str, stage: str | None, tag: str | None, *, follow: bool, as_json: bool
 ) -> None:
-    async with opened(database, patient=follow) as engine:
+    async with connect(database, wait=follow) as engine:
         if tag is not None:
             validate_tag(tag)
         if follow:

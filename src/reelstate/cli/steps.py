@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.logs import LogFilter, wanted_of
+from reelstate.cli.logs import LogFilter, make_filter
 from reelstate.cli.options import AsJson, Database, JobId
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, span
 from reelstate.core.model import StepEntry
 from reelstate.documents import stage_name, step_document
@@ -42,8 +42,8 @@ def steps(
 async def _show(
     database: str | None, job_id: int, stage: str | None, part: int | None, *, failed: bool, as_json: bool
 ) -> None:
-    async with opened(database) as engine:
-        wanted = await wanted_of(engine, job_id, stage, part)
+    async with connect(database) as engine:
+        wanted = await make_filter(engine, job_id, stage, part)
         entries = [entry async for entry in _entries(engine, wanted) if not failed or entry.exit_code != 0]
     if as_json:
         print_json([step_document(entry, wanted.stages) for entry in entries])

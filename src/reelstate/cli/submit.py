@@ -18,7 +18,7 @@ from reelstate.cli.documents import print_json
 from reelstate.cli.live import follow
 from reelstate.cli.options import App, AsJson, Database, IdempotencyKey, Priority, ProfileName, Wait, profile_document
 from reelstate.cli.plain import echo
-from reelstate.cli.session import opened, run, settings_for
+from reelstate.cli.session import connect, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import (
@@ -106,13 +106,13 @@ def submit(
     given = {"profile": profile_document(profile), "qualities": quality or None}
     wanted = {name: value for name, value in given.items() if value is not None}
     if film is not None:
-        submission = of_film(submission, film, title, wanted)
+        submission = with_video(submission, film, title, wanted)
     elif wanted or title or pipeline == TRANSCODE:
         raise typer.BadParameter("no film is named: reel submit transcode movie.mp4", param_hint="FILM")
     raise typer.Exit(run(_submit(submission, app, database, wait=wait, as_json=as_json)))
 
 
-def of_film(submission: Submission, film: str, title: str | None, wanted: dict[str, Json]) -> Submission:
+def with_video(submission: Submission, film: str, title: str | None, wanted: dict[str, Json]) -> Submission:
     """A submission that makes a video of a film."""
     if submission.pipeline != TRANSCODE:
         raise typer.BadParameter(f"only {TRANSCODE} takes one; others are told by --spec", param_hint="FILM")
@@ -137,16 +137,16 @@ def source_address(film: str) -> str:
 
 
 async def _submit(submission: Submission, app: str | None, database: str | None, *, wait: bool, as_json: bool) -> int:
-    async with opened(database, app=app, patient=True) as engine:
+    async with connect(database, app=app, wait=True) as engine:
         (answer,) = await engine.submit_many([submission])
         document = {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}
         if answer.resource_id is not None:
             document["video"] = answer.resource_id
         told, place = document if as_json else None, settings_for(database, app).storage_url
-        return await finish(engine, answer, _words(answer, submission), told, wait=wait, storage_url=place)
+        return await report_submitted(engine, answer, _words(answer, submission), told, wait=wait, storage_url=place)
 
 
-async def finish(
+async def report_submitted(
     engine: Engine, answer: Submitted, words: str, document: Document | None, *, wait: bool, storage_url: str
 ) -> int:
     """Tell of a job that was submitted (by a document, where there is one), and show it until it ends if told to."""
@@ -171,7 +171,7 @@ async def finish(
 
 async def _tell_place(engine: Engine, video_id: int, storage_url: str) -> None:
     """Where a video plays, as soon as it does: its public place follows the store, by the hand of a keeper."""
-    place = plays_at(storage_url, video_id)
+    place = playlist_address(storage_url, video_id)
     end = time.monotonic() + PUBLIC_TIMEOUT
     while (video := (await Videos(engine).get(video_id)).video).published != video.current:
         if time.monotonic() > end:
@@ -181,7 +181,7 @@ async def _tell_place(engine: Engine, video_id: int, storage_url: str) -> None:
     console().print(Text(f"plays: {place}"), soft_wrap=True)
 
 
-def plays_at(storage_url: str, video_id: int) -> str:
+def playlist_address(storage_url: str, video_id: int) -> str:
     """The address of the playlist that always leads to the current version; a folder is named by its whole path."""
     place = storage_url if "://" in storage_url else str(Path(storage_url).expanduser().absolute())
     return f"{place.rstrip('/')}/{keys.video(video_id, MASTER)}"

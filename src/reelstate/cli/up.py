@@ -15,11 +15,11 @@ from typing import Annotated
 import typer
 
 from reelstate.app import keeper_for, open_engine
-from reelstate.cli.application import pipelines_of
+from reelstate.cli.application import select_pipelines
 from reelstate.cli.options import App, Capabilities, Database, Pipelines
-from reelstate.cli.process import SUPERVISED, say, set_up_logging, stopping_signals, waiting_for
+from reelstate.cli.process import SUPERVISED, print_status, set_up_logging, stop_signals, store_options
 from reelstate.cli.serve import Host, Insecure, Port
-from reelstate.cli.worker import HURRY, STOP
+from reelstate.cli.worker import STOP, STOP_NOW
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.outcome import mask_passwords
 from reelstate.engine import Engine
@@ -72,7 +72,7 @@ def up(
         serve_port=port,
     )
     set_up_logging(settings)
-    pipelines_of(settings)  # a mistake in it is told here, once, and not by every worker
+    select_pipelines(settings)  # a mistake in it is told here, once, and not by every worker
     chosen = port is not None or variable("serve_port") in os.environ
     asyncio.run(_house(settings, workers, serve=serve, insecure=insecure, elsewhere=not chosen))
 
@@ -82,10 +82,10 @@ async def _house(settings: Settings, workers: int, *, serve: bool, insecure: boo
     if not serve:
         await supervisor.run()
         return
-    from reelstate.cli.serving import listening_beside, serving_beside  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import bind_socket, serve_in_background  # noqa: PLC0415 - what serves is slow to load
 
-    with listening_beside(settings, insecure=insecure, elsewhere=elsewhere) as made:
-        await supervisor.run(lambda engine: serving_beside(engine, settings, made))
+    with bind_socket(settings, insecure=insecure, elsewhere=elsewhere) as made:
+        await supervisor.run(lambda engine: serve_in_background(engine, settings, made))
 
 
 class _Supervisor:
@@ -96,11 +96,11 @@ class _Supervisor:
         self._processes: set[Process] = set()
 
     async def run(self, beside: Beside = lambda _: contextlib.nullcontext()) -> None:
-        pipelines = pipelines_of(self._settings)
+        pipelines = select_pipelines(self._settings)
         url = self._settings.database_url
         migrate = self._settings.migrate != "never"
         async with open_engine(
-            url, pipelines=pipelines, settings=self._settings, migrate=migrate, **waiting_for(url)
+            url, pipelines=pipelines, settings=self._settings, migrate=migrate, **store_options(url)
         ) as engine:
             self._heed_signals()
             keeper = keeper_for(engine, self._settings)
@@ -112,22 +112,22 @@ class _Supervisor:
             finally:
                 keeping.cancel()
                 await asyncio.gather(keeping, return_exceptions=True)
-        say("reel is down; nothing was lost")
+        print_status("reel is down; nothing was lost")
 
     def _heed_signals(self) -> None:
         """Not before there is a worker to stop: a house that still waits for its database just ends."""
         loop = asyncio.get_running_loop()
-        for number in stopping_signals():
+        for number in stop_signals():
             loop.add_signal_handler(number, self._stop)
 
     def _announce(self, pipelines: Sequence[Pipeline]) -> None:
         place = mask_passwords(self._settings.database_url)
-        say(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {place}")
+        print_status(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {place}")
         last = pipelines[-1].name
-        say(f"submit with: reel submit {f'{last} FILM' if last == TRANSCODE else last} --database {place}")
+        print_status(f"submit with: reel submit {f'{last} FILM' if last == TRANSCODE else last} --database {place}")
 
     def _stop(self) -> None:
-        word = HURRY if self._stopping.is_set() else STOP
+        word = STOP_NOW if self._stopping.is_set() else STOP
         self._stopping.set()
         for process in self._processes:
             _say_to(process, word)
@@ -141,7 +141,7 @@ class _Supervisor:
             if self._stopping.is_set():
                 return
             pause = FIRST_DELAY if time.monotonic() - started > STEADY else min(MAX_DELAY, pause * 2)
-            say(f"worker {number} {how}; it starts again in {pause:.1f} s")
+            print_status(f"worker {number} {how}; it starts again in {pause:.1f} s")
             await self._pause(pause)
 
     async def _life(self, number: int) -> str:

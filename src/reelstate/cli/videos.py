@@ -24,8 +24,8 @@ from reelstate.cli.options import (
     profile_document,
     video_number,
 )
-from reelstate.cli.session import opened, operator, run, settings_for
-from reelstate.cli.submit import finish, plays_at
+from reelstate.cli.session import connect, operator, run, settings_for
+from reelstate.cli.submit import playlist_address, report_submitted
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.errors import InvalidRequest
@@ -105,7 +105,7 @@ def show(video_id: VideoId, database: Database = None, as_json: AsJson = False) 
     Example: `reel videos show 244813922304`
     """
     detail, found = run(_detail(database, video_id))
-    place = plays_at(settings_for(database).storage_url, video_id)
+    place = playlist_address(settings_for(database).storage_url, video_id)
     if as_json:
         print_json(_document(detail, found, place))
     else:
@@ -216,15 +216,15 @@ def play(
 
 
 async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple[str, datetime]:
-    from reelstate.cli.serving import key_in_file, served_at  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import find_server, read_admin_key  # noqa: PLC0415 - what serves is slow to load
 
     settings = settings_for(database)
-    text = key_in_file(settings)
+    text = read_admin_key(settings)
     if text is None:
         raise InvalidRequest("key", "there is no key in the key file yet", hint="`reel serve` makes one")
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         await _require_playable(engine, video_id, open_storage(settings.storage_url))
-        base = await served_at(settings)
+        base = await find_server(settings)
         key = await Keys(engine.store, pepper=settings.key_pepper).authenticate(text)
         ticket = await Playback(engine.store).open(video_id, key_id=key.id, owner=None, lifetime=lifetime)
     return f"{base}/play/{ticket.text}/{keys.video(video_id, MASTER)}", ticket.expires_at
@@ -254,19 +254,19 @@ def _change(database: str | None, video_id: int, change: Change, *, as_json: boo
 
 
 async def _changed(database: str | None, change: Change) -> tuple[str, Document]:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         return await change(engine)
 
 
 async def _read(database: str | None, limit: int, after: str | None, wanted: VideoFilter) -> Page[Video]:
-    async with opened(database) as engine:
+    async with connect(database) as engine:
         return await Videos(engine).list(
             statuses=wanted.statuses, user_id=wanted.user_id, deleted=wanted.deleted, limit=limit, after=after
         )
 
 
 async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, list[Quality]]:
-    async with opened(database) as engine:
+    async with connect(database) as engine:
         detail = await Videos(engine).get(video_id)
         version = telling_version(detail)
         return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
@@ -275,13 +275,13 @@ async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, lis
 async def _retranscode(
     database: str | None, video_id: int, spec: Json, urgency: int, key: str | None, *, wait: bool, as_json: bool
 ) -> int:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         video = await Videos(engine).get(video_id)
         TranscodeRequest.check({"source": video.video.source, "profile": profile_before(video), **spec})
         answer = await Videos(engine).retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
         told, place = document if as_json else None, settings_for(database).storage_url
-        return await finish(engine, answer, _words(answer), told, wait=wait, storage_url=place)
+        return await report_submitted(engine, answer, _words(answer), told, wait=wait, storage_url=place)
 
 
 def _words(answer: Submitted) -> str:

@@ -10,7 +10,7 @@ import typer
 from reelstate.cli.documents import print_line
 from reelstate.cli.live import event_line, follow, watch_everything
 from reelstate.cli.options import Database, job_number
-from reelstate.cli.session import opened, run
+from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Event
@@ -32,7 +32,7 @@ def watch(
 
 
 async def _watch(database: str | None, job_id: int | None, *, as_json: bool) -> int:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         screen = console()
         if job_id is None:
             if screen.is_terminal and not as_json:

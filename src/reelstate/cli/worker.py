@@ -17,15 +17,15 @@ from typing import Annotated, Any
 import typer
 
 from reelstate.app import confine_tools, keep_tools_confined, keeper_for, open_engine, remote_worker, worker_for
-from reelstate.cli.application import pipelines_of
+from reelstate.cli.application import select_pipelines
 from reelstate.cli.options import App, Capabilities, Database, Pipelines
-from reelstate.cli.process import SUPERVISED, say, set_up_logging, settle_in, stopping_signals, waiting_for
+from reelstate.cli.process import SUPERVISED, freeze_garbage, print_status, set_up_logging, stop_signals, store_options
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.errors import InvalidRequest
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.loop import WorkerLoop
 
-STOP, HURRY = b"s", b"h"
+STOP, STOP_NOW = b"s", b"h"
 """What it says there: finish within the grace; give back at once. Its end means the latter."""
 
 
@@ -84,12 +84,12 @@ def worker(
     set_up_logging(settings)
     if settings.server_url:
         _require_server(settings, insecure=insecure)
-    chosen = pipelines_of(settings)
+    chosen = select_pipelines(settings)
     os.environ.pop(variable("server_key"), None)  # what a handler starts has no business with it
     try:
         asyncio.run(_worked(settings, chosen, keeper=keeper))
     except asyncio.CancelledError:
-        say("told to stop before there was a database")
+        print_status("told to stop before there was a database")
 
 
 async def _worked(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
@@ -102,41 +102,41 @@ async def _worked(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: 
             await _work(settings, pipelines, keeper=keeper)
     finally:
         if not await _nothing_left(settings.worker_kill_after):
-            say("a handler does not stop; this process ends without it")
+            print_status("a handler does not stop; this process ends without it")
             _end_at_once(sys.exc_info()[1])
 
 
 async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
     url = settings.database_url
-    async with open_engine(url, pipelines=pipelines, settings=settings, **waiting_for(url)) as engine:
+    async with open_engine(url, pipelines=pipelines, settings=settings, **store_options(url)) as engine:
         await confine_tools(engine, pipelines, settings)
         found = worker_for(engine, pipelines, settings)
         _heed_signals(found)
-        settle_in()
+        freeze_garbage()
         beside = [asyncio.create_task(keep_tools_confined(engine, pipelines, settings))]
         if keeper:
             beside.append(asyncio.create_task(keeper_for(engine, settings).run()))
         names = ", ".join(pipeline.name for pipeline in pipelines)
-        say(f"worker {found.settings.name}: {names}; {found.settings.concurrency} at once")
+        print_status(f"worker {found.settings.name}: {names}; {found.settings.concurrency} at once")
         try:
             await found.run()
         finally:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-    say(f"worker {found.settings.name} has stopped; {left_behind(found)}")
+    print_status(f"worker {found.settings.name} has stopped; {describe_leases(found)}")
 
 
 async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> None:
     async with remote_worker(pipelines, settings) as found:
         _heed_signals(found)
         names = ", ".join(pipeline.name for pipeline in pipelines)
-        say(f"remote worker of {settings.server_url}: {names}; {found.settings.concurrency} at once")
+        print_status(f"remote worker of {settings.server_url}: {names}; {found.settings.concurrency} at once")
         await found.run()
-    say(f"the remote worker has stopped; {left_behind(found)}")
+    print_status(f"the remote worker has stopped; {describe_leases(found)}")
 
 
-def left_behind(stopped: WorkerLoop) -> str:
+def describe_leases(stopped: WorkerLoop) -> str:
     """What the store still counts as a stopped worker's, as a clause of a message."""
     kept = [str(key) for key in stopped.still_leased]
     if kept:
@@ -199,7 +199,7 @@ def _heed_signals(found: WorkerLoop) -> None:
     if SUPERVISED in os.environ:
         _heed_supervisor(found)
     else:
-        for number in stopping_signals():
+        for number in stop_signals():
             loop.add_signal_handler(number, found.stop)
 
 
@@ -218,7 +218,7 @@ def _heed_supervisor(found: WorkerLoop) -> None:
             loop.remove_reader(sys.stdin.fileno())
             found.stop()
 
-    for number in stopping_signals():
+    for number in stop_signals():
         loop.add_signal_handler(number, stop_once)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     loop.add_reader(sys.stdin.fileno(), hear)

@@ -14,7 +14,7 @@ from reelstate.cli.key_file import new_key_file
 from reelstate.cli.options import AsJson, Database, Reason
 from reelstate.cli.page import workers_table
 from reelstate.cli.plain import echo
-from reelstate.cli.session import opened, operator, run, settings_for
+from reelstate.cli.session import connect, operator, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import WorkerStatus
@@ -129,36 +129,36 @@ def revoke(name: Name, database: Database = None, as_json: AsJson = False) -> No
 
 
 async def _register(database: str | None, name: str, days: float | None) -> MadeKey:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         keys = Keys(engine.store, pepper=settings_for(database).key_pepper)
         lifetime = None if days is None else days * DAY
         return await keys.register_worker(name, actor=operator(), lifetime=lifetime)
 
 
 async def _revoke(database: str | None, name: str) -> tuple[int, int]:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         return await engine.revoke(name, actor=operator())
 
 
 async def _read(database: str | None) -> list[Worker]:
-    async with opened(database) as engine:
+    async with connect(database) as engine:
         return await engine.workers()
 
 
 async def _drain(database: str | None, name: str, reason: str | None) -> list[int]:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         await _require(engine, name)
         return await engine.drain(name, actor=operator(), reason=reason)
 
 
 async def _enable(database: str | None, name: str, reason: str | None) -> list[int]:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         await _require(engine, name)
         return await engine.enable(name, actor=operator(), reason=reason)
 
 
 async def _disable(database: str | None, name: str, reason: str | None) -> int:
-    async with opened(database, patient=True) as engine:
+    async with connect(database, wait=True) as engine:
         await _require(engine, name)
         return await engine.disable(name, actor=operator(), reason=reason)
 
