@@ -44,7 +44,7 @@ async def opening(database: str, url: str, **options: Any) -> None:
 async def test_an_invalid_address_is_refused(database: str, url: str, message: str, mode: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         await opening(database, url, dispatch=mode)
-    assert message.replace("redis needs", f"{mode} needs") in str(refused.value)
+    assert message.replace("dispatch redis", f"dispatch {mode}") in str(refused.value)
 
 
 async def test_an_unreachable_redis_is_named_with_a_hint(database: str, refusing_port: int) -> None:

@@ -79,7 +79,7 @@ def test_a_script_without_a_main_guard_fails_instead_of_running_again(tmp_path: 
         "    async with rs.open('sqlite:///jobs.db', pipelines=[video], workers=1) as reel:\n"
         "        job = await reel.submit('video')\n"
         "        print((await reel.wait(job.id, timeout=300)).job.error['cause']['message'])\n"
-        "        print(len((await reel.jobs()).items), 'job')\n"
+        "        print(len((await reel.jobs.list()).items), 'job')\n"
         "asyncio.run(main())\n"
     )
     answer = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
