@@ -251,7 +251,7 @@ class Feed(Generic[Item]):
             self._reader.cancel()
             self._reader, self._position = None, None
             self.log.stop_listening()
-            self._versions.clear()  # versions that nobody reads are not skipped
+            self._versions.clear()  # versions that are stored meanwhile do not count as skipped
             if self._value_polls is not None:
                 self._value_polls.keep_topics()
 
@@ -273,7 +273,7 @@ class Feed(Generic[Item]):
                         await self._value_polls.read(self._topics, self._audience)
                 delay = self._delay
                 if not more:
-                    self._send_bookmarks(everybody=polls.bookmark_is_due())
+                    self._send_bookmarks(everyone=polls.bookmark_is_due())
                     await polls.next(self.log)
             except Exception as error:  # noqa: BLE001 - no error may end the reader: its subscribers would wait forever
                 self._set_stale(error)
@@ -315,11 +315,11 @@ class Feed(Generic[Item]):
                 self._remove(subscriber)
                 self.figures.overflows += 1
 
-    def _send_bookmarks(self, *, everybody: bool) -> None:
-        """Send a bookmark to subscribers with new items that asked for it, or to everybody."""
+    def _send_bookmarks(self, *, everyone: bool) -> None:
+        """Send a bookmark to subscribers with new items that asked for it, or to everyone."""
         for subscriber in self._subscribers():
             subscriber.settle()
-            if everybody:
+            if everyone:
                 subscriber.bookmark()
 
     async def _resume(self, gone: CursorGone) -> str:

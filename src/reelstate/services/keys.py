@@ -1,6 +1,6 @@
 """keys: authenticate HTTP clients. A key reads `reel_<id>_<secret>`: the id is public, the secret is shown once.
 
-The database holds an HMAC of the secret, so reading it gives no key away. The text ends with a checksum, which tells a
+The database holds an HMAC of the secret, so reading it reveals no key. The text ends with a checksum, which tells a
 typing error from an unknown key and lets scanners find leaked keys.
 
 Sessions of the dashboard and the one-time codes that open them are rows of the same table. Both end with their key.

@@ -1,6 +1,6 @@
 """observe: read jobs, tasks, workers and events in pages. The cursor of a page is the key of its last row.
 
-Events are read in the order of commit. A counter does not give that order: a transaction that began early may commit
+Events are read in the order of commit. A counter does not have that order: a transaction that began early may commit
 late. The cursor of an event is therefore the pair (transaction, number), and a page ends before the oldest transaction
 that is still open. The cursor also names the epoch of the database: one from a database since replaced is refused.
 """

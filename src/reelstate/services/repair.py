@@ -95,7 +95,7 @@ class Finding:
 
 
 async def _set_tasks(transaction: Transaction, statuses: Sequence[tuple[Finding, str]]) -> None:
-    """Give tasks a status, with every other field as it requires, and record it."""
+    """Set the status of tasks, with every other field as it requires, and record it."""
     if not statuses:
         return
     rows = [(*finding.task, status) for finding, status in statuses]
@@ -258,10 +258,10 @@ async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
     record = [RecordedChange(*row) for row in await transaction.run(REPAIR_RECORD, entity=entity, **key)]
     (row,) = await transaction.run(REPAIR_ROW, entity=entity, **key)
     first = 2 if entity == "task" else 1
-    birth = MACHINES[entity].initial_states[-1]
+    initial = MACHINES[entity].initial_states[-1]
     if entity == "task" and record and record[0].version == first:
-        birth = record[0].origin or birth
-    bridged = bridge(record, first=first, initial=birth, version=row.version, status=row.status)
+        initial = record[0].origin or initial
+    bridged = bridge(record, first=first, initial=initial, version=row.version, status=row.status)
     events = [(entity, *key.values(), line.version, line.origin, line.target) for line in bridged.changes]
     if events:
         await _record(transaction, events, f"repair: {finding.check}")

@@ -188,7 +188,7 @@ def _progress(stages: Iterable[Stage], opened: Collection[int]) -> Iterable[Stag
 
 
 def known_status(statuses: Callable[[str], T], name: str) -> T:
-    """Return the status of a name; an `UnknownStatus` in its place where this version does not know it."""
+    """Return the status of a name; an `UnknownStatus` where this version does not know it."""
     try:
         return statuses(name)
     except ValueError:

@@ -64,7 +64,7 @@ async def states(
         raise NotFound("job", job_id)
     if not isinstance(job_id, int) and not job_id.isdecimal():
         if stage is not None:
-            raise InvalidRequest("stage", f"{job_id!r} is the name of one stage", hint="give the job's number")
+            raise InvalidRequest("stage", f"{job_id!r} is the name of one stage", hint="use the id of the job")
         return States((await _read_grid(state_store, job_id, await state_store.find_job(job_id)),))
     detail = await observe_job(store, catalogue, int(job_id), owner)
     names = [found.name for found in detail.stages]

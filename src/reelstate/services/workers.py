@@ -111,16 +111,16 @@ async def register(store: Store, registration: Registration, limits: DocumentLim
     if registration.kind not in KINDS:
         raise InvalidRequest("kind", f"unknown kind {registration.kind!r} of worker", hint=f"one of {', '.join(KINDS)}")
     for field in ("capabilities", "pipelines"):
-        for word in getattr(registration, field):
-            if not CAPABILITY.fullmatch(word):
-                raise InvalidRequest(field, f"invalid name {word!r}", hint="letters, digits, . _ : + -; at most 128")
+        for name in getattr(registration, field):
+            if not CAPABILITY.fullmatch(name):
+                raise InvalidRequest(field, f"invalid name {name!r}", hint="letters, digits, . _ : + -; at most 128")
     parameters = {
         "name": registration.name,
         "hostname": plain_text("hostname", registration.hostname, 255),
         "software": plain_text("software", registration.software, 255),
         "kind": registration.kind,
         "slots": registration.slots,
-        "capabilities": sorted(plain_text("capabilities", word, 255) for word in registration.capabilities),
+        "capabilities": sorted(plain_text("capabilities", name, 255) for name in registration.capabilities),
         "pipelines": sorted(plain_text("pipelines", name, 255) for name in registration.pipelines),
         "metadata": encode_optional("metadata", registration.metadata, limits.metadata),
         "max_instances": registration.max_instances,

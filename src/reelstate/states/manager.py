@@ -81,38 +81,38 @@ class StateManager:
         self._closed.set()
 
     async def set_state(
-        self, tag: str, status: int | None, message: str = "", *, task: int | None = None, **rest: Any
+        self, tag: str, status: int | None, message: str = "", *, task: int | None = None, **options: Any
     ) -> State:
         """Store the status of the task under a tag and return the state. `event_id` makes a repeated write harmless."""
         write = StateWrite(
-            job_id=rest.pop("job_id", self.job.job_id),
+            job_id=options.pop("job_id", self.job.job_id),
             task=self._require_own(task),
             tag=tag,
             status=status,
             message=message,
-            event_id=rest.pop("event_id", None) or secrets.token_hex(16),
-            **rest,
+            event_id=options.pop("event_id", None) or secrets.token_hex(16),
+            **options,
         )
         return await self._store.write(validate_write(write, self.job, self._limits), self.job.generation)
 
-    async def set_started(self, tag: str, message: str = "started", **rest: Any) -> State:
+    async def set_started(self, tag: str, message: str = "started", **options: Any) -> State:
         """Store the status of a task that has started."""
-        return await self.set_state(tag, STARTED, message, **rest)
+        return await self.set_state(tag, STARTED, message, **options)
 
-    async def set_finished(self, tag: str, message: str = "finished", **rest: Any) -> State:
+    async def set_finished(self, tag: str, message: str = "finished", **options: Any) -> State:
         """Store the status of a task that has finished."""
-        return await self.set_state(tag, FINISHED, message, **rest)
+        return await self.set_state(tag, FINISHED, message, **options)
 
-    async def set_error(self, tag: str, error: BaseException | str, *, code: int = FAILED, **rest: Any) -> State:
+    async def set_error(self, tag: str, error: BaseException | str, *, code: int = FAILED, **options: Any) -> State:
         """Store an error. `code` is negative; the lowest status of a scope stands for it."""
         if validate_status(code) >= 0:
             raise InvalidRequest("code", f"{code} is not an error code", hint="error codes are negative")
         message = str(error) or type(error).__name__
-        return await self.set_state(tag, code, message, severity=Severity.ERROR, **rest)
+        return await self.set_state(tag, code, message, severity=Severity.ERROR, **options)
 
-    async def set_warning(self, tag: str, warning: str, **rest: Any) -> State:
+    async def set_warning(self, tag: str, warning: str, **options: Any) -> State:
         """Store a warning; the status stays as it is."""
-        return await self.set_state(tag, None, warning, severity=Severity.WARNING, **rest)
+        return await self.set_state(tag, None, warning, severity=Severity.WARNING, **options)
 
     async def get_state(self, *, task: int | None = None, tag: str | None = None) -> State:
         """Return the state of one task and tag, or the lowest of all in scope."""

@@ -1,4 +1,4 @@
--- These questions are about whole tables: until the end of the transaction they are planned for that.
+-- The checks read whole tables: plan for that until the end of the transaction.
 SELECT set_config(name, 'on', true)
 FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin']) AS name
 UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)

@@ -1,10 +1,10 @@
 SELECT w.id AS job_id, -1 AS stage, -1 AS part, w.status,
-       'worker ' || w.id || ': version ' || w.version || ' ' || w.status || ', its record: ' || coalesce(e.told, 0)
+       'worker ' || w.id || ': version ' || w.version || ' ' || w.status || ', its record: ' || coalesce(e.events, 0)
        || ' events up to ' || coalesce(e.highest, 0) || ' ' || coalesce(e.last, 'nothing') AS detail
 FROM reelstate.workers w
 LEFT JOIN (
-    SELECT worker_id, count(*) AS told, max(version) AS highest, (array_agg(target ORDER BY version DESC))[1] AS last
+    SELECT worker_id, count(*) AS events, max(version) AS highest, (array_agg(target ORDER BY version DESC))[1] AS last
     FROM reelstate.events WHERE entity = 'worker' GROUP BY worker_id
 ) e ON e.worker_id = w.id
-WHERE (coalesce(e.told, 0), coalesce(e.highest, 0), e.last) IS DISTINCT FROM (w.version, w.version, w.status)
+WHERE (coalesce(e.events, 0), coalesce(e.highest, 0), e.last) IS DISTINCT FROM (w.version, w.version, w.status)
 ORDER BY w.id LIMIT %(limit)s

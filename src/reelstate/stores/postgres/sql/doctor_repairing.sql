@@ -1,2 +1,2 @@
--- Until the end of this transaction, or until it is switched off, the guards stand aside: doctor writes its own events.
+-- Until the end of this transaction, or until it is switched off, the guards are off: doctor writes its own events.
 SELECT set_config('reelstate.repairing', CASE WHEN %(on)s THEN 'on' ELSE '' END, true)

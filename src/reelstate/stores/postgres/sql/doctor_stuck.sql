@@ -1,4 +1,4 @@
-SELECT j.id AS job_id, -1 AS stage, -1 AS part, j.status, 'at work, but no stage of it can move' AS detail
+SELECT j.id AS job_id, -1 AS stage, -1 AS part, j.status, 'active, but it has no unfinished open stage' AS detail
 FROM reelstate.jobs j
 WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
   AND NOT EXISTS (

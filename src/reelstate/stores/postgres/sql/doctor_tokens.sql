@@ -1,4 +1,4 @@
-SELECT t.job_id, t.stage, t.part, t.status, 'token ' || t.token || ', but ' || max(e.token) || ' was given out' AS detail
+SELECT t.job_id, t.stage, t.part, t.status, 'token ' || t.token || ', but ' || max(e.token) || ' is in its events' AS detail
 FROM reelstate.tasks t
 JOIN reelstate.events e ON e.job_id = t.job_id AND e.stage = t.stage AND e.part = t.part AND e.entity = 'task'
 GROUP BY t.job_id, t.stage, t.part, t.status, t.token HAVING max(e.token) > t.token

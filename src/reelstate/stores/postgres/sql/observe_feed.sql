@@ -1,5 +1,5 @@
--- In the order of commit: only transactions older than every open one, so nothing can appear behind the cursor. What is
--- wanted may be rare: no more is looked at than up to `until`.
+-- In the order of commit: only transactions older than every open one, so that no event appears behind the cursor.
+-- Matches may be rare: the search ends at `until`.
 SELECT xid::text AS xid, e.id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token, data, at,
        (SELECT i.name FROM reelstate.worker_instances i WHERE i.id = worker_id) AS worker, (SELECT j.user_id FROM reelstate.jobs j WHERE j.id = e.job_id) AS user_id
 FROM reelstate.events e

@@ -1,5 +1,5 @@
--- In the order of commit, after a line. `settled` are those before which no other can appear: of transactions older than
--- every open one.
+-- Log lines in the order of commit. `settled` lines are of transactions older than every open one: no line can appear
+-- before them any more.
 SELECT l.id, l.stage, l.part, l.token, l.at, l.level, l.message, l.metadata
 FROM reelstate.logs l
 WHERE l.job_id = %(job_id)s

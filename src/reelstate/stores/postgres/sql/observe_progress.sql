@@ -1,4 +1,4 @@
--- How far running tasks are: all of them, or those that may have said something since then.
+-- The progress of running tasks: of all, or of those that may have reported since a time.
 SELECT t.job_id, stage, part, token, percent, message, step, coalesce(progress_at, claimed_at) AS progress_at,
        (SELECT j.user_id FROM reelstate.jobs j WHERE j.id = t.job_id) AS user_id
 FROM reelstate.tasks t

@@ -1,4 +1,4 @@
--- What ready tasks of a job need, by their stage, where no active worker of the pipeline has it.
+-- The needs of ready tasks of a job, by stage, that no active worker of the pipeline meets.
 SELECT DISTINCT t.stage, l.needs
 FROM reelstate.tasks t JOIN reelstate.lanes l ON l.id = abs(t.lane)
 WHERE t.job_id = %(job_id)s AND t.status = 'ready' AND l.needs <> '{}'

@@ -1,4 +1,4 @@
--- Where the last of the next so many rows of the record stands, of events or of states, if there are so many.
+-- The position `window` rows after the cursor, in events or in states, whichever comes first.
 SELECT edge.xid::text AS xid, edge.id
 FROM (
     (SELECT e.xid, e.id FROM reelstate.events e

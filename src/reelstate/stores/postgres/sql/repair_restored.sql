@@ -1,4 +1,4 @@
--- The events keep their order by number, before every transaction to come; the new epoch ends all old cursors.
+-- The events keep their order by id, before every later transaction; the new epoch invalidates all cursors.
 WITH renumbered AS (
     UPDATE reelstate.events SET xid = '1' WHERE set_config('reelstate.archiving', 'on', true) = 'on'
 )

@@ -1,4 +1,4 @@
--- Put tasks into a state, with every other field as that state demands.
+-- Set the status of tasks, and every other field as that status requires.
 UPDATE reelstate.tasks t
 SET status = given.status,
     worker_id = CASE WHEN given.status = 'running' THEN t.worker_id END,

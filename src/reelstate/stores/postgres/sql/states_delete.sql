@@ -1,5 +1,5 @@
--- The job becomes a tombstone; its states go with it. Cursors from before are told so: by the floor of the job in its own
--- feed, by the fact `floor` in the feed of the engine, which never gets ahead of what that feed may read.
+-- The job becomes a tombstone; its states are deleted. Older cursors are recognised by the floor of the job in its own
+-- feed, by the fact `floor` in the feed of the engine, which is never beyond what that feed may read.
 WITH gone AS (
     UPDATE reelstate.state_jobs
     SET deleted_at = coalesce(%(now)s::timestamptz, clock_timestamp()), floor_xid = pg_current_xact_id(),

@@ -1,4 +1,4 @@
--- The log of the present generation of a job after a cursor, and up to where the log was deleted. It is in the order of
+-- The log of the current generation of a job after a cursor, and the position up to which it was deleted. It is in the order of
 -- commit: only transactions older than every open one, so nothing can appear behind the cursor.
 SELECT j.floor_xid::text AS floor_xid, j.floor_id, l.xid::text AS xid, l.id, l.job_id, l.task, l.tag, l.status, l.severity, l.message, l.payload, l.schema_version, l.at,
        l.version, l.event_id, l.generation

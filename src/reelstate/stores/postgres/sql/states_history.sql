@@ -1,5 +1,5 @@
--- What the tasks of one job of the engine said, in the order of commit. Each stage has an order of its own in the index,
--- so as much as may be wanted is taken of each of them.
+-- The states of the tasks of one job of the engine, in the order of commit. The index orders each stage by itself, so
+-- `limit` rows are read of each.
 SELECT l.xid::text AS xid, l.id, j.id AS job, j.user_id, l.job_id, l.task, l.tag, l.status, l.severity, l.message, l.payload, l.schema_version,
        l.at, l.version, l.event_id, l.generation
 FROM reelstate.jobs j

@@ -1,4 +1,4 @@
--- A job that is not there is made, one that was deleted is made anew, and one that is there stays as it is.
+-- Create a job, or the next generation of a deleted one; an existing job stays as it is.
 INSERT INTO reelstate.state_jobs AS j (job_id, tasks, tags, created_at)
 VALUES (%(job_id)s, %(tasks)s, %(tags)s::text[], coalesce(%(now)s::timestamptz, clock_timestamp()))
 ON CONFLICT (job_id) DO UPDATE

@@ -1,5 +1,5 @@
--- Delete old versions that a newer one follows. Cursors from before are told so: by the floor of the job in its own feed,
--- by the fact `floor` in the feed of the engine. The newest version of each state stays, whatever its age.
+-- Delete old versions that a newer one follows. Older cursors are recognised by the floor of the job in its own
+-- feed, by the fact `floor` in the feed of the engine. The newest version of each state stays, whatever its age.
 WITH log AS (
     DELETE FROM reelstate.state_log l
     USING unnest(%(xids)s::text[], %(ids)s::bigint[]) AS old (xid, id)

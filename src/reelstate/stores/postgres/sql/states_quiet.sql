@@ -1,5 +1,5 @@
--- Jobs of which nothing has been heard for so long, and whose states are all finished. Those of a stage go when their job
--- is over, whatever their states: while it is not, a stage may yet be read, or run again.
+-- Jobs whose newest state is old and whose states are all finished. The states of a stage are deleted when its job is
+-- finished, whatever they are: before, the stage may still be read, or run again.
 SELECT j.job_id
 FROM (SELECT *, substring(job_id FROM '^([0-9]{1,18})\.[a-z][a-z0-9_-]*$')::bigint AS owner
       FROM reelstate.state_jobs WHERE deleted_at IS NULL) AS j

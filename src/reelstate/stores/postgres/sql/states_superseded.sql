@@ -1,4 +1,4 @@
--- Versions of states that are old and that a newer one follows. Only those that every feed may read by now.
+-- Old versions of states that a newer one follows, as far as every feed may read them.
 SELECT l.xid::text AS xid, l.id FROM reelstate.state_log l
 JOIN reelstate.states s USING (job_id, generation, task, tag)
 WHERE l.at <= coalesce(%(now)s::timestamptz, clock_timestamp()) - make_interval(secs => %(older)s)

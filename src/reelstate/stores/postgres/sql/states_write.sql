@@ -1,7 +1,7 @@
--- The next version of a state, or the one that the same event id made before. The lock lets writers of one state in one
--- by one, before any of them has a transaction id: so versions and transactions are in the same order, and the feed needs
--- to look at transactions alone. A state of an earlier generation, stored by a write that overlapped the deletion of its
--- job, counts as none.
+-- The next version of a state, or the one that the same event id stored before. The lock admits writers of one state one
+-- by one, before any has a transaction id: so versions and transactions are in the same order, and the feed needs only
+-- the order of transactions. A state of an earlier generation, stored by a write that overlapped the deletion of its job,
+-- is ignored.
 WITH turn AS MATERIALIZED (
     SELECT pg_advisory_xact_lock(hashtextextended(%(job_id)s || '/' || %(task)s || '/' || %(tag)s, 7)) IS NULL AS locked
 ), first AS MATERIALIZED (

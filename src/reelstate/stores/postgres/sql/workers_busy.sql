@@ -1,4 +1,4 @@
--- The workers that ran these tasks last, with whether they hold any task now.
+-- The workers that ran these tasks last, and whether they hold any task now.
 SELECT i.id, i.name, EXISTS (SELECT FROM reelstate.tasks held WHERE held.worker_id = i.id) AS busy
 FROM reelstate.worker_instances i
 WHERE i.id IN (

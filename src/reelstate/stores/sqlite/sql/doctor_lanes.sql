@@ -1,4 +1,4 @@
--- Tasks that wait in a lane that does not exist: no claim looks there. A lane below 0 is that of tasks that run alone.
+-- Tasks that wait in a lane that does not exist: no claim searches it. A negative lane is that of isolated tasks.
 SELECT t.job_id, t.stage, t.part, t.status, 'lane ' || t.lane || ' does not exist' AS detail
 FROM tasks AS t
 WHERE t.status = 'ready' AND NOT EXISTS (SELECT 1 FROM lanes AS l WHERE l.id = abs(t.lane))

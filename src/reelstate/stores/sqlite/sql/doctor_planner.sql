@@ -1,2 +1,2 @@
--- Differs from PostgreSQL: there is no planner to be told anything.
+-- Differs from PostgreSQL: its planner has no such settings.
 SELECT 'on' AS set_config

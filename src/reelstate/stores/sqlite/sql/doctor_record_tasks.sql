@@ -1,17 +1,17 @@
--- As for jobs, but a task's birth (version 1) is covered by the opening of its stage.
+-- As for jobs, but the creation of a task (version 1) is covered by the opening of its stage.
 SELECT t.job_id, t.stage, t.part, t.status,
-       'version ' || t.version || ' ' || t.status || ', its record: ' || coalesce(e.told, 0) || ' events up to '
-       || coalesce(e.highest, 1) || ' ' || coalesce(e.last, 'birth') AS detail
+       'version ' || t.version || ' ' || t.status || ', its record: ' || coalesce(e.events, 0) || ' events up to '
+       || coalesce(e.highest, 1) || ' ' || coalesce(e.last, 'created') AS detail
 FROM tasks AS t
 JOIN jobs AS j ON j.id = t.job_id AND j.inconsistent IS NULL
 LEFT JOIN (
-    SELECT job_id, stage, part, count(*) AS told, max(version) AS highest, target AS last,
+    SELECT job_id, stage, part, count(*) AS events, max(version) AS highest, target AS last,
            count(*) FILTER (WHERE origin IS NOT previous AND version > 2) AS breaks
     FROM (SELECT job_id, stage, part, version, origin, target,
                  lag(target) OVER (PARTITION BY job_id, stage, part ORDER BY version) AS previous
           FROM events WHERE entity = 'task') AS lines
     GROUP BY job_id, stage, part
 ) AS e ON e.job_id = t.job_id AND e.stage = t.stage AND e.part = t.part
-WHERE coalesce(e.told, 0) <> t.version - 1 OR coalesce(e.highest, 1) <> t.version OR e.last <> t.status OR e.breaks > 0
+WHERE coalesce(e.events, 0) <> t.version - 1 OR coalesce(e.highest, 1) <> t.version OR e.last <> t.status OR e.breaks > 0
    OR e.last IS NULL AND t.status NOT IN ('new', 'ready')
 ORDER BY t.job_id, t.stage, t.part LIMIT :limit

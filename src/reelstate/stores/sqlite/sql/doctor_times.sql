@@ -1,4 +1,4 @@
--- Instants that are no numbers. A number is less than any text, text less than bytes.
+-- Times that are not numbers. SQLite sorts numbers before text, and text before bytes.
 SELECT id AS job_id, -1 AS stage, -1 AS part, status, CASE WHEN run_after >= '' THEN 'run_after ' || quote(run_after) || ' ' ELSE '' END
     || CASE WHEN created_at >= '' THEN 'created_at ' || quote(created_at) || ' ' ELSE '' END
     || CASE WHEN started_at >= '' THEN 'started_at ' || quote(started_at) || ' ' ELSE '' END

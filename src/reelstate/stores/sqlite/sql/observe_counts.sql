@@ -1,4 +1,4 @@
--- How many jobs there are in each status; those that are completed are history, and not counted.
+-- The number of jobs in each status but `completed`, whose number has no bound.
 SELECT status, count(*) AS jobs FROM jobs INDEXED BY jobs_by_status
 WHERE status <> 'completed' AND (:owner IS NULL OR user_id = :owner)
 GROUP BY status

@@ -1,5 +1,5 @@
--- In the order of commit, which is the order of ids where there is one writer at a time: the cursor's xid is always 0.
--- What is wanted may be rare: no more is looked at than up to `until`.
+-- In the order of commit, which is the order of ids with one writer at a time; the xid of a cursor is always 0.
+-- Matches may be rare: the search ends at `until`.
 SELECT '0' AS xid, e.id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token, data, at,
        (SELECT i.name FROM worker_instances AS i WHERE i.id = worker_id) AS worker,
        (SELECT j.user_id FROM jobs AS j WHERE j.id = e.job_id) AS user_id

@@ -1,5 +1,5 @@
--- The events of one job, or of one entity in it. They are few, and put in order when found: the order of the record, which
--- a planner may prefer for the sake of the limit, leads past the events of all other jobs.
+-- The events of one job, or of one entity in it. The index finds these few, which are then sorted: reading in the order
+-- of ids, which the planner may prefer because of the limit, would pass the events of all other jobs.
 SELECT '0' AS xid, id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token, data, at,
        (SELECT i.name FROM worker_instances AS i WHERE i.id = worker_id) AS worker, NULL AS user_id
 FROM events INDEXED BY events_by_entity

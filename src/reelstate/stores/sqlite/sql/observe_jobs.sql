@@ -1,6 +1,6 @@
--- Differs from PostgreSQL, which plans for the filters it is given: here each way to the jobs is written out (by their
--- user, by their statuses, from the newest on), and the parameters close all but one. The first line of each WHERE names
--- no column and no query, so that it is answered once and a closed way is not walked.
+-- Differs from PostgreSQL, which plans for the given filters: here each access path is written out (by user, by status,
+-- newest first), and the parameters disable all but one. The first line of each WHERE has no column and no subquery, so
+-- that it is evaluated once and a disabled path reads nothing.
 -- The index by user holds the jobs that have one, the index by status all but the completed.
 WITH found (id) AS (
     SELECT * FROM (

@@ -1,4 +1,4 @@
--- Differs from PostgreSQL: numbers are in the order of commit, so every line that is there is settled.
+-- Differs from PostgreSQL: ids are in the order of commit, so every line is settled.
 SELECT id, stage, part, token, at, level, message, metadata
 FROM logs
 WHERE job_id = :job_id AND id > :after AND (:stage IS NULL OR stage = :stage) AND (:part IS NULL OR part = :part)

@@ -1,4 +1,4 @@
--- Where the last of the next so many rows of the record stands, of events or of states, if there are so many.
+-- The position `window` rows after the cursor, in events or in states, whichever comes first.
 SELECT '0' AS xid, id
 FROM (
     SELECT * FROM (SELECT id FROM events WHERE id > :after_id ORDER BY id LIMIT 1 OFFSET :window - 1)

@@ -1,4 +1,4 @@
--- Differs from PostgreSQL: a CTE can't delete, so what is about to go is told first by the rows as they are.
+-- Differs from PostgreSQL: a CTE can't delete, so the rows are copied before they are deleted.
 CREATE TEMP TABLE IF NOT EXISTS orphans (job_id, stage, part, version, status);
 DELETE FROM temp.orphans;
 WITH given (job_id, stage, part) AS (

@@ -1,5 +1,4 @@
--- What is told of an entity: of a job (stage and part are -1), a task or (by its id in job_id) a worker.
--- Two halves, each with an index of its own.
+-- The events of an entity: a job (stage and part are -1), a task or (by its id) a worker. Each half has its index.
 SELECT version, origin, target FROM events
 WHERE :entity <> 'worker' AND entity = :entity AND job_id = :id AND stage = :stage AND part = :part
 UNION ALL

@@ -1,4 +1,4 @@
--- Put tasks into a state, with every other field as that state demands.
+-- Set the status of tasks, and every other field as that status requires.
 WITH given (job_id, stage, part, status) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
            json_extract(value, '$[3]')

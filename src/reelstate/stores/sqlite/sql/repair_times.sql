@@ -1,4 +1,4 @@
--- Instants that are no numbers become the time that they name, else now. Nothing ends before it began.
+-- Times that are not numbers become the time that their text holds, else now. No finish precedes its start.
 UPDATE jobs
 SET run_after = CASE WHEN run_after >= '' THEN coalesce((julianday(run_after) - 2440587.5) * 86400.0, :now) ELSE run_after END,
     created_at = CASE WHEN created_at >= '' THEN coalesce((julianday(created_at) - 2440587.5) * 86400.0, :now) ELSE created_at END,

@@ -1,5 +1,5 @@
--- The job becomes a tombstone; its states go with it. Cursors from before are told so: by `floor_id` in the feed of the
--- job, by the fact `floor` in the feed of the engine.
+-- The job becomes a tombstone; its states are deleted. Older cursors are recognised by `floor_id` in the feed of the job,
+-- by the fact `floor` in the feed of the engine.
 INSERT INTO facts (name, value)
 SELECT 'floor', '0.' || max(id) FROM state_log WHERE job_id IN (SELECT value FROM json_each(:job_ids))
 HAVING max(id) IS NOT NULL

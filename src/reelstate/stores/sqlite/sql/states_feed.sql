@@ -1,4 +1,4 @@
--- The log of the present generation of a job after a cursor, and up to where the log was deleted. It is in the order of
+-- The log of the current generation of a job after a cursor, and the position up to which it was deleted. It is in the order of
 -- commit, which is the order of ids where there is one writer at a time: the cursor's xid is always 0.
 SELECT '0' AS floor_xid, j.floor_id, '0' AS xid, l.id, l.job_id, l.task, l.tag, l.status, l.severity, l.message, l.payload, l.schema_version, l.at,
        l.version, l.event_id, l.generation

@@ -1,5 +1,5 @@
--- A job that is not there is made, one that was deleted is made anew, and one that is there stays as it is. No cursor of a
--- job is 0, the cursor before everything: the log takes its numbers from those of events, and begins after 1.
+-- Create a job, or the next generation of a deleted one; an existing job stays as it is.
+-- The log takes its ids from the sequence of events, which starts at 1: no cursor is 0, the one before everything.
 INSERT INTO sqlite_sequence (name, seq) SELECT 'events', 1 WHERE NOT EXISTS (
     SELECT 1 FROM sqlite_sequence WHERE name = 'events');
 

@@ -1,5 +1,5 @@
--- Delete old versions that a newer one follows. Cursors from before are told so: by `floor_id` in the feed of the job, by
--- the fact `floor` in the feed of the engine. The newest version of each state stays, whatever its age.
+-- Delete old versions that a newer one follows. Older cursors are recognised by `floor_id` in the feed of the job,
+-- by the fact `floor` in the feed of the engine. The newest version of each state stays, whatever its age.
 -- Differs from PostgreSQL: a CTE can't write, so the versions are chosen before, into the parameter.
 UPDATE state_jobs
 SET floor_id = max(floor_id, (SELECT max(l.id) FROM state_log AS l JOIN json_each(:ids) AS old ON old.value = l.id

@@ -1,6 +1,6 @@
--- The next version of a state, or the one that the same event id made before.
+-- The next version of a state, or the one that the same event id stored before.
 -- Differs from PostgreSQL: a CTE can't write, so these are several statements; one writer at a time needs no lock.
--- The log takes its numbers from those of events, so that one cursor serves both.
+-- The log takes its ids from the sequence of events, so that one cursor serves both.
 INSERT INTO states (job_id, generation, task, tag, status, severity, message, payload, schema_version, version, event_id,
     at)
 SELECT :job_id, :generation, :task, :tag, coalesce(:status, 0), :severity, :message, :payload, :schema_version, 1,

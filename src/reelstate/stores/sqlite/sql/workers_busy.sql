@@ -1,4 +1,4 @@
--- The workers that ran these tasks last, with whether they hold any task now.
+-- The workers that ran these tasks last, and whether they hold any task now.
 WITH given (job_id, stage, part) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
 )
