@@ -25,8 +25,8 @@ from reelstate.app import open_engine, worker_for
 from reelstate.config import Settings
 
 PACKAGE = Path(rs.__file__).parent
-JOBS = 5
-ACKNOWLEDGED = 0.03
+JOBS = 20
+ACKNOWLEDGED = 0.01
 """Seconds from the commit of a completion until the worker has handled the answer to it."""
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
