@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 
 from reelstate.core.errors import SchemaMismatch
+from reelstate.core.model import Job
 
 OLDEST_SCHEMA = "oldest_schema"
+_PIPELINE_COLUMNS = {
+    "pipeline": "coalesce(p.name, '#' || j.pipeline_id) AS pipeline",
+    "digest": "coalesce(p.digest, '') AS digest",
+}
+_JOB_COLUMNS = ", ".join(_PIPELINE_COLUMNS.get(field.name, f"j.{field.name}") for field in fields(Job))
+"""The fields of `Job` in a SELECT from jobs `j` and pipelines `p`."""
 _OLDEST = re.compile(r"^-- oldest schema: (\d+)$", re.MULTILINE)
 
 
@@ -41,9 +48,9 @@ def migrations(package: str) -> Sequence[Migration]:
 
 @cache
 def statements(package: str) -> Mapping[str, str]:
-    """Return the statements of a store by name."""
+    """Return the statements of a store by name. `{job_columns}` stands for the columns of a `Job`."""
     return {
-        entry.name.removesuffix(".sql"): entry.read_text()
+        entry.name.removesuffix(".sql"): entry.read_text().replace("{job_columns}", _JOB_COLUMNS)
         for entry in (files(package) / "sql").iterdir()
         if entry.name.endswith(".sql")
     }

@@ -33,9 +33,7 @@ WITH found (id) AS (
           AND (:user_id IS NULL OR user_id = :user_id)
         ORDER BY id DESC LIMIT :limit)
 )
-SELECT j.id, coalesce(p.name, '#' || j.pipeline_id) AS pipeline, coalesce(p.digest, '') AS digest, j.user_id, j.status, j.phase, j.priority, j.spec, j.run_after, j.error, j.degraded,
-       j.inconsistent, j.flagged, j.flagged_at, j.version, j.actor, j.reason, j.created_at, j.started_at, j.changed_at, j.finished_at,
-       j.resource_id
+SELECT {job_columns}
 FROM jobs AS j LEFT JOIN pipelines AS p ON p.id = j.pipeline_id
 WHERE j.id IN (SELECT id FROM found)
 ORDER BY j.id DESC LIMIT :limit
