@@ -26,6 +26,8 @@ from reelstate.config import Settings
 
 PACKAGE = Path(rs.__file__).parent
 JOBS = 20
+WAKEUPS_SENT = 0.1
+"""Seconds after which a wake-up is sent at once, not merged with those of the job before."""
 ACKNOWLEDGED = 0.01
 """Seconds from the commit of a completion until the worker has handled the answer to it."""
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -71,6 +73,7 @@ async def run_jobs(database: Path, recorder: CallRecorder) -> set[CodeType]:
         running = asyncio.create_task(worker.run())
         await worker.registered.wait()
         for _ in range(1 + JOBS):
+            await asyncio.sleep(WAKEUPS_SENT)
             codes: set[CodeType] = set()
             recorder.codes = codes
             job_id = (await engine.submit("trivial")).job_id

@@ -222,7 +222,7 @@ async def _chunks(path: Path) -> AsyncIterator[bytes]:
 
 def _permit() -> HttpPermit:
     """Return the permit of the current run. Raise StorageDenied outside of a run."""
-    permit = current_permit()
+    permit = current_permit.get()
     if not isinstance(permit, HttpPermit):
         raise StorageDenied("no run is active", hint="a remote worker can access files only inside of a run")
     return permit

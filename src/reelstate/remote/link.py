@@ -171,7 +171,7 @@ class HttpLink:
         limit: int = 100,
         after: str | None = None,
     ) -> Page[Json]:
-        permit = current_permit()
+        permit = current_permit.get()
         text = "" if permit is None else permit.text
         answer = await self._server.get("/results", ResultsAnswer, permit=text, stage=stage, limit=limit, after=after)
         return Page(answer.items, answer.after)

@@ -54,6 +54,7 @@ class HeldTask:
         "_steps",
         "_values",
         "_waiting",
+        "lease",
         "renewed_at",
         "run",
         "sending",
@@ -63,6 +64,7 @@ class HeldTask:
 
     def __init__(self, task: ClaimedTask, now: float, *, max_states: int = MAX_STATES) -> None:
         self.task = task
+        self.lease: Lease = (task.key, task.token)
         self.renewed_at = now
         self.stop: Stop | None = None
         self.run: asyncio.Task[None] | None = None
@@ -75,10 +77,6 @@ class HeldTask:
         self._steps: list[Step] = []
         self._states: list[TaskState] = []
         self._waiting: list[Future[None]] = []
-
-    @property
-    def lease(self) -> Lease:
-        return self.task.key, self.task.token
 
     @property
     def log_fields(self) -> str:

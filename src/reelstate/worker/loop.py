@@ -18,7 +18,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from reelstate.connections.timeouts import LogThrottle
@@ -33,7 +33,7 @@ from reelstate.worker.heartbeat import Heartbeat, HeartbeatAnswer
 from reelstate.worker.leases import HeldTask, Lease, Stop, log_fields
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.outbox import Outbox
-from reelstate.worker.pace import Pace, Stage
+from reelstate.worker.pace import Pace
 from reelstate.worker.reporter import LocalReporter
 from reelstate.worker.runner import attempt
 from reelstate.worker.settings import WorkerSettings
@@ -238,11 +238,12 @@ class WorkerLoop:
 
     async def _claim_batch(self, limit: int, **options: Any) -> None:
         self._should_claim = False
+        now = time.monotonic()
         try:
             claim = await self._link.claim(
                 self._require_id(),
                 limit,
-                pipelines=self._claimable_pipelines(),
+                pipelines=[name for name in self._handlers if self._paused_until.get(name, 0.0) <= now],
                 gpu_grace=self.settings.gpu_grace,
                 **options,
             )
@@ -266,10 +267,6 @@ class WorkerLoop:
         elif self._yield_at is None:
             self._yield_at = time.monotonic() + random.uniform(*self.settings.isolated_task_wait)
 
-    def _claimable_pipelines(self) -> list[str]:
-        now = time.monotonic()
-        return [name for name in self._handlers if self._paused_until.get(name, 0.0) <= now]
-
     async def _accept(self, tasks: Sequence[ClaimedTask]) -> None:
         """Queue claimed tasks; release those of unknown stages, and prefetched ones that may be long."""
         now = time.monotonic()
@@ -277,16 +274,13 @@ class WorkerLoop:
         for task in tasks:
             held = HeldTask(task, now)
             self._ledger[held.lease] = held
-            (self._queue if self._handler(task) else unknown).append(held)
-        self._pace.record_claim({_stage(task) for task in tasks})
+            (self._queue if task.stage_name in self._handlers[task.pipeline] else unknown).append(held)
+        self._pace.record_claim({(task.pipeline, task.stage_name) for task in tasks})
         self._start_queued()
         if unknown:
             await self._release_unknown(unknown)
-        if any(not self._pace.is_short(_stage(held.task)) for held in self._queue):
+        if any(not self._pace.is_short((held.task.pipeline, held.task.stage_name)) for held in self._queue):
             await self._release_tasks(self._empty_queue())
-
-    def _handler(self, task: ClaimedTask) -> StageHandler | None:
-        return self._handlers[task.pipeline].get(task.stage_name)
 
     async def _release_unknown(self, unknown: Sequence[HeldTask]) -> None:
         """Release tasks of stages that this code does not have: another version of it is deployed elsewhere."""
@@ -305,7 +299,7 @@ class WorkerLoop:
 
     async def _run_task(self, held: HeldTask) -> None:
         """Run one attempt, from its start to the outbox."""
-        handler = self._handler(held.task)
+        handler = self._handlers[held.task.pipeline].get(held.task.stage_name)
         outcome = await self._attempt(held, handler) if handler and held.stop is None else None
         if held in self._running:
             self._running.discard(held)
@@ -333,28 +327,24 @@ class WorkerLoop:
         busy = bool(self._running or self._stuck)
         if busy != self._published_busy:
             self._published_busy = busy
-            status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
-            self._dispatch.publish("worker_status", self._require_id(), status)
+            if self._dispatch.mirrors:
+                status = {"status": "busy" if busy else "idle", "id": self.id, "name": self.name}
+                self._dispatch.publish("worker_status", self._require_id(), status)
 
     async def _attempt(self, held: HeldTask, handler: StageHandler) -> RunOutcome | None:
+        """Run the handler until it ends or the timeout of its stage stops it."""
         reporter = LocalReporter(held, self._link, self._limits, self._flush)
         started = time.perf_counter()
-        with self._time_limit(held):
-            outcome = await attempt(held, handler, reporter, kill_after=self.settings.kill_after)
-        self._pace.record_run(_stage(held.task), time.perf_counter() - started)
-        return outcome
-
-    @contextlib.contextmanager
-    def _time_limit(self, held: HeldTask) -> Iterator[None]:
-        """Stop the run at the timeout of its stage, by this machine's clock; the keeper reclaims what this misses."""
-        if held.task.timeout is None:
-            yield
-            return
-        limit = asyncio.get_running_loop().call_later(held.task.timeout, self._stop_task, held, Stop.TIMED_OUT)
+        seconds, limit = held.task.timeout, None
+        if seconds is not None:  # by this machine's clock; the keeper reclaims what this misses
+            limit = asyncio.get_running_loop().call_later(seconds, self._stop_task, held, Stop.TIMED_OUT)
         try:
-            yield
+            outcome = await attempt(held, handler, reporter, kill_after=self.settings.kill_after)
         finally:
-            limit.cancel()
+            if limit is not None:
+                limit.cancel()
+        self._pace.record_run((held.task.pipeline, held.task.stage_name), time.perf_counter() - started)
+        return outcome
 
     async def _flush_reports(self, outcomes: Sequence[RunOutcome]) -> None:
         """Store what runs have reported before their outcomes: afterwards the store would refuse it."""
@@ -536,10 +526,6 @@ def _log_failure(held: HeldTask, failure: Failure) -> None:
     logger.warning("task failed pipeline=%s %s %s error=%s", task.pipeline, held.log_fields, attempts, text)
     if "trace" in error:
         logger.info("%s", error["trace"])
-
-
-def _stage(task: ClaimedTask) -> Stage:
-    return task.pipeline, task.stage_name
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, call: Any, *arguments: Any) -> None:

@@ -13,7 +13,7 @@ from reelstate.core.outcome import Stopped
 from reelstate.core.step import normalise_step
 from reelstate.worker.leases import HeldTask, fail_futures
 from reelstate.worker.link import Link
-from reelstate.worker.permit import set_permit
+from reelstate.worker.permit import current_permit
 from reelstate.worker.run import Results
 
 RESULTS_PER_PAGE = 100
@@ -54,7 +54,7 @@ class LocalReporter:
         return asyncio.run_coroutine_threadsafe(self._read_page(stage, after), self._loop)
 
     async def _read_page(self, stage: str, after: str | None) -> Results:
-        set_permit(self._held.task.permit)
+        current_permit.set(self._held.task.permit)
         job_id = self._held.task.key.job_id
         page = await self._link.results(job_id, stage, limit=RESULTS_PER_PAGE, after=after)
         return Results(page.items, page.after)

@@ -15,7 +15,7 @@ from typing import Any
 from reelstate.core.outcome import RunOutcome, Stopped, completion, outcome_of
 from reelstate.pipelines.declaration import Handler, StageHandler, Style
 from reelstate.worker.leases import HeldTask
-from reelstate.worker.permit import set_permit
+from reelstate.worker.permit import current_permit
 from reelstate.worker.process import run_in_process
 from reelstate.worker.reporter import LocalReporter
 from reelstate.worker.run import BlockingRun, Run
@@ -32,7 +32,7 @@ async def attempt(
 ) -> RunOutcome | None:
     """Run a task once and return its outcome; None when it was stopped, because then nothing is reported."""
     task = held.task
-    set_permit(task.permit)
+    current_permit.set(task.permit)
     try:
         match handler.style:
             case Style.ASYNC:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -169,7 +169,7 @@ class SQLiteStore:
         """Run a flow in one transaction, on the store's connection or another."""
         used = connection or self._connection or self._ready()
         transaction = SQLiteTransaction(used, self._statements, self._shapes, self._clock)
-        return _commit(used, begin, lambda: _run_flow(flow, transaction))
+        return _commit(used, begin, partial(_run_flow, flow, transaction))
 
     def _ready(self) -> sqlite3.Connection:
         if self._connection is None:
