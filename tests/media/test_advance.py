@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reelstate.media.ffmpeg.progress import LARGEST, LONGEST_LINE, Advance, AdvanceReader
+from reelstate.media.ffmpeg.progress import MAX_LINE, MAX_NUMBER, Advance, AdvanceReader
 from tests.core.properties import quickly
 
 REPORT = (
@@ -17,7 +17,7 @@ READ = Advance(42, 1_680_000, 2.5, 1234)
 def heard(*pieces: bytes) -> Advance | None:
     reader = AdvanceReader()
     for piece in pieces:
-        reader.hear(piece)
+        reader.feed(piece)
     return reader.newest
 
 
@@ -38,7 +38,7 @@ def test_the_newest_report_counts_and_the_last_says_so() -> None:
         (b"frame=-1", Advance()),
         (b"frame=" + b"9" * 5000, Advance()),
         (b"frame=99999999999999999999", Advance()),
-        (b"frame=9999999999999999999", Advance(frame=LARGEST)),
+        (b"frame=9999999999999999999", Advance(frame=MAX_NUMBER)),
         (b"frame=\xb2", Advance()),
         (b"out_time_us=N/A", Advance()),
         (b"out_time_us=-83333", Advance()),
@@ -51,7 +51,7 @@ def test_the_newest_report_counts_and_the_last_says_so() -> None:
         (b"frame=1=2", Advance()),
         (b"\xff\xfe=\x00", Advance()),
         (b"=", Advance()),
-        (b"x" * (LONGEST_LINE * 9), Advance()),
+        (b"x" * (MAX_LINE * 9), Advance()),
     ],
 )
 def test_a_hostile_line_is_passed_over(line: bytes, read: Advance) -> None:
@@ -61,9 +61,9 @@ def test_a_hostile_line_is_passed_over(line: bytes, read: Advance) -> None:
 def test_a_line_without_an_end_takes_no_memory() -> None:
     reader = AdvanceReader()
     for _ in range(100):
-        reader.hear(b"frame=1" * 10_000)
-    assert len(reader._rest) <= LONGEST_LINE + 1
-    reader.hear(b"\n" + REPORT)
+        reader.feed(b"frame=1" * 10_000)
+    assert len(reader._rest) <= MAX_LINE + 1
+    reader.feed(b"\n" + REPORT)
     assert reader.newest == READ
 
 

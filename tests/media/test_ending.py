@@ -4,7 +4,7 @@ import pytest
 
 from reelstate.core.model import ClaimedTask, Failure, TaskKey
 from reelstate.core.outcome import outcome_of
-from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, ToolFailed, cause, failure, telling_line
+from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, ToolFailed, cause, failure, relevant_line
 
 TASK = ClaimedTask(TaskKey(1, 0, 0), 1, 1, 3, 0, 60.0, None, None, "film", "cut", {})
 OPENING = "[vost#0:0/libx264 @ 0x40ed6480] [error] Error while opening encoder - maybe incorrect parameters"
@@ -58,13 +58,13 @@ def test_an_ending_has_one_cause(code: int, output: str, kind: ExitKind | None) 
 @pytest.mark.parametrize(
     "code, known, kind",
     [
-        (137, {"kernel_short": True}, ExitKind.OUT_OF_MEMORY),
-        (137, {"cpu_spent": True}, ExitKind.CPU_LIMIT),
-        (137, {"cpu_spent": True, "kernel_short": True}, ExitKind.CPU_LIMIT),
-        (123, {"cpu_spent": True}, ExitKind.CPU_LIMIT),
-        (139, {"cpu_spent": True, "kernel_short": True}, ExitKind.CRASHED),
-        (1, {"cpu_spent": True, "kernel_short": True}, ExitKind.FAILED),
-        (0, {"cpu_spent": True, "kernel_short": True}, None),
+        (137, {"oom_killed": True}, ExitKind.OUT_OF_MEMORY),
+        (137, {"cpu_exceeded": True}, ExitKind.CPU_LIMIT),
+        (137, {"cpu_exceeded": True, "oom_killed": True}, ExitKind.CPU_LIMIT),
+        (123, {"cpu_exceeded": True}, ExitKind.CPU_LIMIT),
+        (139, {"cpu_exceeded": True, "oom_killed": True}, ExitKind.CRASHED),
+        (1, {"cpu_exceeded": True, "oom_killed": True}, ExitKind.FAILED),
+        (0, {"cpu_exceeded": True, "oom_killed": True}, None),
     ],
 )
 def test_what_the_kernel_knows_explains_a_kill_and_nothing_else(
@@ -105,8 +105,8 @@ def test_a_failure_says_in_one_line_what_happened() -> None:
         ),
     ],
 )
-def test_the_most_telling_line_is_plain_and_without_secrets(output: str, line: str) -> None:
-    assert telling_line(ExitKind.FAILED, output) == line
+def test_the_most_relevant_line_is_plain_and_without_secrets(output: str, line: str) -> None:
+    assert relevant_line(ExitKind.FAILED, output) == line
 
 
 def test_a_long_line_is_cut() -> None:

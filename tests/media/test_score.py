@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
-from reelstate.media.ffmpeg.score import NoScore, mean, measure_of, read_score
+from reelstate.media.ffmpeg.score import NoScore, available_measure, mean, read_score
 from tests.media.deployment import start_deployment
 from tests.media.source_videos import make_video, profile
 
@@ -18,7 +18,7 @@ def build(*filters: str) -> Build:
     [("none", (), "none"), ("ssim", (), "ssim"), ("vmaf", ("libvmaf",), "vmaf"), ("vmaf", ("ssim",), "ssim")],
 )
 def test_what_this_ffmpeg_lacks_is_measured_otherwise(wanted: str, filters: tuple[str, ...], how: str) -> None:
-    assert measure_of(wanted, build(*filters)) == how
+    assert available_measure(wanted, build(*filters)) == how
 
 
 def test_the_score_of_a_chunk_is_the_mean_of_its_frames(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ async def test_a_profile_may_ask_how_close_each_rung_is(tmp_path: Path, wanted: 
     source = make_video(tmp_path / "film.mp4", 2)
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(measure=wanted))
-        how = measure_of(wanted, await find_ffmpeg(here.settings.ffmpeg))
+        how = available_measure(wanted, await find_ffmpeg(here.settings.ffmpeg))
         scores = stream.outputs["scores"]
         assert {rung: set(found) for rung, found in scores.items()} == {"180p": {how}, "90p": {how}}
         assert all(0.5 < score[how] <= (100 if how == "vmaf" else 1) for score in scores.values())

@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.errors import NotFound, ReelstateError
-from reelstate.media.ffmpeg.command_run import OUTPUT, Watch, run_tool
+from reelstate.media.ffmpeg.command_run import MAX_OUTPUT, Watch, run_tool
 from reelstate.media.ffmpeg.exit_cause import BadInput, ExitKind, Finished, ToolFailed
 from reelstate.media.ffmpeg.progress import Advance
 from reelstate.media.sandbox import confine
 from reelstate.media.sandbox import limits as limits_module
 from reelstate.media.sandbox import sandbox as sandbox_module
-from reelstate.media.sandbox.limits import ProcessLimits, bounds
-from reelstate.media.sandbox.sandbox import LANDLOCK, OFF, REQUIRE, Sandbox, standing_wall
+from reelstate.media.sandbox.limits import ProcessLimits, resource_limits
+from reelstate.media.sandbox.sandbox import LANDLOCK, OFF, REQUIRE, Sandbox, find_isolation
 from tests.media.tools import BUILDS, Handles, encoding, names_in, running, shell
 
 SH = Path("/bin/sh")
 READING = 1 << 2
 """The one power that root keeps in the sandbox: CAP_DAC_READ_SEARCH."""
-WORKS = not sandbox_module._tried(SH)
-LANDLOCK_WORKS = not sandbox_module._tried_landlock(SH)
+WORKS = not sandbox_module._try_bubblewrap(SH)
+LANDLOCK_WORKS = not sandbox_module._try_landlock(SH)
 CONFINED = pytest.param(REQUIRE, marks=pytest.mark.skipif(not WORKS, reason="bubblewrap does not work here"))
 MODES = [OFF, CONFINED]
 
@@ -114,11 +114,11 @@ async def test_a_command_that_does_not_advance_is_ended(folder: Path) -> None:
 
 def test_a_stall_is_counted_from_the_last_new_frame(tmp_path: Path) -> None:
     watch = Watch(ProcessLimits(stall=10, timeout=None), tmp_path, 0.0)
-    assert watch.look(None, 9.0) is None
-    assert watch.look(Advance(frame=1), 10.0) is None
-    assert watch.look(Advance(frame=1, speed=2.0), 20.0) is None
-    assert watch.look(Advance(frame=1, total_size=5), 20.0) is None
-    assert watch.look(Advance(frame=1, total_size=5), 30.1) is ExitKind.STALLED
+    assert watch.check(None, 9.0) is None
+    assert watch.check(Advance(frame=1), 10.0) is None
+    assert watch.check(Advance(frame=1, speed=2.0), 20.0) is None
+    assert watch.check(Advance(frame=1, total_size=5), 20.0) is None
+    assert watch.check(Advance(frame=1, total_size=5), 30.1) is ExitKind.STALLED
 
 
 async def test_a_command_ends_by_a_signal_as_in_a_shell(folder: Path) -> None:
@@ -131,7 +131,7 @@ async def test_stderr_is_drained_and_its_end_is_kept_without_passwords(folder: P
     script = "yes https://u:hunter2@host | head -c 3000000 >&2; printf 'the\\377end' >&2"
     finished = await run_tool(shell(script), folder=folder, sandbox=Sandbox(OFF))
     assert finished.output.endswith("the\ufffdend")
-    assert OUTPUT // 2 < len(finished.output) <= OUTPUT
+    assert MAX_OUTPUT // 2 < len(finished.output) <= MAX_OUTPUT
     assert "hunter2" not in finished.output.partition("\n")[2]
     assert "https://u:***@host" in finished.output
 
@@ -239,8 +239,8 @@ async def test_limits_reach_the_command(folder: Path) -> None:
 
 
 def test_no_limit_is_above_that_of_this_process() -> None:
-    assert bounds(ProcessLimits(open_files=2**62))["RLIMIT_NOFILE"][1] < 2**62
-    assert "RLIMIT_CPU" not in bounds(ProcessLimits())
+    assert resource_limits(ProcessLimits(open_files=2**62))["RLIMIT_NOFILE"][1] < 2**62
+    assert "RLIMIT_CPU" not in resource_limits(ProcessLimits())
 
 
 async def test_a_program_that_is_not_there_is_an_error_with_a_hint(folder: Path) -> None:
@@ -300,9 +300,9 @@ async def test_the_sandbox_reads_what_it_is_given_and_writes_only_its_folder(tmp
 def no_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine without bubblewrap."""
     monkeypatch.setattr(sandbox_module, "_bubblewrap", lambda: None)
-    sandbox_module._wall.cache_clear()
+    sandbox_module._isolation.cache_clear()
     yield
-    sandbox_module._wall.cache_clear()
+    sandbox_module._isolation.cache_clear()
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ def no_wall(no_bubblewrap: None, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_without_bubblewrap_landlock_leaves_a_tool_its_files_and_nothing_else(
     tmp_path: Path, folder: Path, no_bubblewrap: None
 ) -> None:
-    assert (await standing_wall(SH)).kind == LANDLOCK
+    assert (await find_isolation(SH)).kind == LANDLOCK
     given, secret = tmp_path / "source.mp4", tmp_path / "other.mp4"
     given.write_text("video")
     given.chmod(0o600)
@@ -351,7 +351,7 @@ async def test_without_a_wall_auto_warns_once_and_goes_on(
     for _ in range(2):
         assert isinstance(await run_tool(shell("exit 0"), folder=folder), Finished)
     assert [record.getMessage() for record in caplog.records] == [
-        "sh runs without a sandbox: bubblewrap (bwrap) is not installed; the kernel has no Landlock"
+        "sandbox missing program=sh reason=bubblewrap (bwrap) is not installed; the kernel has no Landlock"
     ]
 
 
@@ -368,4 +368,4 @@ async def test_a_bubblewrap_that_may_not_make_namespaces_is_seen(
     path.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     path.chmod(0o755)
     monkeypatch.setattr(sandbox_module, "_bubblewrap", lambda: str(path))
-    assert sandbox_module._tried(SH) == "bwrap: No permissions to create new namespace"
+    assert sandbox_module._try_bubblewrap(SH) == "bwrap: No permissions to create new namespace"

@@ -25,12 +25,12 @@ from reelstate.app import built_in_pipelines
 from reelstate.core.machine import PHASES, JobStatus, TaskStatus
 from reelstate.library.ladder import read_qualities
 from reelstate.library.videos import Videos
-from reelstate.media import pipeline
 from reelstate.media.formats import hls, hls_parser, webvtt
 from reelstate.media.formats.fragmented_mp4 import parse_mp4
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import QualityStatus
 from reelstate.media.sandbox import sandbox
+from reelstate.media.stages import renditions
 from tests.media.clips import ffmpeg, frames_of, rotate_mp4
 from tests.media.deployment import Deployment, Stream, start_deployment
 from tests.media.library import working
@@ -128,7 +128,7 @@ async def test_a_required_rung_that_fails_fails_the_job_with_the_evidence(tmp_pa
         assert all(step["argv"][-1].endswith("/90p") for step in failed)
         together, alone = failed[0]["argv"], failed[1]["argv"]
         assert [argv.count("libx264") for argv in (together, alone)] == [2, 1]
-        assert "rung by rung" in reel(here, "logs", str(detail.job.id))
+        assert "encoding each rung alone" in reel(here, "logs", str(detail.job.id))
         shown = {each.quality: each.status for each in await read_qualities(here.engine, detail)}
         assert shown == {"90p": QualityStatus.FAILED, "180p": QualityStatus.PENDING}
 
@@ -358,7 +358,7 @@ async def test_one_giant_cue_fails_its_captions_at_once_and_the_rest_plays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time that ffmpeg takes for it grows with the square of its length."""
-    monkeypatch.setattr(pipeline, "CAPTIONS_CPU", 1)
+    monkeypatch.setattr(renditions, "CAPTIONS_CPU_SECONDS", 1)
     lines = "\n".join(["word " * 10] * 60_000)
     (tmp_path / "giant.srt").write_text(f"1\n00:00:00,500 --> 00:00:01,000\n{lines}\n")
     ffmpeg(
@@ -453,7 +453,7 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
         refused = await here.transcode(tmp_path / "film.mkv", profile={**ONE_RUNG, "name": "../evil"})
         assert (refused.job.status, refused.job.error["stage"]) == (JobStatus.FAILED, "validate")
     made = files_in(tmp_path) - before
-    assert {path.parts[0] for path in made if not path.name.startswith("house.db")} == {"media"}
+    assert {path.parts[0] for path in made if not path.name.startswith("reel.db")} == {"media"}
     assert not [path for path in made if "evil" in str(path)]
 
 
@@ -576,12 +576,12 @@ async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_
         assert len(stream.decode_rungs()["90p"]) == stream.frames == 2 * RATE
 
 
-@pytest.mark.skipif(bool(sandbox._tried_landlock(Path("/bin/sh"))), reason="Landlock does not work here")
+@pytest.mark.skipif(bool(sandbox._try_landlock(Path("/bin/sh"))), reason="Landlock does not work here")
 async def test_a_video_is_made_behind_landlock_where_there_is_no_bubblewrap(
     tmp_path: Path, good: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
-    sandbox._wall.cache_clear()
+    sandbox._isolation.cache_clear()
     try:
         async with start_deployment(tmp_path, sandbox="require") as here:
             stream = await here.stream(good, profile=profile(thumbnails=True, sprites=True))
@@ -589,7 +589,7 @@ async def test_a_video_is_made_behind_landlock_where_there_is_no_bubblewrap(
             owners = {path.stat().st_uid for path in here.storage.rglob("*")}
             assert owners == {os.geteuid()}
     finally:
-        sandbox._wall.cache_clear()
+        sandbox._isolation.cache_clear()
 
 
 async def test_every_key_frame_is_decoded_before_a_version_is_published(tmp_path: Path, good: Path) -> None:

@@ -25,7 +25,7 @@ TIMEOUT = 300.0
 REFUSALS = {
     "plan": "does not match",
     "fetch": "was not sent by this run",
-    "audio": "is not a file of this run",
+    "audio": "is not the file of this run",
     "encode": " does not have ",
     "package": "has another result on the server",
     "verify": "has other bytes than were recorded",

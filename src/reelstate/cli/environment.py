@@ -26,7 +26,7 @@ from reelstate.core.outcome import mask_passwords
 from reelstate.dispatch.dispatch import DispatchHealth
 from reelstate.engine import Engine
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
-from reelstate.media.sandbox.sandbox import LIMITS, OFF, REQUIRE, standing_wall
+from reelstate.media.sandbox.sandbox import LIMITS, OFF, REQUIRE, find_isolation
 from reelstate.services.doctor import read_clock
 from reelstate.stores.sqlite.address import database_path
 
@@ -146,7 +146,7 @@ async def _check_sandbox(settings: Settings, build: Build | ReelstateError) -> E
         return EnvironmentCheck("sandbox", Status.WARNING, "switched off", hint)
     if isinstance(build, ReelstateError):
         return EnvironmentCheck("sandbox", Status.WARNING, "not tried: there is no ffmpeg", "install ffmpeg")
-    wall = await standing_wall(Path(build.path))
+    wall = await find_isolation(Path(build.path))
     if wall.kind != LIMITS:
         return EnvironmentCheck("sandbox", Status.OK, str(wall))
     status = Status.ERROR if settings.sandbox == REQUIRE else Status.WARNING

@@ -549,7 +549,7 @@ async def test_a_hijacked_probe_reaches_no_file_network_process_or_higher_limit(
 ) -> None:
     if wall == "landlock":
         monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
-    sandbox._wall.cache_clear()
+    sandbox._isolation.cache_clear()
     if (await probe_wall()).kind != wall:
         pytest.skip(f"NOT TESTED: no {wall} on this machine")
     secret = tmp_path / "secret"
@@ -565,7 +565,7 @@ async def test_a_hijacked_probe_reaches_no_file_network_process_or_higher_limit(
             found = (await run_child("probe", BytesReader(targets), sandbox=Sandbox(REQUIRE))).facts
     finally:
         probe_module._python_paths.cache_clear()
-        sandbox._wall.cache_clear()
+        sandbox._isolation.cache_clear()
     assert not (tmp_path / "written").exists()  # in bubblewrap it may write to a /tmp of its own
     assert {**found, "write": ""} == {
         "read": "refused", "write": "", "connect": "refused", "signals": "refused", "limits": "refused"
@@ -575,13 +575,13 @@ async def test_a_hijacked_probe_reaches_no_file_network_process_or_higher_limit(
 async def test_without_a_sandbox_require_refuses_to_probe(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "_bubblewrap", lambda: None)
     monkeypatch.setattr(confine, "landlock_version", lambda: 0)
-    sandbox._wall.cache_clear()
+    sandbox._isolation.cache_clear()
     try:
         with pytest.raises(ReelstateError, match=r"can't be run in a sandbox: bubblewrap .* no Landlock"):
             await probe(BytesReader(data), sandbox=Sandbox(REQUIRE))
         assert str(await probe_wall()).startswith("limits only (bubblewrap (bwrap) is not installed; ")
     finally:
-        sandbox._wall.cache_clear()
+        sandbox._isolation.cache_clear()
 
 
 async def test_a_source_that_blocks_times_out(data: bytes) -> None:

@@ -1,8 +1,8 @@
-"""Which arguments ffmpeg may be started with. Every command is held to these lists, wherever its words come from.
+"""Lists of the arguments that ffmpeg may be started with. Every command is checked against them.
 
-An argument that is not on a list is refused before anything is started: an option that is unknown, a value that an
-option can't have, a filter, or an option of a filter, that could name a file. Nothing here needs ffmpeg's quoting:
-a graph that holds a quotation mark or a backslash is refused, because none of ours does.
+An argument that is not on a list is refused before anything is started: an unknown option, a wrong value of an option,
+a filter, or an option of a filter that could name a file. A graph with a quotation mark or a backslash is refused too,
+because no command needs one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from reelstate.media.sources.allowed import DECODERS, DEMUXERS, PROTOCOLS
 
 
 class ArgumentRefused(InvalidRequest):
-    """A command holds an argument that is not on the lists."""
+    """A command has an argument that is not on the lists."""
 
 
-def _one_of(*words: str) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, words)))
+def _one_of(*values: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, values)))
 
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,9})?", re.ASCII)
@@ -66,14 +66,14 @@ OPTIONS: Final[Mapping[str, re.Pattern[str] | None]] = {
     "-x265-params": _X265,
     "-svtav1-params": re.compile(r"lp=[0-9]{1,5}", re.ASCII),
 }
-"""Every option that a command may have, with what its value looks like; None for one that has no value."""
-GRAPH, INPUT, NOWHERE, FILE = "-filter_complex", "-i", "-", "file:"
+"""Every allowed option with the pattern of its value; None if it has no value."""
+GRAPH, INPUT, NO_FILE, FILE = "-filter_complex", "-i", "-", "file:"
 
 _LABELS: Final = r"(?:\[[a-z0-9:]{1,20}\])*"
 _FILTER: Final = re.compile(rf"{_LABELS}([a-z0-9]{{1,20}})(?:=([^\[\]]*))?{_LABELS}", re.ASCII)
 _VALUE: Final = re.compile(r"[A-Za-z0-9_.+*/()|-]{0,200}", re.ASCII)
 _PLAIN: Final = ""
-"""Stands for a value without a name."""
+"""The name of a value without a name."""
 FILTERS: Final[Mapping[str, frozenset[str]]] = {
     "aformat": frozenset({"sample_fmts", "channel_layouts"}),
     "alimiter": frozenset({"limit", "level", "latency"}),
@@ -99,42 +99,42 @@ FILTERS: Final[Mapping[str, frozenset[str]]] = {
     "trim": frozenset({"start_frame", "end_frame"}),
     "zscale": frozenset({"tin", "pin", "min", "t", "npl", "p", "m", "r"}),
 }
-"""Every filter that a graph may have, with its options."""
+"""Every allowed filter, with its options."""
 FILES: Final = {"stats_file": "ssim.txt", "log_path": "vmaf.json"}
 """The only files that a filter may write, in the folder of its task."""
 
 
 def require_allowed(argv: Sequence[str], folder: Path, reads: Collection[Path] = ()) -> None:
-    """Refuse a command of ffmpeg, its program first, that holds anything which is not on the lists.
+    """Raise `ArgumentRefused` if a command of ffmpeg, its program first, has an argument that is not on the lists.
 
-    It may read these files and what is in its folder, and write into its folder.
+    It may read the files in `reads` and in its folder, and write into its folder.
     """
-    words = iter(argv[1:])
-    for word in words:
-        if word == GRAPH:
-            require_graph(next(words, ""))
-        elif word in OPTIONS:
-            value = _require_value(word, "" if OPTIONS[word] is None else next(words, ""))
-            if word == INPUT:
-                _require_place(value, folder, reads)
-        elif word != NOWHERE:
-            _require_place(word, folder)
+    arguments = iter(argv[1:])
+    for argument in arguments:
+        if argument == GRAPH:
+            require_graph(next(arguments, ""))
+        elif argument in OPTIONS:
+            value = _require_value(argument, "" if OPTIONS[argument] is None else next(arguments, ""))
+            if argument == INPUT:
+                _require_file(value, folder, reads)
+        elif argument != NO_FILE:
+            _require_file(argument, folder)
 
 
 def _require_value(option: str, value: str) -> str:
     pattern = OPTIONS[option]
     if pattern is not None and pattern.fullmatch(value) is None:
-        raise _refused(option, f"can't be {value[:100]!r}")
+        raise _refused(option, f"invalid value {value[:100]!r}")
     return value
 
 
-def _require_place(word: str, folder: Path, reads: Collection[Path] = ()) -> None:
-    """Refuse what is no file, or a file that is elsewhere. A percent sign is doubled where pictures are numbered."""
-    if not word.startswith(FILE):
-        raise _refused(word[:100], "is not an argument that a command of ours has")
-    path = Path(normpath(word.removeprefix(FILE).replace("%%", "%")))
+def _require_file(argument: str, folder: Path, reads: Collection[Path] = ()) -> None:
+    """Refuse what is not a file, or a file elsewhere. A percent sign is doubled in the names of numbered pictures."""
+    if not argument.startswith(FILE):
+        raise _refused(argument[:100], "is not an allowed argument")
+    path = Path(normpath(argument.removeprefix(FILE).replace("%%", "%")))
     if path not in {Path(normpath(each)) for each in reads} and Path(normpath(folder)) not in path.parents:
-        raise _refused(word[:100], "is not a file of this task")
+        raise _refused(argument[:100], "is not a file of this task")
 
 
 def require_graph(graph: str) -> None:
@@ -142,7 +142,7 @@ def require_graph(graph: str) -> None:
     for each in re.split("[;,]", graph):
         found = _FILTER.fullmatch(each)
         if found is None or found[1] not in FILTERS:
-            raise _refused(GRAPH, f"{each[:100]!r} is not a filter that a graph of ours has")
+            raise _refused(GRAPH, f"{each[:100]!r} is not an allowed filter")
         for option in found[2].split(":") if found[2] else ():
             _require_option(found[1], option)
 
@@ -151,10 +151,10 @@ def _require_option(name: str, option: str) -> None:
     key, equals, value = option.partition("=")
     key, value = (key, value) if equals else (_PLAIN, key)
     if key not in FILTERS[name]:
-        raise _refused(GRAPH, f"the filter {name} has no option {key[:50]!r} here")
+        raise _refused(GRAPH, f"the filter {name} may not have the option {key[:50]!r}")
     if _VALUE.fullmatch(value) is None or value != FILES.get(key, value):
-        raise _refused(GRAPH, f"the filter {name} can't have {option[:100]!r}")
+        raise _refused(GRAPH, f"the filter {name} may not have {option[:100]!r}")
 
 
-def _refused(place: str, message: str) -> ArgumentRefused:
-    return ArgumentRefused(place, message, hint="what a new command needs is added to the lists in media/arguments.py")
+def _refused(argument: str, message: str) -> ArgumentRefused:
+    return ArgumentRefused(argument, message, hint="add what a new command needs to media/ffmpeg/arguments.py")

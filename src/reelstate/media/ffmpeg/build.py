@@ -1,4 +1,4 @@
-"""The ffmpeg of this machine: which one it is, what it can do, and what is known against it. Asked once a process."""
+"""Finds the ffmpeg of this machine, its features and its known vulnerabilities, once per process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reelstate.worker.capabilities import ffmpeg_candidates, read_output
 logger = logging.getLogger("reelstate.media")
 
 FIXED = {(5, 1): 10, (6, 1): 6, (7, 1): 5, (8, 1): 2}
-"""The first release of each branch that has the fix for CVE-2026-8461; branches after these began with it."""
+"""The first release of each branch with the fix for CVE-2026-8461; later branches have it from the start."""
 _VERSION = re.compile(r"^ffmpeg version (\S+)", re.MULTILINE)
 _NUMBER = re.compile(r"^n?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")
 _ENCODER = re.compile(r"^ [VAS][.\w]{5} (\w+) ", re.MULTILINE)
@@ -26,7 +26,7 @@ _known: dict[str, Build] = {}
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """What is known against a build."""
+    """A known vulnerability of a build."""
 
     name: str
     detail: str
@@ -35,7 +35,7 @@ class Weakness:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One ffmpeg. Builds of one `id` make the same bytes of the same input, as far as anybody can tell."""
+    """One ffmpeg. Builds with the same `id` are taken to encode the same input to the same bytes."""
 
     path: str
     origin: str
@@ -48,65 +48,64 @@ class Build:
 
 
 async def find_ffmpeg(wanted: str = "") -> Build:
-    """The ffmpeg to use: the wanted one, else that on PATH, else that of the wheel; the first that answers."""
-    return await asyncio.to_thread(_found, wanted)
+    """Return the ffmpeg to use: the one at `wanted`, else on PATH, else of the wheel; raise `NotFound` if none runs."""
+    return await asyncio.to_thread(_find_once, wanted)
 
 
-def _found(wanted: str) -> Build:
+def _find_once(wanted: str) -> Build:
     with _lock:
         if wanted not in _known:
-            _known[wanted] = _announced(_first(wanted))
+            _known[wanted] = _log_build(_find_first(wanted))
         return _known[wanted]
 
 
-def _first(wanted: str) -> Build:
+def _find_first(wanted: str) -> Build:
     for origin, path in ffmpeg_candidates(wanted):
-        if (words := read_output([path, "-version"])) and _VERSION.search(words):
-            return _asked(origin, path, words)
+        if (text := read_output([path, "-version"])) and _VERSION.search(text):
+            return _inspect(origin, path, text)
     where = f"that can be run at {wanted}" if wanted else "that can be run on this machine"
     raise NotFound("ffmpeg", where, hint="install ffmpeg or imageio-ffmpeg, or name one with REEL_FFMPEG")
 
 
-def _asked(origin: str, path: str, words: str) -> Build:
-    match = _VERSION.search(words)
+def _inspect(origin: str, path: str, text: str) -> Build:
+    match = _VERSION.search(text)
     version = match[1] if match else ""
     return Build(
         path=path,
         origin=origin,
         version=version,
-        id=build_id(words),
+        id=build_id(text),
         encoders=frozenset(_ENCODER.findall(read_output([path, "-hide_banner", "-encoders"]))),
         filters=frozenset(_FILTER.findall(read_output([path, "-hide_banner", "-filters"]))),
         weaknesses=tuple(weaknesses(version)),
     )
 
 
-def _announced(build: Build) -> Build:
-    logger.info("ffmpeg %s from %s: %s (build %s)", build.version, build.origin, build.path, build.id)
+def _log_build(build: Build) -> Build:
+    logger.info("ffmpeg found version=%s origin=%s path=%s build=%s", build.version, build.origin, build.path, build.id)
     for weakness in build.weaknesses:
-        logger.warning("%s: %s; %s", weakness.name, weakness.detail, weakness.hint)
+        logger.warning("ffmpeg vulnerable name=%s detail=%s hint=%s", weakness.name, weakness.detail, weakness.hint)
     return build
 
 
-def build_id(words: str) -> str:
-    """A short name for what `-version` says: the version, how it was configured, and the versions of its libraries."""
-    lines = [
-        line.split() for line in words.splitlines() if line.startswith(("ffmpeg version", "configuration:", "lib"))
-    ]
+def build_id(version_text: str) -> str:
+    """Return a hash of the output of `-version`: the version, the configuration, and the versions of libraries."""
+    kept = ("ffmpeg version", "configuration:", "lib")
+    lines = [line.split() for line in version_text.splitlines() if line.startswith(kept)]
     text = "\n".join(" ".join(line) for line in lines)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def weaknesses(version: str) -> list[Weakness]:
-    """What is known against a version. Packagers may have mended it without a new number, which can't be told."""
+    """Return the known vulnerabilities of a version; a package may have the fix without a new version number."""
     number = _NUMBER.match(version)
     if number is None:
-        detail = f"nobody can tell whether ffmpeg {version} has the fix: its version is not a release"
+        detail = f"it is unknown whether ffmpeg {version} has the fix, because its version is not a release"
     elif _has_fix(int(number[1]), int(number[2]), int(number[3] or 0)):
         return []
     else:
-        detail = f"ffmpeg {version} may be taken over by a hostile MagicYUV video"
-    hint = "that decoder is switched off for all inputs; still, use 5.1.10, 6.1.6, 7.1.5, 8.1.2 or newer"
+        detail = f"a hostile MagicYUV video can execute code in ffmpeg {version}"
+    hint = "that decoder is disabled for all inputs; still, use 5.1.10, 6.1.6, 7.1.5, 8.1.2 or newer"
     return [Weakness("CVE-2026-8461", detail, hint)]
 
 

@@ -1,8 +1,8 @@
-"""Every ffmpeg command of the pipeline as a list of arguments, the program first. Pure: nothing is run here.
+"""Builds every ffmpeg command of the pipeline as a list of arguments, the program first. Pure: runs nothing.
 
 A chunk is cut on the plan's grid, not by seeking: the seek only has to land before it. Timestamps stay those of the
-source (`-copyts`), frames are put on the grid by `fps`, and counted. So a chunk holds exactly the frames that the
-whole would hold in its place, for constant and variable rates and for containers that round their timestamps.
+source (`-copyts`), `fps` puts frames on the grid, and they are counted. So a chunk has exactly the frames that an
+encode of the whole would have there, for constant and variable rates and for containers that round timestamps.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ ENVIRONMENT: Final = {"GCONV_PATH": "/nonexistent"}
 
 START: Final = ("-nostdin", "-hide_banner", "-y", "-nostats", "-stats_period", "0.5", "-progress", "pipe:1")
 QUIET: Final = ("-loglevel", "level+warning")
-TALKATIVE: Final = ("-loglevel", "level+info")
+VERBOSE: Final = ("-loglevel", "level+info")
 SAFE_INPUT: Final = (
     *("-protocol_whitelist", ",".join(PROTOCOLS)),
     *("-format_whitelist", ",".join(DEMUXERS)),
     *("-codec_whitelist", ",".join(DECODERS)),
     *("-max_pixels", str(MAX_PIXELS)),
 )
-"""Stands before every input: no other file, no network, no decoder that is not on our list, no giant picture."""
-ANONYMOUS: Final = ("-map_metadata", "-1", "-map_chapters", "-1")
+"""Options before every input: no other file, no network, only listed decoders, no giant picture."""
+NO_METADATA: Final = ("-map_metadata", "-1", "-map_chapters", "-1")
 BITEXACT: Final = ("-fflags", "+bitexact", "-flags", "+bitexact")
 MP4_VIDEO: Final = frozenset({"h264", "hevc", "av1", "libdav1d", "mpeg4", "mpeg2video"})
 MP4_AUDIO: Final = frozenset({"aac", "mp3", "mp3float", "ac3", "eac3", "opus", "flac", "alac"})
 CMAF_VERSION: Final = 3
 """The first version of plans whose chunks are CMAF."""
 LAST_CLONES: Final = Fraction(1)
-"""Seconds by which the last frame may be held where a container overstates its length."""
+"""Seconds for which the last frame is repeated if a container overstates its length."""
 SCORES: Final = {"ssim": "ssim.txt", "vmaf": "vmaf.json"}
-"""The file in the working folder that a comparison writes its scores to."""
+"""The file in the working folder to which a comparison writes its scores."""
 
 
 def remux_format(facts: SourceFacts) -> str:
-    """The container that holds the source's streams as they are: mp4 if it can, for its exact times, else matroska."""
+    """Return the container that the source's streams can be copied to: mp4 for its exact times, else matroska."""
     fits = facts.video is not None and facts.video.codec in MP4_VIDEO
     fits = fits and all(track.codec in MP4_AUDIO for track in facts.audio if is_decodable(track))
     return "mp4" if fits and not any(is_text(track) for track in facts.subtitles) else "matroska"
 
 
 def remux(program: str, facts: SourceFacts, source: str, target: str) -> list[str]:
-    """Give a source without an index one: copy the streams that are used into a file that has it."""
+    """Copy the streams of a source without an index, those that are used, into a file with an index."""
     texts = [track.index for track in facts.subtitles if is_text(track)]
     sounds = [track.index for track in facts.audio if is_decodable(track)]
     pictures = [facts.video.index] if facts.video else []
@@ -76,9 +76,9 @@ def encode_chunk(
     threads: int | None = None,
     seek: bool = True,
 ) -> list[str]:
-    """Encode a chunk to a file for each of these rungs, with one decode for all. `outputs` maps names to paths.
+    """Encode a chunk to a file per rung, with one decode for all. `outputs` maps names of rungs to paths.
 
-    Without `seek` the source is decoded from its beginning, so that a chunk in which nothing can be decoded repeats the
+    Without `seek` the source is decoded from its start, so that a chunk in which nothing can be decoded repeats the
     last picture before it.
     """
     rungs = [rung for rung in plan.rungs if rung.name in outputs]
@@ -96,16 +96,16 @@ def encode_chunk(
 
 
 def encode_audio(program: str, plan: Plan, track: PlannedAudio, source: str, output: str) -> list[str]:
-    """Encode a whole sound track to fragments of about a segment, exactly as long as the picture."""
+    """Encode an audio track to fragments of about a segment, exactly as long as the picture."""
     layout = "mono" if track.channels == 1 else "stereo"
     seconds = Fraction(track.samples, track.sample_rate)
     return [
         *(program, *START, *QUIET),
         *("-copyts", *_input(source)),
-        *("-filter_complex", f"[0:{track.index}]{_sound(plan.grid, track, layout)}[a]", "-map", "[a]"),
+        *("-filter_complex", f"[0:{track.index}]{_audio_filters(plan.grid, track, layout)}[a]", "-map", "[a]"),
         *("-c:a", "aac", "-b:a", str(track.bitrate), "-ar", str(track.sample_rate), "-ac", str(track.channels)),
-        *("-t", _seconds(seconds + 1), *ANONYMOUS, *BITEXACT),
-        # The priming of the sound is edited out; CMAF allows it, and ffmpeg leaves it out unless asked.
+        *("-t", _seconds(seconds + 1), *NO_METADATA, *BITEXACT),
+        # An edit list removes the priming of the audio; CMAF allows it, and ffmpeg writes none by default.
         *("-use_editlist", "1", "-movflags", "+delay_moov+default_base_moof+cmaf"),
         *("-frag_duration", str(_fragment(plan.grid))),
         *("-f", "mp4", _file(output)),
@@ -113,7 +113,7 @@ def encode_audio(program: str, plan: Plan, track: PlannedAudio, source: str, out
 
 
 def poster(program: str, plan: Plan, picture: Poster, source: str, output: str, *, seek: bool = True) -> list[str]:
-    """The most telling of some frames near the start, or without `seek` of the first frames, as JPEG."""
+    """Make a JPEG of the most representative frame near the start, or without `seek` of the first frames."""
     filters = (*_upright(plan.picture), *_still(plan.picture, picture.width, picture.height), "thumbnail=n=24")
     at = plan.grid.origin + picture.at
     return [
@@ -121,7 +121,7 @@ def poster(program: str, plan: Plan, picture: Poster, source: str, output: str, 
         *("-copyts", *(("-seek_timestamp", "1", "-noaccurate_seek", "-ss", _seconds(at)) if seek else ())),
         *_input(source),
         *("-filter_complex", _chain(f"0:{plan.picture.index}", filters, "v"), "-map", "[v]"),
-        *("-frames:v", "1", "-fps_mode", "passthrough", "-q:v", "3", *ANONYMOUS, *BITEXACT),
+        *("-frames:v", "1", "-fps_mode", "passthrough", "-q:v", "3", *NO_METADATA, *BITEXACT),
         *("-f", "image2", "-update", "1", _file(output)),
     ]
 
@@ -129,9 +129,9 @@ def poster(program: str, plan: Plan, picture: Poster, source: str, output: str, 
 def sprite_sheets(
     program: str, plan: Plan, sprites: Sprites, source: str, folder: str, *, key_frames_only: bool = True
 ) -> list[str]:
-    """Sheets `sprites-1.jpg`, … in the folder; made of key frames alone they cost a fraction of a full decode."""
+    """Make sheets `sprites-1.jpg`, … in a folder; of key frames alone they cost a fraction of a full decode."""
     grid = plan.grid
-    # fps drops a frame that nothing follows, and a short film may have one key frame only.
+    # fps drops a frame that nothing follows, and a short video may have only one key frame.
     filters = (
         *_upright(plan.picture),
         f"settb=AVTB,tpad=stop_mode=clone:stop_duration={sprites.every},setpts=PTS-({_seconds(grid.origin)})/TB",
@@ -144,40 +144,40 @@ def sprite_sheets(
         *(program, *START, *QUIET),
         *("-copyts", *(("-skip_frame", "nokey") if key_frames_only else ()), *_input(source)),
         *("-filter_complex", _chain(f"0:{plan.picture.index}", filters, "v"), "-map", "[v]"),
-        *("-frames:v", str(sprites.sheets), "-fps_mode", "passthrough", "-q:v", "4", *ANONYMOUS, *BITEXACT),
+        *("-frames:v", str(sprites.sheets), "-fps_mode", "passthrough", "-q:v", "4", *NO_METADATA, *BITEXACT),
         *("-f", "image2", "-start_number", "1", _file(f"{folder.replace('%', '%%')}/sprites-%d.jpg")),
     ]
 
 
 def captions(program: str, plan: Plan, track: PlannedCaptions, source: str, output: str) -> list[str]:
-    """A text track as one WebVTT file that counts from the first frame."""
+    """Convert a text track to one WebVTT file whose times count from the first frame."""
     return [
         *(program, *START, *QUIET),
         *("-copyts", *_input(source), "-map", f"0:{track.index}", "-c:s", "webvtt"),
         *("-t", _seconds(plan.grid.origin + plan.grid.duration), "-output_ts_offset", _seconds(-plan.grid.origin)),
-        *(*ANONYMOUS, *BITEXACT, "-f", "webvtt", _file(output)),
+        *(*NO_METADATA, *BITEXACT, "-f", "webvtt", _file(output)),
     ]
 
 
 def decode_check(program: str, files: Mapping[str, int], *, key_frames_only: bool = False) -> list[str]:
-    """Decode made files and fail at the first error; of their key frames alone at a hundredth of the cost.
+    """Decode files and fail at the first error; decoding key frames alone costs a hundredth.
 
-    `files` maps paths to the frames that each has at most. One thread decodes a file: many files are read at once.
+    `files` maps each path to its maximum of frames. One thread decodes a file, because many are read at once.
     """
     skip = ("-skip_frame", "nokey", "-threads", "1") if key_frames_only else ()
     return [
         *(program, *START, *QUIET, "-xerror"),
         *(word for path in files for word in ("-err_detect", "explode", *skip, *_input(path))),
-        *(word for number, frames in enumerate(files.values()) for word in _nowhere(number, frames)),
+        *(word for number, frames in enumerate(files.values()) for word in _null_output(number, frames)),
     ]
 
 
-def _nowhere(number: int, frames: int) -> tuple[str, ...]:
+def _null_output(number: int, frames: int) -> tuple[str, ...]:
     return ("-map", f"{number}:v:0", "-fps_mode", "passthrough", "-frames:v", str(frames), "-f", "null", "-")
 
 
 def compare(program: str, plan: Plan, chunk: Chunk, rung: PlannedRung, source: str, made: str, how: str) -> list[str]:
-    """Compare a made chunk with the frames it was made of, by "ssim" or "vmaf"; `SCORES` names the file of results."""
+    """Compare a chunk with its source frames by "ssim" or "vmaf"; `SCORES` names the file with the result."""
     clock = f"settb=AVTB,setpts=N/({plan.grid.rate})/TB"
     wanted = (*_cut(plan, chunk), *_scaled(plan.picture, rung), clock)
     measures = {"ssim": f"ssim=stats_file={SCORES['ssim']}", "vmaf": f"libvmaf=log_fmt=json:log_path={SCORES['vmaf']}"}
@@ -187,7 +187,7 @@ def compare(program: str, plan: Plan, chunk: Chunk, rung: PlannedRung, source: s
         f"[made][wanted]{measures[how]}[v]",
     )
     return [
-        *(program, *START, *TALKATIVE),
+        *(program, *START, *VERBOSE),
         *(*_seek(plan.grid, chunk), *_input(source), *_input(made)),
         *("-filter_complex", ";".join(graph), "-map", "[v]"),
         *("-fps_mode", "passthrough", "-frames:v", str(chunk.frames), "-f", "null", "-"),
@@ -199,7 +199,7 @@ def _input(path: str) -> tuple[str, ...]:
 
 
 def _file(path: str) -> str:
-    """A path that is a path, whatever it begins with."""
+    """Mark a path as a file, whatever it begins with."""
     return f"file:{path}"
 
 
@@ -208,7 +208,7 @@ def _maps(streams: Iterable[str]) -> list[str]:
 
 
 def _seek(grid: Grid, chunk: Chunk) -> tuple[str, ...]:
-    """To the key frame before the chunk; nothing is cut by the seek, so frames before the anchor are seen too."""
+    """Seek to the key frame before the chunk; the seek cuts nothing, so filters see frames before the anchor too."""
     anchor = grid.anchor(chunk)
     if not anchor:
         return ("-copyts",)
@@ -216,7 +216,7 @@ def _seek(grid: Grid, chunk: Chunk) -> tuple[str, ...]:
 
 
 def _split(plan: Plan, chunk: Chunk, rungs: Sequence[PlannedRung]) -> str:
-    """One decode, cut and mapped once, then a branch `v0`, `v1`, … for each rung."""
+    """Decode and cut once, then split into a branch `v0`, `v1`, … for each rung."""
     heads = [f"s{number}" for number in range(len(rungs))]
     common = _chain(f"0:{plan.picture.index}", (*_cut(plan, chunk), f"split={len(rungs)}"), *heads)
     branches = (
@@ -231,7 +231,7 @@ def _chain(source: str, filters: Iterable[str], *targets: str) -> str:
 
 
 def _cut(plan: Plan, chunk: Chunk) -> tuple[str, ...]:
-    """The frames of a chunk, on the grid, counted from 0."""
+    """Select the frames of a chunk, on the grid, counted from 0."""
     grid = plan.grid
     anchor = grid.anchor(chunk)
     first = chunk.first_frame - anchor
@@ -248,7 +248,7 @@ def _cut(plan: Plan, chunk: Chunk) -> tuple[str, ...]:
 
 
 def _tail(grid: Grid) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Before and after `fps`, which drops a last frame that a container gives no time, and ends where it is told to."""
+    """Return filters before and after `fps`, which drops a last frame without a duration."""
     return ("tpad=stop_mode=clone:stop=1",), (f"tpad=stop_mode=clone:stop={ceil(LAST_CLONES * grid.rate)}",)
 
 
@@ -274,7 +274,7 @@ def _standard_range(picture: Picture) -> tuple[str, ...]:
 
 
 def _scaled(picture: Picture, rung: PlannedRung) -> tuple[str, ...]:
-    """The picture in the size of a rung, its colours in the tags, so that no player has to guess them."""
+    """Scale the picture to the size of a rung, with its colours in the tags, so that no player guesses them."""
     colors = picture.colors
     matrix = f":out_color_matrix={colors.matrix}" if picture.rgb else ""
     return (
@@ -285,9 +285,9 @@ def _scaled(picture: Picture, rung: PlannedRung) -> tuple[str, ...]:
 
 
 def _still(picture: Picture, width: int, height: int) -> tuple[str, ...]:
-    """The picture as a JPEG has it: always in the matrix of BT.601, in full range.
+    """Convert the picture for JPEG: always the matrix of BT.601, full range.
 
-    It is converted by way of RGB: from one matrix to another the scaler changes nothing.
+    The conversion goes through RGB, because the scaler does not convert from one matrix to another.
     """
     return (
         *(() if picture.rgb else (f"setparams=colorspace={picture.colors.matrix}",)),
@@ -297,12 +297,12 @@ def _still(picture: Picture, width: int, height: int) -> tuple[str, ...]:
 
 
 def _output(plan: Plan, chunk: Chunk, rung: PlannedRung, path: str, threads: int | None) -> tuple[str, ...]:
-    """One rung of a chunk: fragments at key frames, at their place in the whole stream."""
+    """Write one rung of a chunk: fragments at key frames, with the times of the whole stream."""
     grid = plan.grid
     return (
         *_encoder(grid, rung, threads),
         *("-pix_fmt", "yuv420p", "-frames:v", str(chunk.frames), "-fps_mode", "cfr", "-r", str(grid.rate)),
-        *ANONYMOUS,
+        *NO_METADATA,
         *("-fflags", "+bitexact", "-video_track_timescale", str(grid.timescale)),
         *("-movflags", f"+frag_keyframe+default_base_moof+frag_discont{_header(plan, chunk)}"),
         *("-avoid_negative_ts", "disabled", "-output_ts_offset", _nearest(grid.time(chunk.first_frame))),
@@ -311,9 +311,9 @@ def _output(plan: Plan, chunk: Chunk, rung: PlannedRung, path: str, threads: int
 
 
 def _header(plan: Plan, chunk: Chunk) -> str:
-    """CMAF shows the first frame when it is decoded, and so has no edit list for the delay of reordered frames.
+    """Return flags of the header. CMAF shows the first frame when it is decoded, and needs no edit list.
 
-    By older plans the header of chunk 0 is written when that delay is known, with an edit list that takes it out.
+    In older plans the header of chunk 0 is written when the delay of reordered frames is known, with an edit list.
     """
     if plan.version >= CMAF_VERSION:
         return "+empty_moov+cmaf"
@@ -321,15 +321,15 @@ def _header(plan: Plan, chunk: Chunk) -> str:
 
 
 def _encoder(grid: Grid, rung: PlannedRung, threads: int | None) -> tuple[str, ...]:
-    """Capped constant quality, which unlike a bit rate costs little when cut in chunks; key frames on the grid."""
+    """Encode with capped constant quality, which suits chunks better than a bit rate, and key frames on the grid."""
     gop = str(grid.key_frame_distance)
     quality = ("-preset", rung.preset, "-crf", str(rung.crf))
     cap = ("-maxrate", str(rung.max_bitrate), "-bufsize", str(rung.buffer))
     own: tuple[str, ...]
     match rung.codec:
         case "h264":
-            grid_alone = ("-keyint_min", gop, "-sc_threshold", "0", "-flags", "+cgop+bitexact")
-            own = (*grid_alone, *_limit("-threads", "", threads))
+            grid_only = ("-keyint_min", gop, "-sc_threshold", "0", "-flags", "+cgop+bitexact")
+            own = (*grid_only, *_limit("-threads", "", threads))
         case "hevc":
             own = ("-x265-params", _x265(gop, threads), "-flags", "+bitexact", "-tag:v", "hvc1")
         case _:
@@ -342,12 +342,12 @@ def _limit(option: str, name: str, threads: int | None) -> tuple[str, ...]:
 
 
 def _x265(gop: str, threads: int | None) -> str:
-    words = f"keyint={gop}:min-keyint={gop}:scenecut=0:open-gop=0:log-level=warning"
-    return f"{words}:pools={threads}" if threads else words
+    params = f"keyint={gop}:min-keyint={gop}:scenecut=0:open-gop=0:log-level=warning"
+    return f"{params}:pools={threads}" if threads else params
 
 
-def _sound(grid: Grid, track: PlannedAudio, layout: str) -> str:
-    """From the first frame of the picture to its end: what is early is cut, what is missing is silence."""
+def _audio_filters(grid: Grid, track: PlannedAudio, layout: str) -> str:
+    """Fit audio to the picture, from its first frame to its end: cut what is early, fill gaps with silence."""
     filters = (
         f"asetpts=PTS-({_seconds(grid.origin)})/TB",
         f"aresample={track.sample_rate}:async=1:first_pts=0",
@@ -360,12 +360,12 @@ def _sound(grid: Grid, track: PlannedAudio, layout: str) -> str:
 
 
 def _fragment(grid: Grid) -> int:
-    """Microseconds of sound in a fragment."""
+    """Return the microseconds of audio in a fragment."""
     return round(grid.time(grid.segment_frames) * 1_000_000)
 
 
 def _seconds(time: Fraction) -> str:
-    """In microseconds, never later than meant."""
+    """Format a time in whole microseconds, rounded down."""
     return _decimal(floor(time * 1_000_000))
 
 
@@ -374,7 +374,7 @@ def _nearest(time: Fraction) -> str:
 
 
 def _precise(time: Fraction) -> str:
-    """The same, half a microsecond farther from 0: ffmpeg reads this option as a binary fraction and truncates it."""
+    """Format like `_seconds`, half a microsecond farther from 0: ffmpeg truncates this option as a binary fraction."""
     return f"{_seconds(time)}5"
 
 

@@ -1,4 +1,4 @@
-"""How a tool ended, as one of a few causes: which are worth another attempt, and what is said of them."""
+"""Classifies how a tool exited: the cause, whether another attempt may help, and the message."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from reelstate.core.document import shorten
 from reelstate.core.outcome import Fail, Retry, mask_passwords
 
-LONGEST_WORDS = 400
+MAX_MESSAGE = 400
 _ADDRESS = re.compile(r"\[[^\]\[]* @ 0x[0-9a-f]+\] ?")
 _LEVEL = re.compile(r"^\[(?:warning|error|fatal|panic)\] ?")
 _ERROR = re.compile(r"\[(?:error|fatal|panic)\]")
 
 
 class ExitKind(StrEnum):
-    """What went wrong. Only a bad input is final: the others may go well at another time or place."""
+    """Why a tool failed. Only a bad input is final: after the others, another attempt may succeed."""
 
     BAD_INPUT = "bad_input"
     OUT_OF_MEMORY = "out_of_memory"
@@ -32,15 +32,15 @@ class ExitKind(StrEnum):
     FAILED = "failed"
 
 
-WORDS = {
+MESSAGES = {
     ExitKind.BAD_INPUT: "can't use its input",
     ExitKind.OUT_OF_MEMORY: "ran out of memory",
     ExitKind.KILLED: "was killed",
     ExitKind.DISK_FULL: "found the disk full",
-    ExitKind.FILE_TOO_LARGE: "wrote more than it may",
-    ExitKind.CPU_LIMIT: "used more CPU time than it may",
+    ExitKind.FILE_TOO_LARGE: "wrote more than its limit",
+    ExitKind.CPU_LIMIT: "used more CPU time than its limit",
     ExitKind.CRASHED: "crashed",
-    ExitKind.TIMEOUT: "took longer than it may",
+    ExitKind.TIMEOUT: "took longer than its timeout",
     ExitKind.STALLED: "stopped advancing",
     ExitKind.FAILED: "failed",
 }
@@ -54,10 +54,10 @@ RESOURCES = {
     ExitKind.CPU_LIMIT: re.compile(r"received signal 24\b"),
     ExitKind.KILLED: re.compile(r"received signal (?:1|2|3|15)\b"),
 }
-"""Words of a tool that has met a limit, whatever its exit code."""
+"""Output of a tool that has exceeded a limit, whatever its exit code."""
 
 PASSING = frozenset({ExitKind.OUT_OF_MEMORY, ExitKind.KILLED, ExitKind.DISK_FULL})
-"""What says nothing of the source, and may be over at the next attempt."""
+"""Causes that have nothing to do with the source, and may be gone at the next attempt."""
 
 SIGNALS = {
     **dict.fromkeys((132, 134, 135, 136, 139), ExitKind.CRASHED),
@@ -65,9 +65,9 @@ SIGNALS = {
     152: ExitKind.CPU_LIMIT,
     153: ExitKind.FILE_TOO_LARGE,
 }
-"""Exit codes of tools that a signal has ended: 128 and its number, or what ffmpeg makes of one (255) or many (123)."""
+"""Exit codes after a signal: 128 plus its number, or those of ffmpeg after one signal (255) or many (123)."""
 
-COMPLAINTS = {
+ERROR_MESSAGES = {
     ExitKind.FAILED: re.compile(
         r"Input/output error|Stale file handle|No such file or directory|Permission denied|pthread_create"
     ),
@@ -78,16 +78,16 @@ COMPLAINTS = {
         r"|Decoder \(codec .*\) not found"
     ),
 }
-"""Words of a tool that gave up by itself. Trouble in reading comes first: it makes good files look damaged."""
+"""Output of a tool that exited by itself. Read errors come first: they make good files look damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that came to its end."""
+    """A command that has exited."""
 
     argv: tuple[str, ...]
     exit_code: int
-    """128 and the number of the signal for one that was ended by a signal."""
+    """After a signal, 128 plus its number."""
     seconds: float
     output: str
     """The end of what it wrote to stderr, without passwords."""
@@ -97,70 +97,72 @@ class Finished:
 
     @property
     def program(self) -> str:
+        """The name of the program."""
         return Path(self.argv[0]).name
 
 
 class ToolFailed(Retry):
-    """A tool did not do what it was told; raised out of a handler, the task is tried again."""
+    """A tool failed; raised by a handler, the task is retried."""
 
     def __init__(self, kind: ExitKind, finished: Finished) -> None:
-        super().__init__(told(kind, finished))
+        super().__init__(describe(kind, finished))
         self.kind = kind
         self.finished = finished
 
 
 class BadInput(ToolFailed, Fail):
-    """A tool can't use what it was given; raised out of a handler, the task has failed for good."""
+    """A tool can't use its input; raised by a handler, the task fails for good."""
 
 
 def failure(kind: ExitKind, finished: Finished) -> ToolFailed:
+    """Return the error of a failed command."""
     return BadInput(kind, finished) if kind is ExitKind.BAD_INPUT else ToolFailed(kind, finished)
 
 
-def cause(exit_code: int, output: str, *, cpu_spent: bool = False, kernel_short: bool = False) -> ExitKind | None:
-    """Why a tool failed, or None: told by its exit code, its words, and what the kernel knows of CPU and memory."""
+def cause(exit_code: int, output: str, *, cpu_exceeded: bool = False, oom_killed: bool = False) -> ExitKind | None:
+    """Return why a tool failed, or None: by its exit code, its output, and the kernel's accounting."""
     if exit_code == 0:
-        return next(_said_though_well(output), None)
-    for kind, words in RESOURCES.items():
-        if words.search(output):
+        return next(_limits_in_output(output), None)
+    for kind, pattern in RESOURCES.items():
+        if pattern.search(output):
             return kind
     if exit_code in SIGNALS:
-        return _by_signal(SIGNALS[exit_code], cpu_spent=cpu_spent, kernel_short=kernel_short)
-    return next((kind for kind, words in COMPLAINTS.items() if words.search(output)), ExitKind.FAILED)
+        return _by_signal(SIGNALS[exit_code], cpu_exceeded=cpu_exceeded, oom_killed=oom_killed)
+    return next((kind for kind, pattern in ERROR_MESSAGES.items() if pattern.search(output)), ExitKind.FAILED)
 
 
-def _said_though_well(output: str) -> Iterator[ExitKind]:
-    """Limits that were met by a tool that ends with 0, as ffmpeg 5 does when a disk is full or memory is short."""
+def _limits_in_output(output: str) -> Iterator[ExitKind]:
+    """Yield limits that a tool exceeded though it exited with 0, as ffmpeg 5 does when the disk is full."""
     errors = [line for line in output.splitlines() if _ERROR.search(line)]
-    return (kind for kind, words in RESOURCES.items() if any(words.search(line) for line in errors))
+    return (kind for kind, pattern in RESOURCES.items() if any(pattern.search(line) for line in errors))
 
 
-def _by_signal(kind: ExitKind, *, cpu_spent: bool, kernel_short: bool) -> ExitKind:
+def _by_signal(kind: ExitKind, *, cpu_exceeded: bool, oom_killed: bool) -> ExitKind:
     if kind is not ExitKind.KILLED:
         return kind
-    if cpu_spent:
+    if cpu_exceeded:
         return ExitKind.CPU_LIMIT
-    return ExitKind.OUT_OF_MEMORY if kernel_short else kind
+    return ExitKind.OUT_OF_MEMORY if oom_killed else kind
 
 
-def told(kind: ExitKind, finished: Finished) -> str:
-    """What happened, in one line."""
+def describe(kind: ExitKind, finished: Finished) -> str:
+    """Return what happened, in one line."""
     code = f" with exit code {finished.exit_code}" if kind in {ExitKind.FAILED, ExitKind.CRASHED} else ""
-    line = telling_line(kind, finished.output)
-    return f"{finished.program} {WORDS[kind]}{code} after {finished.seconds:.1f} s" + (f": {line}" if line else "")
+    line = relevant_line(kind, finished.output)
+    return f"{finished.program} {MESSAGES[kind]}{code} after {finished.seconds:.1f} s" + (f": {line}" if line else "")
 
 
-def telling_line(kind: ExitKind, output: str) -> str:
-    """The line that says most: the first that gave the kind away, else the last error, else the last line."""
+def relevant_line(kind: ExitKind, output: str) -> str:
+    """Return the most relevant line: the first that matches the kind, else the last error, else the last line."""
     lines = [line for line in output.splitlines() if line.strip()]
-    pattern = RESOURCES.get(kind) or COMPLAINTS.get(kind)
-    given_away = [line for line in lines if pattern and pattern.search(line)]
+    pattern = RESOURCES.get(kind) or ERROR_MESSAGES.get(kind)
+    matching = [line for line in lines if pattern and pattern.search(line)]
     errors = [line for line in lines if _ERROR.search(line)]
-    chosen = given_away[:1] or errors[-1:] or lines[-1:]
+    chosen = matching[:1] or errors[-1:] or lines[-1:]
     return "".join(_plain(chosen))
 
 
 def _plain(lines: list[str]) -> Iterator[str]:
     for line in lines:
-        words = _LEVEL.sub("", _ADDRESS.sub("", line).strip())
-        yield shorten(mask_passwords(words), LONGEST_WORDS)
+        text = _LEVEL.sub("", _ADDRESS.sub("", line).strip())
+        yield shorten(mask_passwords(text), MAX_MESSAGE)

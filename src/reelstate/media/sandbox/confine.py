@@ -1,8 +1,8 @@
-"""Confines itself, then becomes a command: `python confine.py SPEC COMMAND…`, for machines without bubblewrap.
+"""Confines its own process, then executes a command: `python confine.py SPEC COMMAND…`, if bubblewrap is missing.
 
-Landlock (Linux 5.13) takes every file away but those that the spec names, seccomp takes sockets and other ways to reach
-the kernel and other processes, no-new-privileges stays set, and root becomes a user without privileges. It imports
-nothing of this package, and ends with `NOT_CONFINED` where a wall can't be built: it never runs a command without one.
+Landlock (Linux 5.13) denies every file that the spec does not name, seccomp denies sockets and other ways to reach the
+kernel and other processes, no-new-privileges stays set, and root becomes a user without privileges. It imports nothing
+of this package. If a step fails, it exits with `NOT_CONFINED`: it never runs a command unconfined.
 
 The spec is JSON: `read` and `write` are lists of paths, `parent` is the process that started it.
 """
@@ -28,11 +28,11 @@ PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 38, 47, 2
 CAPABILITY_VERSION = 0x20080522
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-"""The same numbers on every architecture."""
+"""System calls; the numbers are the same on every architecture."""
 PATH_BENEATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 FIRST_RIGHTS = (1 << 13) - 1
-"""All rights of Landlock's first version; later ones have added to them."""
+"""All rights of Landlock's first version; later versions add more."""
 ADDED_RIGHTS = {2: 1 << 13, 3: TRUNCATE, 5: IOCTL}
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
 NETWORK_SINCE, SCOPES_SINCE = 4, 6
@@ -55,20 +55,20 @@ def main() -> None:
     except OSError as error:
         sys.stderr.write(f"landlock: {error}\n")
         sys.exit(NOT_CONFINED)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and what it starts would inherit that
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the command would inherit that
         signal.signal(ignored, signal.SIG_DFL)
-    os.execv(command[0], command)  # noqa: S606 - that is what it is for
+    os.execv(command[0], command)  # noqa: S606 - its purpose
 
 
 def confine(spec: dict[str, object]) -> None:
-    """Give up every right that the command does not need; there is no way back."""
+    """Drop every right that the command does not need, for good."""
     read, write = (_paths(spec, name) for name in ("read", "write"))
     if os.geteuid() == 0:
         _become_nobody(write)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of the user has cleared it
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared by the change of user
     if os.getppid() != spec["parent"]:
-        sys.exit("its parent is gone")
+        sys.exit("the parent process is gone")
     _landlock(read, write)
     _seccomp()
 
@@ -79,9 +79,9 @@ def _paths(spec: dict[str, object], name: str) -> list[str]:
 
 
 def _become_nobody(folders: list[str]) -> None:
-    """Another user, with the one privilege of reading what belongs to others: Landlock says which of that.
+    """Become the user nobody, who keeps the privilege to read files of other users; Landlock limits which.
 
-    Where there is no other user, as in a namespace that maps root alone, only the privileges go.
+    In a namespace that maps root alone there is no such user, and only privileges are dropped.
     """
     for folder in folders:
         os.chown(folder, NOBODY, NOBODY)
@@ -104,7 +104,7 @@ def _become_nobody(folders: list[str]) -> None:
 
 
 def landlock_version() -> int:
-    """The version of Landlock in this kernel; 0 where there is none."""
+    """Return the version of Landlock in this kernel; 0 if it has none."""
     return max(0, int(libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
@@ -115,12 +115,12 @@ def _landlock(read: list[str], write: list[str]) -> None:
     handled = FIRST_RIGHTS
     for since, right in ADDED_RIGHTS.items():
         handled |= right if version >= since else 0
-    words = [handled]
+    fields = [handled]
     if version >= NETWORK_SINCE:
-        words.append(0b11)
+        fields.append(0b11)
     if version >= SCOPES_SINCE:
-        words.append(0b11)
-    ruleset = struct.pack(f"{len(words)}Q", *words)
+        fields.append(0b11)
+    ruleset = struct.pack(f"{len(fields)}Q", *fields)
     rules = libc.syscall(CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0)
     if rules < 0:
         raise _error("landlock_create_ruleset")
@@ -129,14 +129,14 @@ def _landlock(read: list[str], write: list[str]) -> None:
     for path in ("/dev/null", "/dev/zero", "/dev/urandom"):
         _allow(rules, path, handled & (READ_FILE | WRITE_FILE | TRUNCATE))
     for path in write:
-        _allow(rules, path, handled & ~(1 << 6 | 1 << 11 | EXECUTE | IOCTL))  # no devices, and nothing to run
+        _allow(rules, path, handled & ~(1 << 6 | 1 << 11 | EXECUTE | IOCTL))  # no devices, no programs
     if libc.syscall(RESTRICT_SELF, rules, 0):
         raise _error("landlock_restrict_self")
     os.close(rules)
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
-    """Add a rule for a path; one that is not there needs none."""
+    """Add a rule for a path, if it exists."""
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -151,7 +151,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
 
 
 def _seccomp() -> None:
-    """Refuse what no tool for media needs; other architectures than the known two rely on Landlock alone."""
+    """Deny system calls that no media tool needs; on other architectures than these two Landlock works alone."""
     known = FORBIDDEN.get(platform.machine())
     if known is None or struct.calcsize("P") != 8:  # noqa: PLR2004 - a 32-bit program has other numbers
         return
@@ -168,14 +168,14 @@ def _seccomp() -> None:
 
 
 def _prctl(option: int, *values: int) -> None:
-    words = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
-    if libc.prctl(option, *words):
+    arguments = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
+    if libc.prctl(option, *arguments):
         raise _error(f"prctl {option}")
 
 
-def _error(what: str) -> OSError:
+def _error(call: str) -> OSError:
     number = ctypes.get_errno()
-    return OSError(number, f"{what}: {os.strerror(number)}")
+    return OSError(number, f"{call}: {os.strerror(number)}")
 
 
 if __name__ == "__main__":

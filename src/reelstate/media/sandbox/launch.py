@@ -1,7 +1,7 @@
-"""Starts a command under limits, for machines without util-linux: `python launch.py PARENT LIMITS COMMAND…`.
+"""Starts a command under limits, if util-linux is missing: `python launch.py PARENT LIMITS COMMAND…`.
 
-It is a program of its own and imports nothing of this package, so that it takes little time to start. A child that is
-changed between fork and exec would have to run Python there, which is not safe in a process with threads.
+It is a separate program that imports nothing of this package, so it starts fast. Setting limits between fork and exec
+would run Python there, which is not safe in a process with threads.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def main() -> None:
         resource.setrlimit(getattr(resource, name), tuple(numbers))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and what it starts would inherit that
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the command would inherit that
         signal.signal(ignored, signal.SIG_DFL)
     if os.getppid() != int(parent):
-        sys.exit("its parent is gone")
-    os.execv(command[0], command)  # noqa: S606 - that is what it is for
+        sys.exit("the parent process is gone")
+    os.execv(command[0], command)  # noqa: S606 - its purpose
 
 
 if __name__ == "__main__":

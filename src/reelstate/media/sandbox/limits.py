@@ -1,4 +1,4 @@
-"""What a tool may take of the machine, and how that is handed to the kernel when it is started."""
+"""Limits of a tool: time, memory, CPU and files, and how they are passed to the kernel."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from pathlib import Path
 from reelstate.media.sandbox import launch
 
 GIB = 1024**3
-HARD = 5
-"""CPU seconds between the signal that says enough and the one that ends it."""
+CPU_GRACE = 5
+"""CPU seconds between the soft limit, which sends SIGXCPU, and the hard limit, which kills."""
 _OPTIONS = {"RLIMIT_AS": "as", "RLIMIT_CPU": "cpu", "RLIMIT_FSIZE": "fsize", "RLIMIT_NOFILE": "nofile"}
 _OPTIONS |= {"RLIMIT_CORE": "core"}
 
-Bounds = Mapping[str, tuple[int, int]]
+ResourceLimits = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """None is no limit."""
+    """Limits of one process; None is no limit."""
 
     timeout: float | None = 6 * 3600.0
-    """Seconds by the clock on the wall."""
+    """Seconds of wall-clock time."""
     stall: float | None = None
     """Seconds without a new frame, time or byte; for commands with `-progress pipe:1`."""
     memory: int | None = 8 * GIB
@@ -37,17 +37,17 @@ class ProcessLimits:
     file_size: int | None = None
     """Bytes of any one file."""
     output_size: int | None = None
-    """Bytes by which all files of the folder may grow together."""
+    """Bytes by which all files of the folder together may grow."""
     open_files: int = 256
     niceness: int = 0
 
 
-def bounds(limits: ProcessLimits) -> dict[str, tuple[int, int]]:
-    """Soft and hard limits by the names of the kernel; none is above what this process has itself."""
+def resource_limits(limits: ProcessLimits) -> dict[str, tuple[int, int]]:
+    """Return soft and hard limits by resource name; none exceeds the limit of this process."""
     cpu = limits.cpu_seconds
     wanted = {
         "RLIMIT_AS": _both(limits.memory),
-        "RLIMIT_CPU": None if cpu is None else (cpu, cpu + HARD),
+        "RLIMIT_CPU": None if cpu is None else (cpu, cpu + CPU_GRACE),
         "RLIMIT_FSIZE": _both(limits.file_size),
         "RLIMIT_NOFILE": _both(limits.open_files),
         "RLIMIT_CORE": (0, 0),
@@ -65,25 +65,25 @@ def _within(name: str, pair: tuple[int, int]) -> tuple[int, int]:
     return soft, hard
 
 
-def starter(held: Bounds) -> list[str]:
-    """The beginning of a command that is started under these limits, and that ends when its parent does.
+def limits_prefix(limits: ResourceLimits) -> list[str]:
+    """Return the start of a command line that sets these limits, and kills the command if its parent dies.
 
-    Two small programs of util-linux take 3 ms of CPU, a Python 16.
+    Two programs of util-linux take 3 ms of CPU, Python takes 16.
     """
     prlimit, setpriv = _util_linux()
     if prlimit and setpriv:
-        numbers = [f"--{_OPTIONS[name]}={soft}:{hard}" for name, (soft, hard) in held.items()]
+        numbers = [f"--{_OPTIONS[name]}={soft}:{hard}" for name, (soft, hard) in limits.items()]
         return [prlimit, *numbers, "--", setpriv, "--pdeathsig", "KILL", "--"]
     path = Path(launch.__file__)
-    return [sys.executable, "-I", "-S", str(path), str(os.getpid()), json.dumps(dict(held))]
+    return [sys.executable, "-I", "-S", str(path), str(os.getpid()), json.dumps(dict(limits))]
 
 
 @cache
 def _util_linux() -> tuple[str | None, str | None]:
-    """The two programs, where they are those of util-linux: others of these names know less."""
-    return _genuine("prlimit"), _genuine("setpriv")
+    """Return prlimit and setpriv, if they are those of util-linux: other programs of these names lack options."""
+    return _find_genuine("prlimit"), _find_genuine("setpriv")
 
 
-def _genuine(name: str) -> str | None:
+def _find_genuine(name: str) -> str | None:
     path = shutil.which(name)
     return None if path is None or Path(path).resolve().name != name else path

@@ -1,4 +1,4 @@
-"""Folders for the files of running tasks. Each is locked by its process, so that those of dead ones can be told."""
+"""Folders for the files of running tasks. Each is locked by its process, so folders of dead processes are found."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Final
 from reelstate.media.sandbox.confine import NOBODY
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_OURS: Final = re.compile(r"reel-\d+-[^/]+-\d+-\d+-\w+")
+_NAME: Final = re.compile(r"reel-\d+-[^/]+-\d+-\d+-\w+")
 
 
 @contextmanager
-def scratch_folder(place: Path, job_id: int, stage: str, part: int, token: int) -> Iterator[Path]:
-    """A folder that only this run of a task uses, and that goes with it; if its process is killed, with the next."""
-    place.mkdir(parents=True, exist_ok=True)
-    _tidy(place)
-    folder, lock = _held(place, f"reel-{job_id}-{stage}-{part}-{token}-")
+def scratch_folder(parent: Path, job_id: int, stage: str, part: int, token: int) -> Iterator[Path]:
+    """Create a folder for one run of a task, and delete it at the end; if the process is killed, the next one does."""
+    parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(parent)
+    folder, lock = _create_locked(parent, f"reel-{job_id}-{stage}-{part}-{token}-")
     try:
         yield folder
     finally:
@@ -32,40 +32,40 @@ def scratch_folder(place: Path, job_id: int, stage: str, part: int, token: int) 
         os.close(lock)
 
 
-def _held(place: Path, prefix: str) -> tuple[Path, int]:
-    """A new folder and its lock, made again if another process took it for abandoned before it was locked."""
+def _create_locked(parent: Path, prefix: str) -> tuple[Path, int]:
+    """Create and lock a folder, again if another process removed it as abandoned before it was locked."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         try:
             lock = os.open(folder, _FOLDER)
         except FileNotFoundError:
             continue
-        with contextlib.suppress(OSError):  # a disk that knows no locks: then nobody takes it for abandoned
+        with contextlib.suppress(OSError):  # a file system without locks: no folder is ever removed as abandoned
             fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return folder, lock
         os.close(lock)
 
 
-def _tidy(place: Path) -> None:
-    """Throw away what killed processes have left; the kernel has dropped their locks."""
-    for path in place.iterdir():
-        if _OURS.fullmatch(path.name):
-            with contextlib.suppress(OSError):  # it is gone, is no folder, or somebody holds it
+def _remove_abandoned(parent: Path) -> None:
+    """Delete folders of killed processes; the kernel has released their locks."""
+    for path in parent.iterdir():
+        if _NAME.fullmatch(path.name):
+            with contextlib.suppress(OSError):  # gone, not a folder, or locked
                 _remove_if_abandoned(path)
 
 
 def _remove_if_abandoned(folder: Path) -> None:
     lock = os.open(folder, _FOLDER)
     try:
-        if _is_ours(os.fstat(lock).st_uid):
+        if _is_own(os.fstat(lock).st_uid):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(lock)
 
 
-def _is_ours(owner: int) -> bool:
-    """Return whether a folder of this owner was made here. A tool that runs as nobody is given its folder by root."""
+def _is_own(owner: int) -> bool:
+    """Whether a folder of this owner was created here; root gives the folder of a confined tool to nobody."""
     user = os.geteuid()
     return owner == user or (user == 0 and owner == NOBODY)

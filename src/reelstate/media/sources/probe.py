@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from reelstate.media.sandbox.sandbox import Sandbox, Wall, confinement, standing_wall
+from reelstate.media.sandbox.sandbox import Isolation, Sandbox, find_isolation, sandbox_prefix
 from reelstate.media.sources.address import InputRules, LocalAddress
 from reelstate.media.sources.allowed import DECODERS, DEMUXERS, MAX_PIXELS, MAX_STREAMS
 from reelstate.media.sources.errors import SourceError, SourceUnavailable, SourceUnseekable, UnusableSource
@@ -132,7 +132,7 @@ async def _run_child(
 ) -> ProbeResult:
     if source.size is None:
         raise SourceUnseekable("its size is unknown", hint="fetch it first")
-    confined = await confinement(replace(sandbox, needed=_python_paths()), Path(sys.executable), trial=TRIAL)
+    confined = await sandbox_prefix(replace(sandbox, needed=_python_paths()), Path(sys.executable), trial=TRIAL)
     try:
         async with asyncio.timeout(limits.wall_seconds), _start_child(source, confined) as child:
             _send(child, json.dumps({**_request(command, source, limits), **arguments}).encode())
@@ -179,9 +179,9 @@ def _python_paths() -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path for path in paths if path.exists()))
 
 
-async def probe_wall() -> Wall:
+async def probe_wall() -> Isolation:
     """Return the wall that confines probes on this machine."""
-    return await standing_wall(Path(sys.executable), TRIAL, _python_paths())
+    return await find_isolation(Path(sys.executable), TRIAL, _python_paths())
 
 
 @contextlib.asynccontextmanager

@@ -15,7 +15,7 @@ from reelstate.media.ffmpeg.build import Build
 from reelstate.media.ffmpeg.damage import Damage, find_damage, require_tolerable
 from reelstate.media.ffmpeg.exit_cause import BadInput, ExitKind, ToolFailed
 from reelstate.media.ffmpeg.progress import Advance
-from reelstate.media.ffmpeg.score import NONE, measure_of, read_score
+from reelstate.media.ffmpeg.score import NONE, available_measure, read_score
 from reelstate.media.formats import fragmented_mp4 as boxes
 from reelstate.media.formats.box import MalformedBoxes
 from reelstate.media.formats.fragmented_mp4 import FragmentedMp4
@@ -129,7 +129,7 @@ class Encoding:
 
     async def scores(self, source: Path, folder: Path, names: Iterable[str]) -> dict[str, Score]:
         """Compare each rung with the source, if the profile has a measure."""
-        how = measure_of(self._plan.profile.measure, self._build)
+        how = available_measure(self._plan.profile.measure, self._build)
         if how == NONE:
             return {}
         return {name: await self._score(how, source, folder, name) for name in names}
