@@ -111,4 +111,4 @@ def test_a_build_without_the_fix_is_named(version: str) -> None:
 @pytest.mark.parametrize("version", ["N-109469-g62da0b4a74", "git-2026-01-01-abc", "2026-01-01"])
 def test_a_build_that_is_no_release_can_not_be_told(version: str) -> None:
     (weakness,) = weaknesses(version)
-    assert "nobody can tell" in weakness.detail
+    assert "it is unknown whether" in weakness.detail
