@@ -20,8 +20,8 @@ from reelstate.library.publisher import Publisher
 from reelstate.media.stages.adoption import RECORD
 from tests.chaos.fleet import Fleet, Member, open_fleet
 from tests.media.deployment import Stream
+from tests.media.processes import Handles, running
 from tests.media.source_videos import RATE, make_video, profile, wrap_ffmpeg
-from tests.media.tools import Handles, running
 
 CHUNKS, FEW = 10, 6
 TIMEOUT = 300.0

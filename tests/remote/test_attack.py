@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from reelstate.api.worker import BODY_OVERHEAD
 from reelstate.config import DEFAULTS
-from tests.media.test_wire import HOSTILE, places, put
+from tests.media.test_results import HOSTILE, places, put
 from tests.remote.malicious_worker import MEBIBYTE, STAGES, MaliciousWorker, Watch, attacked_server, hello
 
 Json = Any

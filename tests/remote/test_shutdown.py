@@ -13,7 +13,7 @@ from reelstate.core.machine import TaskStatus
 from tests.api.served import served
 from tests.engines import engine_at
 from tests.media.source_videos import profile
-from tests.media.test_wire import FACTS, PLAN
+from tests.media.test_results import FACTS, PLAN
 from tests.remote.scripted_worker import ScriptedWorker, remotes_of
 from tests.worker.local_workers import until
 

@@ -13,7 +13,7 @@ from reelstate.media.formats import dash
 from reelstate.media.formats.dash import MalformedManifest, Representation, Tiles
 from reelstate.media.formats.hls import Part
 from reelstate.media.formats.relocate import relocate
-from tests.media import mpd
+from tests.media.packaging import mpd
 
 PARTS = (
     Part("c0.mp4", 700, 1000, Fraction(60060, 30000)),

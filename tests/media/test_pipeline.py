@@ -34,6 +34,7 @@ from reelstate.media.stages import renditions
 from tests.media.clips import ffmpeg, frames_of, rotate_mp4
 from tests.media.deployment import Deployment, Stream, start_deployment
 from tests.media.library import working
+from tests.media.processes import WHEEL
 from tests.media.source_videos import (
     BUILD,
     RATE,
@@ -46,7 +47,6 @@ from tests.media.source_videos import (
     wrap_ffmpeg,
 )
 from tests.media.streams import builds, has_encoder
-from tests.media.tools import WHEEL
 
 STAGES = ("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions", "package", "verify")
 ONE_RUNG = profile(rungs=profile()["rungs"][1:])

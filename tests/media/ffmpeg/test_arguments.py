@@ -13,7 +13,7 @@ from reelstate.media.planning.plan import make_plan
 from reelstate.media.planning.profile import load_profile
 from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.tools import MediaTools
-from tests.media.test_commands import FACTS, every_command
+from tests.media.ffmpeg.test_commands import FACTS, every_command
 
 HDR = replace(FACTS, video=replace(FACTS.video, transfer="smpte2084", interlaced=True)) if FACTS.video else FACTS
 ROOT = Path("/")

@@ -21,7 +21,7 @@ from reelstate.media.sandbox import limits as limits_module
 from reelstate.media.sandbox import sandbox as sandbox_module
 from reelstate.media.sandbox.limits import ProcessLimits, resource_limits
 from reelstate.media.sandbox.sandbox import LANDLOCK, OFF, REQUIRE, Sandbox, find_isolation
-from tests.media.tools import BUILDS, Handles, encoding, names_in, running, shell
+from tests.media.processes import BUILDS, Handles, encoding, names_in, running, shell
 
 SH = Path("/bin/sh")
 READING = 1 << 2

@@ -13,9 +13,9 @@ from reelstate.media.formats import hls, hls_parser
 from reelstate.media.packaging.init_segments import read_headers
 from reelstate.media.packaging.package import StreamContents, growing
 from reelstate.media.results import Encoded, Fetched, MadeAudio
-from tests.media import mpd
 from tests.media.clips import ffmpeg
 from tests.media.deployment import Stream, start_deployment
+from tests.media.packaging import mpd
 from tests.media.source_videos import BUILD, make_video, profile
 
 SEGMENT = 1.48

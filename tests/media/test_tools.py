@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.config import Settings
 from reelstate.media.tools import MediaTools, report_waiting
-from tests.media.tools import names_in
+from tests.media.processes import names_in
 
 
 class Listener:

@@ -11,7 +11,7 @@ import pytest
 
 from reelstate.media.sandbox.confine import NOBODY
 from reelstate.media.sandbox.scratch import scratch_folder
-from tests.media.tools import names_in
+from tests.media.processes import names_in
 
 HOLD = """
 import sys
