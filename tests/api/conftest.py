@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reelstate.engine import Engine
-from tests.api.films import Films, films_at
 from tests.api.served import Served, served
+from tests.api.video_server import Films, films_at
 from tests.engines import engine_at
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from reelstate.api.auth import COOKIE
-from tests.api.films import VIDEOS, Films, films_at
+from tests.api.video_server import VIDEOS, Films, films_at
 
 BYTES = bytes(range(256)) * 8
 TYPES = {

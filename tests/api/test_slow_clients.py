@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.api import server
 from reelstate.api.ranges import BLOCK
-from tests.api.films import VIDEOS, Films
+from tests.api.video_server import VIDEOS, Films
 from tests.worker.local_workers import until
 
 SMALL = 8192

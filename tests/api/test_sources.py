@@ -11,7 +11,7 @@ from reelstate.api.sources import require_source
 from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest, ReelstateError, ScopeMissing
 from reelstate.services.keys import Scope
-from tests.api.films import VIDEOS, Films
+from tests.api.video_server import VIDEOS, Films
 
 ADA = Principal("id", "ada", "ada", frozenset({Scope.READ, Scope.WRITE}), "id")
 ADMIN = Principal("id", "admin", "", frozenset({Scope.ADMIN}), "id")

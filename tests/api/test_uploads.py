@@ -15,8 +15,8 @@ from reelstate.library import receiver as reception
 from reelstate.library.publishing import needed_sources
 from reelstate.library.uploads import Uploads
 from reelstate.library.videos import Videos
-from tests.api.films import UPLOADS, VIDEOS, Films, films_at
-from tests.api.senders import PIECE, begin, digest_header, offset_of, send, sending, sha256, until
+from tests.api.upload_clients import PIECE, begin, digest_header, offset_of, send, sending, sha256, until
+from tests.api.video_server import UPLOADS, VIDEOS, Films, films_at
 
 MIB = 1024 * 1024
 FILM = random.Random(1).randbytes(3 * MIB + 17)
@@ -109,7 +109,7 @@ async def test_an_upload_that_is_cut_off_goes_on_from_what_came(films: Films) ->
     offset = await offset_of(films, place)
     assert 0 < offset <= 2 * MIB
     early = await films.api.ask("ada", "POST", VIDEOS, json={"upload": place.rpartition("/")[2]})
-    assert (early.status_code, early.json()["hint"]) == (409, "send the rest of it")
+    assert (early.status_code, early.json()["hint"]) == (409, "send the remaining bytes")
     assert (await send(films, place, FILM[offset:], offset)).status_code == 204
     assert films.sources() == [sha256(FILM)]
 

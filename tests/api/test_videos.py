@@ -2,7 +2,7 @@ from typing import Any
 
 from reelstate.core.machine import JobStatus
 from reelstate.library.videos import Videos
-from tests.api.films import VIDEOS, WEB, Films
+from tests.api.video_server import VIDEOS, WEB, Films
 
 CHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/retranscode", {}),

@@ -13,10 +13,10 @@ from typing import Any
 
 from reelstate.media.planning.plan import Plan
 from reelstate.media.sources.facts import AudioFacts, SourceFacts, VideoFacts
-from tests.api.films import VIDEOS
 from tests.api.served import served
+from tests.api.video_server import VIDEOS
 from tests.browser.chromium import Browser
-from tests.media.library import library
+from tests.library.local_library import library
 from tests.media.streams import builds
 
 PLAYBACK_RATE = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.browser.chromium import Page
 from tests.browser.files import Files
 from tests.browser.numbered import CHUNK, FRAMES, RATE, film_profile, numbered_film
-from tests.media.library import Gate, encoded, front, library
+from tests.library.local_library import Gate, encoded, front, library
 
 CHUNKS = FRAMES // CHUNK
 AT_THE_EDGE = {"liveSyncDurationCount": 1}
@@ -27,7 +27,7 @@ async def test_whoever_watches_a_stream_grow_sees_it_from_its_first_frame_to_its
         submitted = await made.submit(numbered_film(tmp_path / "film.mp4"), profile=film_profile())
         gate.open(2)
         await encoded(made.engine, submitted.job_id, 2)
-        await made.librarian.grow()
+        await made.publisher.update_live()
         url = files.url(f"own/{front(submitted.resource_id or 0)}")
         await asyncio.to_thread(run, f"openHls({json.dumps(url)}, null, {json.dumps(AT_THE_EDGE)})")
         assert await asyncio.to_thread(run, "shown()") == 0
@@ -36,7 +36,7 @@ async def test_whoever_watches_a_stream_grow_sees_it_from_its_first_frame_to_its
         await asyncio.to_thread(run, f"until(() => video.currentTime > {float(CHUNK * 2 / RATE) - 0.5}, 'at the edge')")
         gate.open(CHUNKS - 2)
         await made.completed(submitted.job_id)
-        await made.librarian.publish()
+        await made.publisher.publish()
         await asyncio.to_thread(run, "until(() => video.ended, 'at the end')")
     state = page.run("state()")
     assert set(state["errors"]) <= {WAITING}

@@ -4,13 +4,13 @@ import asyncio
 import json
 from pathlib import Path
 
-from tests.api.films import UPLOADS, VIDEOS
-from tests.api.senders import PIECE
 from tests.api.served import served
+from tests.api.upload_clients import PIECE
+from tests.api.video_server import UPLOADS, VIDEOS
 from tests.browser.chromium import Page
 from tests.browser.numbered import CHUNK, FRAMES, HEIGHTS, RATE, film_profile, numbered_film
 from tests.browser.test_growing import AT_THE_EDGE, CHUNKS, WAITING
-from tests.media.library import Gate, encoded, library
+from tests.library.local_library import Gate, encoded, library
 
 
 async def test_an_uploaded_film_plays_in_a_browser_from_its_first_chunk_on(tmp_path: Path, page: Page) -> None:
@@ -34,7 +34,7 @@ async def test_an_uploaded_film_plays_in_a_browser_from_its_first_chunk_on(tmp_p
         video_id, job_id = answer.json()["id"], answer.json()["job"]
         gate.open(2)
         await encoded(made.engine, job_id, 2)
-        await made.librarian.grow()
+        await made.publisher.update_live()
         shown = (await api.ask("ada", "GET", f"{VIDEOS}/{video_id}")).json()
         assert shown["status"] == "processing"
         assert {each["quality"]: (each["status"], each["segments_completed"]) for each in shown["qualities"]} == {
@@ -48,7 +48,7 @@ async def test_an_uploaded_film_plays_in_a_browser_from_its_first_chunk_on(tmp_p
         await asyncio.to_thread(run, f"until(() => video.currentTime > {float(CHUNK * 2 / RATE) - 0.5}, 'at the edge')")
         gate.open(CHUNKS - 2)
         await made.completed(job_id)
-        await made.librarian.publish()
+        await made.publisher.publish()
         await asyncio.to_thread(run, "until(() => video.ended, 'at the end')")
         state = await asyncio.to_thread(page.run, "state()")
         assert set(state["errors"]) <= {WAITING}

@@ -295,8 +295,8 @@ async def test_a_worker_that_comes_back_too_late_is_refused_and_what_it_left_is_
     counted = {key.split("/")[4] for key in stream.manifest["files"] if key.startswith(prefix)}
     assert counted == {"2"}
     assert names(left) == {"180p.mp4", "180p-init.mp4", "90p.mp4", "90p-init.mp4", RECORD}
-    librarian = Publisher(studios.fleet.engine, open_storage(str(studios.storage)), keep=0.0)
-    assert await librarian.sweep() >= 1
+    publisher = Publisher(studios.fleet.engine, open_storage(str(studios.storage)), keep=0.0)
+    assert await publisher.sweep() >= 1
     assert names(left) == set()
     assert {len(frames) for frames in stream.decode_rungs().values()} == {FEW * RATE}
 

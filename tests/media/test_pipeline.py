@@ -31,9 +31,9 @@ from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import QualityStatus
 from reelstate.media.sandbox import sandbox
 from reelstate.media.stages import renditions
+from tests.library.local_library import working
 from tests.media.clips import ffmpeg, frames_of, rotate_mp4
 from tests.media.deployment import Deployment, Stream, start_deployment
-from tests.media.library import working
 from tests.media.processes import WHEEL
 from tests.media.source_videos import (
     BUILD,

@@ -1,7 +1,7 @@
-"""The library's duties: what the public place of each video shows, how far a stream has grown, and what is thrown away.
+"""The publisher's duties: files at public addresses, playlists of unfinished streams, and deletion of unneeded files.
 
-The store says which version plays; files at public places only follow it. So a duty that is done late, or twice, or by
-two at once, shows a version a moment too long, and never a wrong one for good.
+The store decides which version plays; the files at a video's public address follow it. A duty that runs late, twice or
+in two processes at once shows an old version for a moment longer, and never a wrong one for good.
 """
 
 from __future__ import annotations
@@ -39,21 +39,22 @@ from reelstate.media.packaging.manifest import DASH, MASTER
 from reelstate.media.packaging.package import StreamContents, growing
 from reelstate.media.planning.quality import ENCODE
 from reelstate.media.results import Encoded, Fetched, MadeAudio
+from reelstate.services.paging import every
 
 logger = logging.getLogger("reelstate.library")
 
 PUBLISH_EVERY: Final = 1.0
-GROW_EVERY: Final = 1.0
-LEISURE: Final = 10
-"""How often longer than it took over a second, the playlists of a long film are not written again."""
+LIVE_EVERY: Final = 1.0
+BACKOFF: Final = 10
+"""The pause before the live playlists of a long video are rewritten, per second that writing took beyond the first."""
 SWEEP_EVERY: Final = 600.0
 PAGE: Final = 500
 LIVE: Final = "live"
-"""The folder of a video in which a stream grows that is not finished."""
-LINGER: Final = timedelta(hours=1)
-"""How long whoever began to watch while a stream grew finds its playlists after the job has come to rest."""
-TRIES: Final = 3
-"""How often a public place is written again because somebody else has written there too."""
+"""The folder of a video with the playlists of unfinished streams."""
+LIVE_LIFETIME: Final = timedelta(hours=1)
+"""How long live playlists stay after their job has stopped or finished, for players that opened them before."""
+MAX_TRIES: Final = 3
+"""How often a public address is rewritten because another process wrote it too."""
 
 Json = Any
 T = TypeVar("T")
@@ -64,162 +65,163 @@ def _now() -> datetime:
 
 
 class Publisher:
-    def __init__(self, engine: Engine, storage: Storage, *, keep: float, clock: Callable[[], datetime] = _now) -> None:
+    """Publish the versions of videos to a storage, and delete files that are not needed.
+
+    `keep` is how many seconds superseded versions stay.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        storage: Storage,
+        *,
+        keep: float,
+        clock: Callable[[], datetime] = _now,
+        page: int = PAGE,
+        live_every: float = LIVE_EVERY,
+        backoff: float = BACKOFF,
+    ) -> None:
         self._engine = engine
         self._store = engine.store
         self._videos = Videos(engine)
         self._storage = storage
         self._keep = keep
         self._clock = clock
+        self._page = page
+        self._live_every = live_every
+        self._backoff = backoff
         self._since: datetime | None = None
         self._waiting: dict[int, UnpublishedVersion] = {}
-        """Videos whose public place is still to be written: one that can't be is no reason to look at all again."""
-        self._grown: dict[int, int] = {}
-        """How many chunks were done when the playlists of a running job were written."""
-        self._rests: dict[int, float] = {}
-        """Until when those that take long to write are left alone."""
+        """Videos whose public address could not be written yet; they are retried without reading all videos again."""
+        self._written: dict[int, int] = {}
+        """How many chunks the live playlists of each running job have."""
+        self._paused: dict[int, float] = {}
+        """When the live playlists of a job may be written again, for those that take long."""
         self._swept: set[int] = set()
 
     def duties(self) -> tuple[Duty, ...]:
+        """Return the duties for a keeper."""
         return (
             Duty("publish", PUBLISH_EVERY, self.publish),
-            Duty("grow", GROW_EVERY, self.grow),
+            Duty("live playlists", self._live_every, self.update_live),
             Duty("sweep files", SWEEP_EVERY, self.sweep),
         )
 
     async def publish(self) -> int:
-        """Bring public places up to date; gives how many."""
+        """Write the public addresses of videos whose current version changed; return how many."""
         shown = 0
         while True:
-            now, found = await load_unpublished(self._store, self._since, limit=PAGE)
+            now, found = await load_unpublished(self._store, self._since, limit=self._page)
             self._waiting |= {video.video_id: video for video in found}
-            if len(found) < PAGE:
+            if len(found) < self._page:
                 self._since = now
-            shown += await _for_each(list(self._waiting.values()), self._show)
-            if len(found) < PAGE:
+            shown += await _for_each(list(self._waiting.values()), self._publish)
+            if len(found) < self._page:
                 return shown
 
-    async def _show(self, video: UnpublishedVersion) -> bool:
-        """Have the public place of a video show the version that plays, whoever else writes there meanwhile."""
-        for _ in range(TRIES):
-            await self._lead(video)
+    async def _publish(self, video: UnpublishedVersion) -> bool:
+        """Publish the current version of a video, even if another process publishes it at the same time."""
+        for _ in range(MAX_TRIES):
+            await self._write_public(video)
             if await mark_published(self._store, video):
                 self._waiting.pop(video.video_id, None)
-                logger.info(
-                    "video %d plays %s", video.video_id, f"version {video.current}" if video.current else "no more"
-                )
+                logger.info("video published video=%d version=%s", video.video_id, video.current)
                 return True
-            # Somebody has shown another version, and what we have written may lie over it.
-            video = await self._playing(video.video_id)
+            # Another process published another version, and our files may have replaced its files.
+            video = await self._current(video.video_id)
         return False
 
-    async def _playing(self, video_id: int) -> UnpublishedVersion:
-        """The version that plays, as if its public place showed it."""
+    async def _current(self, video_id: int) -> UnpublishedVersion:
+        """Return the current version of a video, as if it were published."""
         video = (await self._videos.get(video_id)).video
         current = video.current if video.deleted_at is None else None
         return UnpublishedVersion(video_id, current, current)
 
-    async def _lead(self, video: UnpublishedVersion) -> None:
-        """Write the public place of a video."""
+    async def _write_public(self, video: UnpublishedVersion) -> None:
+        """Write the files at the public address of a video, or delete them where no version plays."""
         if video.current is None:
             await self._storage.delete(f"{keys.VIDEOS}/{video.video_id}")
             return
         for name in (MASTER, DASH):
-            key, place = f"{keys.version(video.current)}/{name}", keys.video(video.video_id, name)
+            key, public = f"{keys.version(video.current)}/{name}", keys.video(video.video_id, name)
             text = (await self._storage.get_bytes(key)).decode()
-            await self._storage.replace_bytes(place, relocate(text, key, place).encode())
+            await self._storage.replace_bytes(public, relocate(text, key, public).encode())
         if await self._storage.exists(keys.video(video.video_id, f"{LIVE}/{video.current}/{MASTER}")):
-            await self._end(video.video_id, video.current)
+            detail = await self._engine.job(video.current)  # players of the live stream get its end
+            await self._write_live(video.video_id, video.current, await self._load_contents(detail))
 
-    async def grow(self) -> int:
-        """Write the playlists of streams that can be watched while they are made; gives how many have grown."""
+    async def update_live(self) -> int:
+        """Write the playlists of streams that play before they are finished; return how many got longer."""
         running = await self._running()
-        await _for_each(self._grown.keys() - {job.id for job in running}, self._rest)
-        return await _for_each(running, self._grow)
+        await _for_each(self._written.keys() - {job.id for job in running}, self._end_live)
+        return await _for_each(running, self._update_live)
 
     async def _running(self) -> list[Job]:
         statuses = [JobStatus.PROCESSING, JobStatus.UPLOADING_OUTPUTS]
-        found: list[Job] = []
-        after: str | None = None
-        while True:
-            page = await self._engine.jobs(pipeline=TRANSCODE, statuses=statuses, limit=PAGE, after=after)
-            found += [job for job in page.items if job.resource_id is not None]
-            if (after := page.after) is None:
-                return found
+        read = partial(self._engine.jobs, pipeline=TRANSCODE, statuses=statuses, limit=self._page)
+        return [job async for job in every(lambda after: read(after=after)) if job.resource_id is not None]
 
-    async def _rest(self, job_id: int) -> bool:
-        """A job has come to rest: what has grown of it stays for a while, unless its video was deleted."""
+    async def _end_live(self, job_id: int) -> bool:
+        """Stop updating the playlists of a job; they stay for a while, unless its video was deleted."""
         job = (await self._engine.job(job_id)).job
         if (await self._videos.get(job.resource_id or 0)).video.deleted_at is not None:
             await self._storage.delete(f"{keys.VIDEOS}/{job.resource_id}")
-        del self._grown[job_id]
-        self._rests.pop(job_id, None)
+        del self._written[job_id]
+        self._paused.pop(job_id, None)
         return True
 
-    async def _grow(self, job: Job) -> bool:
+    async def _update_live(self, job: Job) -> bool:
         detail = await self._engine.job(job.id)
         done = next((stage.done for stage in detail.stages if stage.name == ENCODE), 0)
         began = time.monotonic()
-        if done == self._grown.get(job.id, 0) or not _has_sound(detail) or began < self._rests.get(job.id, 0.0):
+        if done == self._written.get(job.id, 0) or not _has_audio(detail) or began < self._paused.get(job.id, 0.0):
             return False
-        film = await self._film(detail)
-        if film.chunks:
-            await self._write(job.resource_id or 0, job.id, film)
-        self._grown[job.id] = done
-        self._rests[job.id] = time.monotonic() + LEISURE * max(0.0, time.monotonic() - began - GROW_EVERY)
-        return bool(film.chunks)
+        contents = await self._load_contents(detail)
+        if contents.chunks:
+            await self._write_unfinished(job.resource_id or 0, job.id, contents)
+        self._written[job.id] = done
+        self._paused[job.id] = time.monotonic() + self._backoff * max(0.0, time.monotonic() - began - self._live_every)
+        return bool(contents.chunks)
 
-    async def _end(self, video_id: int, job_id: int) -> None:
-        """Give a stream that has grown its last chunks and its end, for those who watch it still."""
-        await self._write_live(video_id, job_id, await self._film(await self._engine.job(job_id)))
-
-    async def _film(self, detail: JobDetail) -> StreamContents:
-        """What is there of a film: its sound, and its first chunks up to the first that is missing."""
-        chunks = await self._done(detail.job.id, ENCODE)
-        audio = await self._done(detail.job.id, "audio")
+    async def _load_contents(self, detail: JobDetail) -> StreamContents:
+        """Return the audio of a job, and its chunks up to the first that is missing."""
+        chunks = await self._tasks(detail.job.id, stage=ENCODE, statuses=[TaskStatus.DONE])
+        audio = await self._tasks(detail.job.id, stage="audio", statuses=[TaskStatus.DONE])
         return await asyncio.to_thread(_contents, detail, chunks, audio)
 
-    async def _done(self, job_id: int, stage: str) -> list[Task]:
-        return await self._tasks(job_id, stage=stage, statuses=[TaskStatus.DONE])
+    async def _tasks(self, job_id: int, **filters: Any) -> list[Task]:
+        read = partial(self._engine.tasks, job_id, limit=self._page, **filters)
+        return [task async for task in every(lambda after: read(after=after))]
 
-    async def _tasks(self, job_id: int, **which: Any) -> list[Task]:
-        found: list[Task] = []
-        after: str | None = None
-        while True:
-            page = await self._engine.tasks(job_id, limit=PAGE, after=after, **which)
-            found += page.items
-            if (after := page.after) is None:
-                return found
-
-    async def _write(self, video_id: int, job_id: int, film: StreamContents) -> None:
-        """Write what has grown; a video that has nothing else to show shows this."""
-        master = await self._write_live(video_id, job_id, film)
+    async def _write_unfinished(self, video_id: int, job_id: int, contents: StreamContents) -> None:
+        """Write the live playlists of a job; the public address of a video without a current version shows them."""
+        master = await self._write_live(video_id, job_id, contents)
         if (await self._videos.get(video_id)).video.current is not None:
             return
-        front = keys.video(video_id, MASTER)
-        text = relocate(master, keys.video(video_id, f"{LIVE}/{job_id}/{MASTER}"), front)
-        await self._storage.replace_bytes(front, text.encode())
+        public = keys.video(video_id, MASTER)
+        text = relocate(master, keys.video(video_id, f"{LIVE}/{job_id}/{MASTER}"), public)
+        await self._storage.replace_bytes(public, text.encode())
         video = (await self._videos.get(video_id)).video
         if video.current is not None or video.deleted_at is not None:
-            await self._lead(await self._playing(video_id))  # ours came too late
+            # A version completed, or the video was deleted, while the file was written.
+            await self._write_public(await self._current(video_id))
 
-    async def _write_live(self, video_id: int, job_id: int, film: StreamContents) -> str:
-        """Write the playlists of a stream that grows, the ones that others lead to first; gives the master."""
+    async def _write_live(self, video_id: int, job_id: int, contents: StreamContents) -> str:
+        """Write the playlists of an unfinished stream, referenced ones first; return the master playlist."""
 
-        def place(file: str) -> str:
+        def key_of(file: str) -> str:
             return keys.video(video_id, f"{LIVE}/{job_id}/{file}")
 
-        headers = await read_headers(self._storage, film)
-        files = await asyncio.to_thread(growing, replace(film, headers=headers), place)  # seconds for a long film
+        headers = await read_headers(self._storage, contents)
+        files = await asyncio.to_thread(growing, replace(contents, headers=headers), key_of)  # seconds for a long video
         for key, data in files.items():
             await self._storage.replace_bytes(key, data)
-        return files[place(MASTER)].decode()
+        return files[key_of(MASTER)].decode()
 
     async def sweep(self) -> int:
-        """Throw away what nobody will ask for any more; gives how many files, folders of stopped runs counted as one.
+        """Delete unneeded files; return how many, where the folder of a lost run counts as one.
 
-        That is: what stopped runs and growing streams of finished jobs have left, superseded versions, and sources
-        that no job reads any more.
+        These are files of lost runs, live playlists of finished jobs, superseded versions, and unused sources.
         """
         kept = {int(name) for name in await self._storage.folders(keys.VERSIONS) if name.isdigit()} - self._swept
         jobs = [await self._job(job_id) for job_id in sorted(kept)]
@@ -228,7 +230,7 @@ class Publisher:
             self._sweep_versions,
         ]
         if None in jobs:
-            logger.info("another database keeps files in %s: no source is swept", self._storage.url)
+            logger.info("sources not swept reason=shared-storage storage=%s", self._storage.url)
         else:
             duties.append(self._sweep_sources)
         return await _for_each(duties, lambda duty: duty())
@@ -240,50 +242,50 @@ class Publisher:
             return None
 
     async def _sweep_versions(self) -> int:
-        gone = 0
+        deleted = 0
         while True:
-            removed = await remove_versions(self._store, keep=self._keep, limit=PAGE)
-            gone += await _for_each(removed, self._sweep_version)
-            if len(removed) < PAGE:
-                return gone
+            removed = await remove_versions(self._store, keep=self._keep, limit=self._page)
+            deleted += await _for_each(removed, self._sweep_version)
+            if len(removed) < self._page:
+                return deleted
 
     async def _sweep_version(self, job_id: int) -> int:
-        gone = await sweep_versions(self._storage, [job_id])
+        deleted = await sweep_versions(self._storage, [job_id])
         await mark_swept(self._store, [job_id])
-        return gone
+        return deleted
 
     async def _sweep_sources(self) -> int:
         return len(await sweep_sources(self._storage, partial(needed_sources, self._store), now=self._clock()))
 
     async def _sweep_job(self, job: Job) -> int:
-        """Of a job that is at rest: nobody writes there any more, and soon nobody watches it grow."""
-        linger = min(LINGER, timedelta(seconds=self._keep))
-        if job.finished_at is None or self._clock() - job.finished_at < linger:
+        """Delete the files of lost runs and the live playlists of a job that stopped or finished long enough ago."""
+        lifetime = min(LIVE_LIFETIME, timedelta(seconds=self._keep))
+        if job.finished_at is None or self._clock() - job.finished_at < lifetime:
             return 0
         swept = await sweep_job(self._storage, job.id, lambda: self._tokens(job.id))
-        gone = len(swept) + await self._sweep_live(job)
+        deleted = len(swept) + await self._sweep_live(job)
         if job.status in {JobStatus.COMPLETED, JobStatus.CANCELLED}:
             self._swept.add(job.id)
-        return gone
+        return deleted
 
     async def _sweep_live(self, job: Job) -> int:
         if job.resource_id is None:
             return 0
         shared = await self._storage.folders(keys.video(job.resource_id, LIVE)) != (str(job.id),)
-        if shared or (await self._playing(job.resource_id)).current is not None:
+        if shared or (await self._current(job.resource_id)).current is not None:
             return await self._storage.delete(keys.video(job.resource_id, f"{LIVE}/{job.id}"))
-        gone = await self._storage.delete(f"{keys.VIDEOS}/{job.resource_id}")
-        video = await self._playing(job.resource_id)
+        deleted = await self._storage.delete(f"{keys.VIDEOS}/{job.resource_id}")
+        video = await self._current(job.resource_id)
         if video.current is not None:
-            await self._lead(video)  # the job was tried again, and is through by now
-        return gone
+            await self._write_public(video)  # the job was retried and has completed meanwhile
+        return deleted
 
     async def _tokens(self, job_id: int) -> dict[tuple[str, int], int]:
         return {(task.stage_name, task.part): task.token for task in await self._tasks(job_id)}
 
 
-def _has_sound(detail: JobDetail) -> bool:
-    """Whether every sound track is there; a film without any has nothing to wait for."""
+def _has_audio(detail: JobDetail) -> bool:
+    """Return whether every audio track is encoded; a video without audio waits for none."""
     sound = next((stage for stage in detail.stages if stage.name == "audio"), None)
     fetched = detail.plan.get("fetch")
     return sound is not None and fetched is not None and sound.done == len(Fetched.from_json(fetched).audio)
@@ -300,16 +302,16 @@ def _contents(detail: JobDetail, chunks: Sequence[Task], audio: Sequence[Task]) 
 
 
 async def _for_each(items: Iterable[T], do: Callable[[T], Awaitable[int]]) -> int:
-    """Do it for each, and raise the first error when all have had their turn; what is unreachable fails for all."""
+    """Call `do` for each item, then raise the first error; an unreachable storage or store is raised at once."""
     done = 0
-    troubles: list[Exception] = []
+    errors: list[Exception] = []
     for item in items:
         try:
             done += await do(item)
         except (StorageUnavailable, StoreUnavailable):
             raise
-        except Exception as error:  # noqa: BLE001 - one damaged video must not keep the others from their turn
-            troubles.append(error)
-    if troubles:
-        raise troubles[0]
+        except Exception as error:  # noqa: BLE001 - one damaged video must not stop the others
+            errors.append(error)
+    if errors:
+        raise errors[0]
     return done

@@ -1,13 +1,13 @@
-"""The door for films that are sent to us: bytes come in any number of pieces, and leave as a source of the storage.
+"""Receive uploads: bytes arrive in any number of requests and become a source in the storage.
 
 ```text
  create ─▶ receive (a piece) … receive (the last) ─▶ finish ─▶ sources/<sha256>
-             │ file in the spool, row says how much of it counts
-             └─ broken off: what came stays, the sender asks how much and goes on
+             │ file in the spool, the row holds how many of its bytes count
+             └─ interrupted: received bytes stay, the client asks for the offset and resumes
 ```
 
-What is on the disk beyond the row's number does not count: it is cut off before more is written. So a process that is
-killed anywhere leaves something to go on from.
+Bytes in the file beyond the row's number do not count and are cut off before more is written, so that an upload can be
+resumed after a crash at any moment.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 COUNT_EVERY: Final = 16 * 1024 * 1024
-"""Bytes after which what has come is brought to the disk and counts: so much is sent again after a crash, at most."""
+"""Bytes after which received data is synced to disk and counted: a crash loses at most this much."""
 LOCK_WAIT: Final = 10.0
-"""Seconds that a sender waits for the one before it, which is told to hang up."""
-LOOK_EVERY: Final = 0.02
-REMEMBERED: Final = 1000
-"""Hashes of uploads under way that are kept at hand; the others are made anew from the file."""
+"""Seconds that a request waits for an earlier request to the same upload, which is stopped."""
+LOCK_RETRY: Final = 0.02
+MAX_HASHES: Final = 1000
+"""Running hashes kept in memory; others are computed from the file."""
 EXPIRE_EVERY: Final = 300.0
-STRANGE: Final = 86_400.0
-"""Seconds after which a file that belongs to no upload is thrown away."""
+ORPHAN_AGE: Final = 86_400.0
+"""Seconds after which a file without an upload is deleted."""
 
 
 class ReceiverSettings(Protocol):
-    """The settings that say what may be sent, and where it waits."""
+    """The settings of an `UploadReceiver`."""
 
     @property
     def storage_url(self) -> str: ...
@@ -81,230 +81,238 @@ class ReceiverSettings(Protocol):
 
 
 @dataclass(slots=True)
-class _Line:
-    """A sender that is being listened to."""
+class _Request:
+    """A request that is sending bytes, and its timeout."""
 
     timeout: asyncio.Timeout
-    wanted: bool = True
+    stopped: bool = False
 
-    def wait(self, seconds: float | None) -> None:
-        """Wait so long for the next bytes; with None, for as long as it takes to write them down."""
+    def set_timeout(self, seconds: float | None) -> None:
+        """Set the timeout for the next bytes; None while received bytes are written."""
         now = asyncio.get_running_loop().time()
         if self.timeout.expired():
             return
         if seconds is None:
             self.timeout.reschedule(None)
         else:
-            self.timeout.reschedule(now + seconds if self.wanted else now)
+            self.timeout.reschedule(now if self.stopped else now + seconds)
 
-    def hang_up(self) -> None:
-        self.wanted = False
+    def stop(self) -> None:
+        """End the request as soon as its received bytes are written."""
+        self.stopped = True
         if self.timeout.when() is not None:
-            self.wait(0.0)
+            self.set_timeout(0.0)
 
 
 class UploadReceiver:
+    """Write the bytes of uploads to the spool, and finished uploads to the storage.
+
+    `limit` is the largest upload in bytes, `idle` the seconds that a request may send nothing.
+    """
+
     def __init__(self, uploads: Uploads, storage: Storage, spool: Spool, *, limit: int, idle: float) -> None:
         self._uploads = uploads
         self._storage = storage
         self._spool = spool
         self._limit = limit
         self._idle = idle
-        self._lines: dict[str, _Line] = {}
+        self._requests: dict[str, _Request] = {}
         self._hashes: OrderedDict[str, tuple[int, _Hash]] = OrderedDict()
 
     @property
     def limit(self) -> int:
+        """The largest upload in bytes."""
         return self._limit
 
     async def create(self, *, user_id: str, length: int | None, name: str = "", digest: str | None = None) -> Upload:
+        """Create an upload; raise for a length beyond the limit, the disk or the user's quota."""
         if length is not None:
             self._require_allowed(length)
             await asyncio.to_thread(self._spool.require_room, length)
         return await self._uploads.create(user_id=user_id, name=name, length=length, digest=digest)
 
     async def find(self, upload_id: str, *, owner: str | None) -> Upload:
+        """Return an upload; raise `NotFound`."""
         return await self._uploads.find(upload_id, owner=owner)
 
     async def receive(
         self, upload: Upload, pieces: AsyncIterator[bytes], *, offset: int = 0, digest: str | None = None
     ) -> Upload:
-        """Write down what comes, from this offset on.
+        """Append the bytes of a request that starts at `offset`, and return the upload as it is then.
 
-        With the sha256 of the piece, all of it counts or nothing. Without, what came counts also when it breaks off.
-        An upload of unknown length can't be resumed, so its bytes always count as they come: towards the quota.
+        With the sha256 of the request's bytes as `digest`, all of them count or none. Without, received bytes count
+        even when the request is interrupted. An upload of unknown length can't be resumed, so its bytes always count
+        towards the quota as they arrive. Raises `UploadConflict` for another offset, `UploadBroken` after a timeout.
         """
-        async with self._alone(upload.id) as (found, descriptor):
+        async with self._lock(upload.id) as (found, descriptor):
             if found.received != offset:
                 raise UploadConflict(
                     f"upload {found.id} is at {found.received}, not at {offset}",
-                    hint="ask how far it is (HEAD), and go on from there",
+                    hint="get the current offset with HEAD and resume from there",
                 )
             if found.complete:
                 return found
-            taking = _Taking(self._uploads, found, descriptor, self._running(found), self._limit)
-            await asyncio.to_thread(taking.begin)
-            await self._listen(taking, pieces, digest)
-            self._remember(taking)
-            return taking.upload
+            writer = _Writer(self._uploads, found, descriptor, self._pop_hash(found), self._limit)
+            await asyncio.to_thread(writer.truncate)
+            await self._write_pieces(writer, pieces, digest)
+            if writer.hash is not None:
+                self._hashes[upload.id] = (writer.upload.received, writer.hash)
+            if len(self._hashes) > MAX_HASHES:
+                self._hashes.popitem(last=False)
+            return writer.upload
 
-    def _remember(self, taking: _Taking) -> None:
-        if taking.running is not None:
-            self._hashes[taking.upload.id] = (taking.upload.received, taking.running)
-        if len(self._hashes) > REMEMBERED:
-            self._hashes.popitem(last=False)
-
-    async def _listen(self, taking: _Taking, pieces: AsyncIterator[bytes], digest: str | None) -> None:
-        upload_id = taking.upload.id
-        piece = hashlib.sha256() if digest else None
+    async def _write_pieces(self, writer: _Writer, pieces: AsyncIterator[bytes], digest: str | None) -> None:
+        upload_id = writer.upload.id
+        request_hash = hashlib.sha256() if digest else None
         try:
             async with asyncio.timeout(self._idle) as timeout:
-                line = self._lines[upload_id] = _Line(timeout)
+                request = self._requests[upload_id] = _Request(timeout)
                 async for data in pieces:
-                    if piece is not None:
-                        piece.update(data)
-                    line.wait(None)
-                    await _to_its_end(taking.take(data, counting=piece is None or taking.upload.length is None))
-                    line.wait(self._idle)
+                    if request_hash is not None:
+                        request_hash.update(data)
+                    request.set_timeout(None)
+                    counting = request_hash is None or writer.upload.length is None
+                    await _finish_despite_cancel(writer.add(data, counting=counting))
+                    request.set_timeout(self._idle)
         except Exception as error:
-            if piece is None:
+            if request_hash is None:
                 with suppress(ReelstateError):
-                    await _to_its_end(taking.count())
+                    await _finish_despite_cancel(writer.count())
             if isinstance(error, TimeoutError):
                 raise UploadBroken(
-                    f"nothing more came for {self._idle:g} s, or the sender has begun anew",
-                    hint="ask how far it is (HEAD), and go on from there",
+                    f"no bytes arrived for {self._idle:g} s, or the client sent another request",
+                    hint="get the current offset with HEAD and resume from there",
                 ) from None
             raise
         finally:
-            self._lines.pop(upload_id, None)
-        if piece is not None and piece.hexdigest() != digest:
-            raise _other_bytes("content-digest", piece.hexdigest(), digest)
-        await _to_its_end(taking.count(last=True))
+            self._requests.pop(upload_id, None)
+        if request_hash is not None and request_hash.hexdigest() != digest:
+            raise _digest_mismatch("content-digest", request_hash.hexdigest(), digest)
+        await _finish_despite_cancel(writer.count(last=True))
 
     async def finish(self, upload: Upload) -> Upload:
-        """Give what has come whole its place among the sources; what is not as it was said to be goes."""
+        """Store a complete upload as a source; delete it and raise when its sha256 is not the announced one."""
         if not upload.complete:
             raise UploadConflict(
-                f"upload {upload.id} has {upload.received} of {upload.length} bytes", hint="send the rest of it"
+                f"upload {upload.id} has {upload.received} of {upload.length} bytes", hint="send the remaining bytes"
             )
-        if upload.sha256 is not None and await self._is_kept(upload):
+        if upload.sha256 is not None and await self._is_stored(upload):
             return upload
-        async with self._alone(upload.id) as (found, _):
-            whole = found if found.sha256 else await self._hashed(found)
-            if not await self._is_kept(whole):
+        async with self._lock(upload.id) as (found, _):
+            whole = found if found.sha256 else await self._record_hash(found)
+            if not await self._is_stored(whole):
                 await self._storage.put_file(keys.source(whole.sha256 or ""), self._spool.path(whole.id))
             await asyncio.to_thread(self._spool.remove, whole.id)
         return whole
 
     async def remove(self, upload_id: str, *, owner: str | None = None) -> bool:
-        """Give an upload up, with what has come of it; a source that was made of it stays while a video needs it."""
-        gone = await self._uploads.delete(upload_id, owner=owner)
-        if gone:
-            self._forget(upload_id)
-            await asyncio.to_thread(self._spool.remove, upload_id)
-        return gone
+        """Delete an upload and its bytes; return whether it existed. Its source stays while a video needs it."""
+        deleted = await self._uploads.delete(upload_id, owner=owner)
+        if deleted:
+            await self._remove_file(upload_id)
+        return deleted
 
     async def expire(self) -> int:
-        """Give up uploads whose time is over, and throw away files that belong to none; gives how many."""
-        gone = await self._uploads.expire()
-        names = await asyncio.to_thread(self._spool.names, older=STRANGE)
-        strange = set(names) - await self._uploads.known(names)
-        for name in {*gone, *strange}:
-            self._forget(name)
-            await asyncio.to_thread(self._spool.remove, name)
-        return len(gone)
+        """Delete expired uploads, and old files without an upload; return how many uploads."""
+        expired = await self._uploads.expire()
+        names = await asyncio.to_thread(self._spool.names, older=ORPHAN_AGE)
+        orphans = set(names) - await self._uploads.known(names)
+        for name in {*expired, *orphans}:
+            await self._remove_file(name)
+        return len(expired)
+
+    async def _remove_file(self, upload_id: str) -> None:
+        self._hashes.pop(upload_id, None)
+        await asyncio.to_thread(self._spool.remove, upload_id)
 
     @asynccontextmanager
-    async def _alone(self, upload_id: str) -> AsyncIterator[tuple[Upload, int]]:
-        """The upload as it is now, and its file, with nobody else writing: whoever still does is told to hang up."""
+    async def _lock(self, upload_id: str) -> AsyncIterator[tuple[Upload, int]]:
+        """Lock the file of an upload, stopping a request that still writes; yield the upload and the descriptor."""
         until = time.monotonic() + LOCK_WAIT
         while time.monotonic() < until:
-            if line := self._lines.get(upload_id):
-                line.hang_up()
+            if request := self._requests.get(upload_id):
+                request.stop()
             with self._spool.held(upload_id) as descriptor:
                 if descriptor is not None:
-                    yield await self._still(upload_id), descriptor
+                    yield await self._reload(upload_id), descriptor
                     return
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(LOCK_RETRY)
         raise UploadConflict(f"another request still writes to upload {upload_id}", hint="try again in a moment")
 
-    async def _still(self, upload_id: str) -> Upload:
+    async def _reload(self, upload_id: str) -> Upload:
         try:
             return await self._uploads.find(upload_id)
         except NotFound:
             await asyncio.to_thread(self._spool.remove, upload_id)
             raise
 
-    def _running(self, upload: Upload) -> _Hash | None:
-        """The hash of what counts so far, where it is at hand."""
+    def _pop_hash(self, upload: Upload) -> _Hash | None:
+        """Return the running hash of the bytes that count; None where it is not in memory."""
         size, running = self._hashes.pop(upload.id, (0, hashlib.sha256()))
         return running if size == upload.received else None
 
-    async def _hashed(self, upload: Upload) -> Upload:
-        running = self._running(upload)
+    async def _record_hash(self, upload: Upload) -> Upload:
+        running = self._pop_hash(upload)
         with folder_faults(str(self._spool.folder)):
-            sha256 = running.hexdigest() if running else await asyncio.to_thread(self._digest, upload)
+            sha256 = running.hexdigest() if running else await asyncio.to_thread(self._hash_file, upload)
         if upload.digest is not None and upload.digest != sha256:
             await self.remove(upload.id)
-            raise _other_bytes("repr-digest", sha256, upload.digest)
+            raise _digest_mismatch("repr-digest", sha256, upload.digest)
         return await self._uploads.finish(upload, sha256)
 
-    def _digest(self, upload: Upload) -> str:
+    def _hash_file(self, upload: Upload) -> str:
         path = self._spool.path(upload.id)
         if path.stat().st_size < (upload.length or 0):
-            raise StorageMissing(f"{path}: bytes that were counted are gone", hint="upload it again")
+            raise StorageMissing(f"{path} is shorter than the bytes received", hint="upload it again")
         os.truncate(path, upload.length or 0)
         return digest_of(path)
 
-    async def _is_kept(self, upload: Upload) -> bool:
+    async def _is_stored(self, upload: Upload) -> bool:
         return await self._storage.size(keys.source(upload.sha256 or "")) == upload.length
 
     def _require_allowed(self, length: int) -> None:
         if length < 1:
-            raise InvalidRequest("length", f"{length} bytes are no film", hint="send a file that is not empty")
+            raise InvalidRequest("length", f"{length} bytes", hint="send a file that is not empty")
         if length > self._limit:
             raise TooLarge("length", length, self._limit, hint="raise REEL_INPUT_LIMIT, or send less")
 
-    def _forget(self, upload_id: str) -> None:
-        self._hashes.pop(upload_id, None)
 
-
-class _Taking:
-    """Bytes on their way into a file."""
+class _Writer:
+    """Append bytes to the file of an upload, and count them in its row."""
 
     def __init__(self, uploads: Uploads, upload: Upload, descriptor: int, running: _Hash | None, limit: int) -> None:
         self.upload = upload
         self._uploads = uploads
         self._descriptor = descriptor
-        self.running = running
+        self.hash = running
         self._size = upload.received
-        self._most = limit if upload.length is None else upload.length
-        self._waiting = bytearray()
+        self._limit_bytes = limit if upload.length is None else upload.length
+        self._buffer = bytearray()
 
-    def begin(self) -> None:
-        """Cut off what does not count."""
+    def truncate(self) -> None:
+        """Cut off bytes that do not count."""
         with folder_faults("upload"):
             if os.fstat(self._descriptor).st_size < self._size:
-                raise StorageMissing("bytes that were counted are gone", hint="upload it again")
+                raise StorageMissing("the file is shorter than the bytes received", hint="upload it again")
             os.truncate(self._descriptor, self._size)
 
-    async def take(self, data: bytes, *, counting: bool) -> None:
-        if self._size + len(self._waiting) + len(data) > self._most:
+    async def add(self, data: bytes, *, counting: bool) -> None:
+        """Buffer and write bytes; with `counting`, count them from time to time."""
+        if self._size + len(self._buffer) + len(data) > self._limit_bytes:
             raise TooLarge(
                 "body",
-                self._size + len(self._waiting) + len(data),
-                self._most,
-                hint="it may not be longer than it said",
+                self._size + len(self._buffer) + len(data),
+                self._limit_bytes,
+                hint="it is longer than announced",
             )
-        self._waiting += data
-        if len(self._waiting) >= CHUNK:
+        self._buffer += data
+        if len(self._buffer) >= CHUNK:
             await self._write()
         if counting and self._size - self.upload.received >= COUNT_EVERY:
             await self.count()
 
     async def count(self, *, last: bool = False) -> None:
-        """Have what came count."""
+        """Sync the written bytes to disk and count them."""
         await self._write()
         await asyncio.to_thread(os.fdatasync, self._descriptor)
         last = last and self.upload.length is None
@@ -312,22 +320,23 @@ class _Taking:
             self.upload = await self._uploads.receive(self.upload, self._size, last=last)
 
     async def _write(self) -> None:
-        data = bytes(self._waiting)
-        self._waiting.clear()
-        await asyncio.to_thread(self._keep, data)
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        await asyncio.to_thread(self._write_file, data)
         self._size += len(data)
 
-    def _keep(self, data: bytes) -> None:
+    def _write_file(self, data: bytes) -> None:
         with folder_faults("upload"):
             view, offset = memoryview(data), self._size
             while view:
                 written = os.pwrite(self._descriptor, view, offset)
                 view, offset = view[written:], offset + written
-        if self.running is not None:
-            self.running.update(data)
+        if self.hash is not None:
+            self.hash.update(data)
 
 
 def upload_receiver(store: Store, settings: ReceiverSettings) -> UploadReceiver:
+    """Return the receiver of a server."""
     storage = open_storage(settings.storage_url)
     scratch = Path(settings.scratch or tempfile.gettempdir()).expanduser().absolute()
     limits = UploadLimits(open=settings.upload_open, unused=settings.upload_unused, bytes=settings.upload_quota)
@@ -340,8 +349,8 @@ def upload_receiver(store: Store, settings: ReceiverSettings) -> UploadReceiver:
     )
 
 
-async def _to_its_end(work: Awaitable[T]) -> T:
-    """Whoever is stopped while a thread writes lets it finish: the file is somebody else's after that."""
+async def _finish_despite_cancel(work: Awaitable[T]) -> T:
+    """Await work to its end even when cancelled: afterwards another request may write to the file."""
     running = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(running)
@@ -350,5 +359,5 @@ async def _to_its_end(work: Awaitable[T]) -> T:
         raise
 
 
-def _other_bytes(field: str, found: str, told: str | None) -> InvalidRequest:
-    return InvalidRequest(field, f"the bytes that came have sha-256 {found}, not {told}", hint="send them again")
+def _digest_mismatch(field: str, found: str, announced: str | None) -> InvalidRequest:
+    return InvalidRequest(field, f"the received bytes have sha-256 {found}, not {announced}", hint="send them again")

@@ -17,8 +17,8 @@ from reelstate.engine import Engine
 from reelstate.library.publisher import Publisher
 from reelstate.library.videos import Videos
 from tests.chaos.fleet import open_fleet
+from tests.library.local_library import TIMEOUT, Gate, encoded, front, library
 from tests.media.deployment import decode_frames
-from tests.media.library import TIMEOUT, Gate, encoded, front, library
 from tests.media.source_videos import BUILD, RATE, make_video, profile
 from tests.media.sources import web_server
 from tests.media.sources.web_server import WebServer

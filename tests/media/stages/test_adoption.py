@@ -96,8 +96,8 @@ async def test_what_was_stored_before_its_report_was_lost_is_adopted(tmp_path: P
         size = sum((here.storage / f"versions/{job}/encode/0/2" / file).stat().st_size for file in MADE["encode"])
         said = f"adopted 4 files of token 1 of encode/0, {size:,} bytes"
         assert said in [line.message for line in await here.logs(job)]
-        librarian = Publisher(here.engine, open_storage(str(here.storage)), keep=0.0)
-        await librarian.sweep()
+        publisher = Publisher(here.engine, open_storage(str(here.storage)), keep=0.0)
+        await publisher.sweep()
         assert not list(here.storage.glob(f"versions/{job}/*/0/1/{RECORD}"))
         assert {rung: len(frames) for rung, frames in stream.decode_rungs().items()} == {
             "180p": 2 * RATE,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.api.films import UPLOADS, Films
+from tests.api.video_server import UPLOADS, Films
 
 PIECE = "application/offset+octet-stream"
 

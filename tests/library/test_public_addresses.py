@@ -1,4 +1,4 @@
-"""The librarian's duties when things go wrong: late writers, broken versions, a storage that is away, leftovers."""
+"""The publisher's duties when things go wrong: late writers, broken versions, a storage that is away, leftovers."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from reelstate.library.publishing import remove_versions
 from reelstate.library.videos import Videos
 from tests.conformance.scenes import take_one
 from tests.engines import a_worker, done, engine_at
-from tests.media.library import Slow
+from tests.library.local_library import Slow
 
 TRANSCODE = Graph.of(
     "transcode",
@@ -50,7 +50,7 @@ def storage(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture
-def librarian(engine: Engine, storage: Folder) -> Publisher:
+def publisher(engine: Engine, storage: Folder) -> Publisher:
     return Publisher(engine, storage, keep=DAY)
 
 
@@ -78,30 +78,28 @@ async def front(storage: Folder, video: int) -> str:
 
 
 async def test_one_version_that_can_not_be_shown_holds_up_no_other(
-    engine: Engine, storage: Folder, librarian: Publisher
+    engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     broken, job = await version(engine, storage)
     good, other = await version(engine, storage)
     await storage.delete(keys.version(job))
     with pytest.raises(StorageMissing, match=f"versions/{job}/master.m3u8"):
-        await librarian.publish()
+        await publisher.publish()
     assert f"versions/{other}/" in await front(storage, good)
-    assert librarian._since is not None, "the whole library is not looked through again"
-    librarian._since += timedelta(days=1)  # by then nobody asks the store for what has changed so long ago
+    assert publisher._since is not None, "the whole library is not looked through again"
+    publisher._since += timedelta(days=1)  # by then nobody asks the store for what has changed so long ago
     with pytest.raises(StorageMissing, match=f"versions/{job}/master.m3u8"):
-        await librarian.publish()
+        await publisher.publish()
     await put_playlists(storage, job)
-    assert await librarian.publish() == 1
+    assert await publisher.publish() == 1
     assert f"versions/{job}/" in await front(storage, broken)
 
 
-async def test_however_many_films_are_made_at_once_each_of_them_grows(
-    engine: Engine, librarian: Publisher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
+async def test_live_playlists_are_updated_for_more_jobs_than_a_page(engine: Engine, storage: Folder) -> None:
+    publisher = Publisher(engine, storage, keep=0.0, page=2)
     jobs = [(await Videos(engine).submit("/film.mp4")).job_id for _ in range(5)]
     await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 5)).tasks])
-    assert sorted(job.id for job in await librarian._running()) == jobs
+    assert sorted(job.id for job in await publisher._running()) == jobs
 
 
 class Stubborn(Folder):
@@ -121,39 +119,36 @@ async def test_one_version_that_can_not_be_deleted_holds_up_no_other(engine: Eng
     await version(engine, storage, video)
     stubborn = Stubborn(storage.root)
     stubborn.stuck = keys.version(first)
-    librarian = Publisher(engine, stubborn, keep=0.0)
+    publisher = Publisher(engine, stubborn, keep=0.0)
     with pytest.raises(StorageDamaged, match=f"versions/{first} can't be deleted"):
-        await librarian.sweep()
+        await publisher.sweep()
     assert await storage.folders(keys.version(second)) == ()
     assert await remove_versions(engine.store, keep=0.0) == [first], "the other is noted as gone"
     stubborn.stuck = ""
-    assert await librarian.sweep() > 0
+    assert await publisher.sweep() > 0
     assert await remove_versions(engine.store, keep=0.0) == []
 
 
-async def test_however_many_versions_are_superseded_one_sweep_removes_them(
-    engine: Engine, storage: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("reelstate.library.publisher.PAGE", 2)
+async def test_one_sweep_removes_more_superseded_versions_than_a_page(engine: Engine, storage: Folder) -> None:
     video, first = await version(engine, storage)
     jobs = [first, *[(await version(engine, storage, video))[1] for _ in range(4)]]
-    await Publisher(engine, storage, keep=0.0).sweep()
+    await Publisher(engine, storage, keep=0.0, page=2).sweep()
     assert await storage.folders(keys.VERSIONS) == (str(jobs[-1]),)
 
 
 async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(
-    engine: Engine, storage: Folder, librarian: Publisher
+    engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     video, _ = await version(engine, storage)
     slow = Slow(storage.root, keys.video(video, "master.m3u8"))
     late = asyncio.create_task(Publisher(engine, slow, keep=DAY).publish())
     await slow.asked.wait()
     _, second = await version(engine, storage, video)
-    assert await librarian.publish() == 1
+    assert await publisher.publish() == 1
     slow.may.set()
     await late
     assert f"versions/{second}/" in await front(storage, video)
-    assert await librarian.publish() == 0
+    assert await publisher.publish() == 0
 
 
 class Ear(logging.Handler):
@@ -173,13 +168,13 @@ class Ear(logging.Handler):
 
 
 async def test_a_storage_that_is_away_does_not_end_the_keeper(
-    engine: Engine, storage: Folder, librarian: Publisher
+    engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     video, job = await version(engine, storage)
     away = storage.root.rename(storage.root.with_name("away"))
     storage.root.write_text("no folder")
     logging.getLogger("reelstate.keeper").addHandler(ear := Ear())
-    keeping = asyncio.create_task(Keeper(engine, Settings(sweep_every=0.01), librarian.duties()).run())
+    keeping = asyncio.create_task(Keeper(engine, Settings(sweep_every=0.01), publisher.duties()).run())
     try:
         await ear.hears("publish failed: ")
         storage.root.unlink()
@@ -194,7 +189,7 @@ async def test_a_storage_that_is_away_does_not_end_the_keeper(
 
 
 async def test_only_sources_that_no_job_may_read_again_are_swept(
-    engine: Engine, storage: Folder, librarian: Publisher
+    engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     fetched, fetching, completed, fresh = SOURCES
     for source in SOURCES:
@@ -207,22 +202,22 @@ async def test_only_sources_that_no_job_may_read_again_are_swept(
     await Videos(engine).submit("/film.mp4", priority=9)
     task = await take_one(engine, worker := await a_worker(engine))
     await engine.report(worker, [Progress(key=task.key, token=task.token, checkpoint={"source": fetching})])
-    await librarian.sweep()
+    await publisher.sweep()
     left = {found.key async for found in storage.list(keys.SOURCES)}
     assert left == {keys.source(each) for each in (fetched, fetching, fresh)}
 
 
 async def test_no_source_is_swept_where_another_database_keeps_its_files_too(
-    storage: Folder, librarian: Publisher
+    storage: Folder, publisher: Publisher
 ) -> None:
     await storage.put_bytes(keys.source(SOURCES[0]), b"film")
     age(storage, SOURCES[0])
     await storage.put_bytes("versions/7/encode/0/1/180p.mp4", b"theirs")
-    await librarian.sweep()
+    await publisher.sweep()
     assert await storage.exists(keys.source(SOURCES[0]))
     assert await storage.exists("versions/7/encode/0/1/180p.mp4")
     await storage.delete("versions/7")
-    assert await librarian.sweep() == 1
+    assert await publisher.sweep() == 1
     assert not await storage.exists(keys.source(SOURCES[0]))
 
 
@@ -233,13 +228,13 @@ def age(storage: Folder, *sources: str) -> None:
 
 
 async def test_what_stopped_runs_leave_is_swept_after_every_retry(engine: Engine, storage: Folder) -> None:
-    librarian = Publisher(engine, storage, keep=0)
+    publisher = Publisher(engine, storage, keep=0)
     job = (await Videos(engine).submit("/film.mp4")).job_id
     for token in (1, 2, 3):
         assert (await take_one(engine, await a_worker(engine))).token == token
         await storage.put_bytes(keys.made(job, "fetch", 0, token, "file"), b"film")
         await engine.force(job, JobStatus.FAILED, reason="stopped")
-        assert await librarian.sweep() == (0 if token == 1 else 1)
+        assert await publisher.sweep() == (0 if token == 1 else 1)
         assert {found.key async for found in storage.list(keys.version(job))} == {
             keys.made(job, "fetch", 0, token, "file")
         }

@@ -11,9 +11,9 @@ import pytest
 
 from reelstate.cli.state_files import key_file
 from reelstate.config import Settings
-from tests.api.films import UPLOADS, VIDEOS, WEB
-from tests.api.senders import PIECE
 from tests.api.test_serve import TIMEOUT, Process, client, running
+from tests.api.upload_clients import PIECE
+from tests.api.video_server import UPLOADS, VIDEOS, WEB
 
 MIB = 1024 * 1024
 BLOCK = random.Random(1).randbytes(MIB)

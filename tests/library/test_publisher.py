@@ -17,16 +17,15 @@ import pytest
 
 from reelstate.artifacts.folder import Folder
 from reelstate.core.machine import JobStatus
-from reelstate.library import publisher as librarian
 from reelstate.library.ladder import read_qualities
 from reelstate.library.publisher import Publisher
 from reelstate.library.videos import Videos
 from reelstate.media.packaging import package
 from reelstate.media.packaging.manifest import MANIFEST
 from reelstate.media.planning.quality import QualityStatus
+from tests.library.local_library import Gate, Library, Slow, encoded, front, library, read_whole
 from tests.media.clips import ffmpeg
 from tests.media.deployment import decode_frames
-from tests.media.library import Gate, Library, Slow, encoded, front, library, read_whole
 from tests.media.source_videos import BUILD, RATE, SOUND, X264, make_video, profile
 
 Json = Any
@@ -42,10 +41,10 @@ async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Pa
         video, job = answer.resource_id or 0, answer.job_id
         before: dict[str, str] = {}
         for chunk in (1, 2):
-            assert await made.librarian.grow() == 0, "there is nothing new"
+            assert await made.publisher.update_live() == 0, "there is nothing new"
             gate.open()
             await encoded(made.engine, job, chunk)
-            assert await made.librarian.grow() == 1
+            assert await made.publisher.update_live() == 1
             now = await growing(made, video, job)
             assert len(now) == 3
             assert all(now[key].startswith(text) for key, text in before.items())
@@ -58,7 +57,7 @@ async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Pa
         gate.open()
         await made.completed(job)
         assert f"live/{job}" in await made.text(front(video))
-        await made.librarian.publish()
+        await made.publisher.publish()
         await check_its_end(made, tmp_path, video, job, before)
 
 
@@ -73,10 +72,10 @@ async def check_its_end(made: Library, folder: Path, video: int, job: int, befor
     assert len(decode_frames(BUILD, folder / "media" / front(video), "0:v:0")) == CHUNKS * RATE
     view = await asyncio.to_thread(shown, folder, video)
     assert [(each["status"], each["progress_percent"]) for each in view["qualities"]] == [("completed", 100.0)] * 2
-    await made.librarian.sweep()
+    await made.publisher.sweep()
     assert await growing(made, video, job) == ended
     made.later = 2 * HOUR
-    await made.librarian.sweep()
+    await made.publisher.sweep()
     assert await made.files(f"videos/{video}") == {front(video), f"videos/{video}/manifest.mpd"}
     assert await read_whole(made.storage, front(video))
 
@@ -88,13 +87,13 @@ async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_dele
         video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
-        assert await made.librarian.grow() == 1
+        assert await made.publisher.update_live() == 1
         assert "AUDIO" not in await made.text(front(video))
         assert await asyncio.to_thread(frames_so_far, tmp_path / "media", video, job) == RATE
         (fetch,) = (await made.engine.tasks(job, stage="fetch")).items
         assert fetch.checkpoint == {"source": fetch.result["source"]}, "it is said before it is stored"
         await Videos(made.engine).delete(video)
-        await made.librarian.grow()
+        await made.publisher.update_live()
         assert await made.files(f"videos/{video}") == set()
 
 
@@ -105,13 +104,13 @@ async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: 
         video = answer.resource_id or 0
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
-        await made.librarian.grow()
+        await made.publisher.update_live()
         await made.engine.force(answer.job_id, JobStatus.FAILED, reason="it has had its chance")
-        await made.librarian.grow()
-        await made.librarian.sweep()
+        await made.publisher.update_live()
+        await made.publisher.sweep()
         assert await made.files(f"videos/{video}")
         made.later = 2 * HOUR
-        await made.librarian.sweep()
+        await made.publisher.sweep()
         assert await made.files(f"videos/{video}") == set()
         assert await made.files(f"versions/{answer.job_id}/encode/0"), "a retry would begin with them"
 
@@ -126,19 +125,18 @@ async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_
         threads.append(threading.current_thread())
         return package.growing(*arguments)
 
-    monkeypatch.setattr(librarian, "growing", seen)
-    monkeypatch.setattr(librarian, "GROW_EVERY", 0.0)
-    monkeypatch.setattr(librarian, "LEISURE", 1e6)
+    monkeypatch.setattr("reelstate.library.publisher.growing", seen)
     async with library(tmp_path, gate=gate) as made:
+        made.publisher = Publisher(made.engine, made.storage, keep=0.0, live_every=0.0, backoff=1e6)
         answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
-        assert await made.librarian.grow() == 1
+        assert await made.publisher.update_live() == 1
         gate.open()
         await encoded(made.engine, answer.job_id, 2)
-        assert await made.librarian.grow() == 0
+        assert await made.publisher.update_live() == 0
         await made.completed(answer.job_id)
-        await made.librarian.publish()
+        await made.publisher.publish()
         assert "#EXT-X-ENDLIST" in await made.text(f"videos/{answer.resource_id}/live/{answer.job_id}/video/90p.m3u8")
     assert len(threads) == 2
     assert threading.main_thread() not in threads
@@ -165,14 +163,14 @@ async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path)
         video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
-        await made.librarian.grow()
+        await made.publisher.update_live()
         await made.engine.force(job, JobStatus.FAILED, reason="it has had its chance")
 
         async def retried() -> None:
             gate.open(9)
             await made.engine.retry(job, reason="another chance")
             await made.completed(job)
-            await made.librarian.publish()
+            await made.publisher.publish()
 
         storage = Interrupted(tmp_path / "media", retried)
         later = datetime.now(UTC) + 2 * HOUR
@@ -188,11 +186,11 @@ async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Pat
         gate.open()
         await encoded(made.engine, job, 1)
         slow = Slow(tmp_path / "media", front(video))
-        late = asyncio.create_task(Publisher(made.engine, slow, keep=0).grow())
+        late = asyncio.create_task(Publisher(made.engine, slow, keep=0).update_live())
         await slow.asked.wait()
         gate.open()
         await made.completed(job)
-        await made.librarian.publish()
+        await made.publisher.publish()
         slow.may.set()
         assert await late == 1
         assert f"versions/{job}/" in await made.text(front(video))
@@ -207,34 +205,34 @@ async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_p
         async with reader(made, video) as rounds:
             second = await made.remade(video, profile=profile(name="better"))
             assert second.job.status is JobStatus.COMPLETED
-            assert await made.librarian.publish() == 1
+            assert await made.publisher.publish() == 1
             await rounds.more()
             assert f"versions/{second.job.id}/" in await made.text(front(video))
             assert await made.files(f"versions/{first.id}") == old
 
             source.write_bytes(b"no film at all")
             assert (await made.remade(video)).job.status is JobStatus.FAILED
-            assert await made.librarian.publish() == 0
+            assert await made.publisher.publish() == 0
             assert f"versions/{second.job.id}/" in await made.text(front(video))
 
             assert await Videos(made.engine).rollback(video) == first.id
-            assert await made.librarian.publish() == 1
+            assert await made.publisher.publish() == 1
             assert f"versions/{first.id}/" in await made.text(front(video))
-            await made.librarian.sweep()
+            await made.publisher.sweep()
             assert await made.files(f"versions/{first.id}") == old, "it plays"
             await rounds.more()
 
             await Videos(made.engine).unpin(video)
-            await made.librarian.publish()
+            await made.publisher.publish()
             assert f"versions/{second.job.id}/" in await made.text(front(video))
             await rounds.more()
-        await made.librarian.sweep()
+        await made.publisher.sweep()
         assert await made.files(f"versions/{first.id}") == set()
         assert await read_whole(made.storage, front(video))
         await Videos(made.engine).delete(video)
-        await made.librarian.publish()
+        await made.publisher.publish()
         assert await made.files(f"videos/{video}") == set()
-        await made.librarian.sweep()
+        await made.publisher.sweep()
         assert await made.files(f"versions/{second.job.id}") == set()
 
 
@@ -246,7 +244,7 @@ async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp
         assert "SUBTITLES" in await made.text(front(video))
         second = await made.remade(video, qualities=["90p"], captions="drop")
         assert second.job.status is JobStatus.COMPLETED, second.job.error
-        await made.librarian.publish()
+        await made.publisher.publish()
         manifest = json.loads(await made.text(f"versions/{second.job.id}/{MANIFEST}"))
         makers = {rung["name"]: {chunk["key"].split("/")[1] for chunk in rung["chunks"]} for rung in manifest["rungs"]}
         assert makers == {"180p": {str(first.id)}, "90p": {str(second.job.id)}}
@@ -256,7 +254,7 @@ async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp
         }  # fmt: skip
         assert "SUBTITLES" not in await made.text(front(video))
 
-        await made.librarian.sweep()
+        await made.publisher.sweep()
         assert await read_whole(made.storage, front(video)), "the first version is still used"
         for rung in manifest["rungs"]:
             assert len(decode_frames(BUILD, tmp_path / "media" / rung["playlist"], "0:v:0")) == 2 * RATE
@@ -276,7 +274,7 @@ async def check_what_does_not_fit(made: Library, source: Path, video: int) -> No
     other = await made.remade(video, qualities=["90p"], profile=profile())
     assert other.job.status is JobStatus.FAILED
     assert "the source has changed" in str(other.job.error)
-    await made.librarian.publish()
+    await made.publisher.publish()
 
 
 def spoken(path: Path, picture: str) -> Path:

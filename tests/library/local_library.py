@@ -1,4 +1,4 @@
-"""A library in this process: workers that make films, a librarian whose duties the test calls, readers of streams."""
+"""A library in this process: workers, a publisher whose duties the test calls, and readers of streams."""
 
 import asyncio
 import dataclasses
@@ -69,9 +69,9 @@ class Slow(Folder):
 class Library:
     engine: Engine
     storage: Storage
-    librarian: Publisher
+    publisher: Publisher
     later: timedelta = field(default_factory=timedelta)
-    """How much later it is to the librarian than by the clock."""
+    """How far the publisher's clock is ahead."""
 
     async def submit(self, source: Path | str, **spec: Json) -> Submitted:
         return await Videos(self.engine).submit(str(source), spec={"profile": profile(), **spec})
@@ -79,7 +79,7 @@ class Library:
     async def made(self, source: Path | str, **spec: Json) -> Job:
         """A new video when its first version is complete, and shown."""
         job = await self.completed((await self.submit(source, **spec)).job_id)
-        await self.librarian.publish()
+        await self.publisher.publish()
         return job
 
     async def remade(self, video_id: int, **spec: Json) -> JobDetail:
@@ -113,8 +113,8 @@ async def library(
     pipelines = [changed(each, gate, backoff) for each in built_in_pipelines(chosen)]
     async with open_engine(chosen.database_url, pipelines=pipelines, settings=chosen) as engine:
         storage = open_storage(chosen.storage_url)
-        librarian = Publisher(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)
-        made = Library(engine, storage, librarian)
+        publisher = Publisher(engine, storage, keep=keep, clock=lambda: datetime.now(UTC) + made.later)
+        made = Library(engine, storage, publisher)
         async with working(engine, pipelines, chosen):
             keeping = asyncio.create_task(Keeper(engine, Settings(orchestrate_every=0.1)).run())
             try:
