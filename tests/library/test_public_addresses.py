@@ -167,19 +167,19 @@ class Ear(logging.Handler):
                 pass
 
 
-async def test_a_storage_that_is_away_does_not_end_the_keeper(
+async def test_an_unreachable_storage_does_not_end_the_keeper(
     engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     video, job = await version(engine, storage)
-    away = storage.root.rename(storage.root.with_name("away"))
+    moved = storage.root.rename(storage.root.with_name("moved"))
     storage.root.write_text("no folder")
     logging.getLogger("reelstate.keeper").addHandler(ear := Ear())
     keeping = asyncio.create_task(Keeper(engine, Settings(sweep_every=0.01), publisher.duties()).run())
     try:
-        await ear.hears("publish failed: ")
+        await ear.hears("duty failed duty=publish")
         storage.root.unlink()
-        away.rename(storage.root)
-        await ear.hears("publish works again")
+        moved.rename(storage.root)
+        await ear.hears("duty recovered duty=publish")
         assert not keeping.done()
     finally:
         logging.getLogger("reelstate.keeper").removeHandler(ear)
