@@ -16,8 +16,8 @@ from reelstate.engine import Engine
 from tests.api.following import following
 from tests.api.served import Served, served
 from tests.engines import a_worker
+from tests.manual_sql import ManualSql
 from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_name
-from tests.vandal import Vandal
 
 Json = Any
 DEEP = (400, 940)
@@ -80,13 +80,13 @@ async def test_a_row_that_can_not_be_shown_takes_no_listing_along(
     api: Served, engine: Engine, database_url: str, depth: int
 ) -> None:
     job, other = await failed(engine), await failed(engine)
-    vandal = Vandal(database_url)
-    vandal.drop_guards()
+    manual_sql = ManualSql(database_url)
+    manual_sql.drop_guards()
     for table in ("jobs", "tasks"):
         column = "id" if table == "jobs" else "job_id"
-        vandal.run(f"UPDATE {table} SET error = ? WHERE {column} = ?", text_of(depth), job)
-    vandal.run("UPDATE workers SET metadata = ?", text_of(depth))
-    vandal.run("UPDATE events SET data = ? WHERE job_id = ?", text_of(depth), job)
+        manual_sql.run(f"UPDATE {table} SET error = ? WHERE {column} = ?", text_of(depth), job)
+    manual_sql.run("UPDATE workers SET metadata = ?", text_of(depth))
+    manual_sql.run("UPDATE events SET data = ? WHERE job_id = ?", text_of(depth), job)
     for path in ("/jobs", f"/jobs/{job}", f"/jobs/{job}/tasks", f"/jobs/{job}/events", "/events", "/workers"):
         answer = await api.ask("admin", "GET", f"/api/v1{path}")
         assert answer.status_code == 200, path
@@ -101,9 +101,9 @@ async def test_a_row_that_can_not_be_shown_ends_no_stream(
     api: Served, engine: Engine, database_url: str, depth: int
 ) -> None:
     job = await failed(engine)
-    vandal = Vandal(database_url)
-    vandal.drop_guards()
-    vandal.run("UPDATE events SET data = ?", text_of(depth))
+    manual_sql = ManualSql(database_url)
+    manual_sql.drop_guards()
+    manual_sql.run("UPDATE events SET data = ?", text_of(depth))
     async with asyncio.timeout(300), following(api, "admin", "/api/v1/events?after=0") as stream:
         heard = await stream.until("replay_complete")
     events = [each.data for each in heard if each.kind == "event"]

@@ -10,7 +10,7 @@ from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.core.machine import JobStatus
 from reelstate.core.pipeline import Graph, StageSpec
 from tests.api.served import Served, served
-from tests.conformance.scenes import finish
+from tests.conformance.scenarios import finish
 from tests.engines import a_worker, engine_at
 
 VIDEOS = "/api/v1/videos"

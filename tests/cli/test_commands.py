@@ -19,7 +19,7 @@ from reelstate.cli.commands import SECTIONS
 from reelstate.core.machine import MACHINES
 from tests.cli import scenes
 from tests.cli.conftest import Reel
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 REEL = Path(sys.executable).with_name("reel")
 COMMANDS = (
@@ -139,7 +139,7 @@ def test_migrate_may_be_run_again(reel: Reel) -> None:
 def test_doctor_finds_repairs_and_says_so_by_its_exit_code(reel: Reel) -> None:
     reel("migrate")
     assert reel("doctor").code == 0
-    Vandal(reel.url).run("DROP TRIGGER guard_jobs_change")
+    ManualSql(reel.url).run("DROP TRIGGER guard_jobs_change")
     sick = reel("doctor", "--json")
     assert sick.code == 1
     assert [finding["detail"] for finding in sick.json["findings"]] == ["guard_jobs_change"]

@@ -2,7 +2,7 @@
 
 A test has a SQLite file of its own, copied from one that is migrated. In PostgreSQL it has the process's one database,
 emptied, on connections that are warm already: a third of the time that a new database takes. Only a test that damages
-the schema (it asks for `vandal`) gets a database of its own there too.
+the schema (it asks for `manual_sql`) gets a database of its own there too.
 """
 
 import shutil
@@ -18,8 +18,8 @@ from reelstate.engine import Engine
 from reelstate.library.extension import LibraryExtension
 from reelstate.stores.postgres.store import PostgresStore
 from tests.engines import FAN, PARTS, SIMPLE, FakeClock
+from tests.manual_sql import ManualSql
 from tests.postgres import PostgresServer
-from tests.vandal import Vandal
 
 HERE = Path(__file__).parent
 EMPTIED = (
@@ -46,7 +46,7 @@ def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -
     """A migrated, empty database for the test, in each dialect in turn."""
     if dialect == "sqlite":
         yield f"sqlite:///{shutil.copy(request.getfixturevalue('migrated_file'), tmp_path)}"
-    elif "vandal" in request.fixturenames:
+    elif "manual_sql" in request.fixturenames:
         server: PostgresServer = request.getfixturevalue("postgres_server")
         url = server.new_database(request.getfixturevalue("migrated_template"))
         yield url
@@ -71,7 +71,7 @@ async def engine(
     """An engine on each store in turn; its time is the test's."""
     graphs = [SIMPLE, FAN, PARTS]
     async with AsyncExitStack() as stack:
-        if database_url.startswith("sqlite:") or "vandal" in request.fixturenames:
+        if database_url.startswith("sqlite:") or "manual_sql" in request.fixturenames:
             opened = open_engine(database_url, pipelines=graphs, migrate=False, clock=clock)
             yield await stack.enter_async_context(opened)
         else:
@@ -102,6 +102,6 @@ async def healthy(engine: Engine) -> AsyncIterator[None]:
 
 
 @pytest.fixture
-def vandal(database_url: str) -> Vandal:
+def manual_sql(database_url: str) -> ManualSql:
     """Somebody with the database's own command line."""
-    return Vandal(database_url)
+    return ManualSql(database_url)

@@ -11,7 +11,7 @@ from reelstate.core.model import ClaimedTask, Submission, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import BACKSTOP_MARGIN
 from reelstate.engine import Engine
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     keys,
@@ -26,7 +26,7 @@ from tests.conformance.scenes import (
     task_path,
 )
 from tests.engines import FakeClock, a_worker, done, failed
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 GPU = frozenset({"gpu"})
 ENCODE = StageSpec(name="encode", each="spec.parts", prefers=GPU, needs=frozenset({"h264"}))
@@ -455,21 +455,21 @@ async def test_of_parts_that_one_worker_holds_none_is_alone(engine: Engine, cloc
     assert [(await task_at(engine, task.key)).status for task in tasks] == [TaskStatus.READY] * 3
 
 
-async def test_a_ready_task_left_in_a_job_at_rest_is_given_back_not_run(engine: Engine, vandal: Vandal) -> None:
+async def test_a_ready_task_left_in_a_job_at_rest_is_given_back_not_run(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await submitted(engine, "parts", {"parts": 2})
     worker = await a_worker(engine)
     first = await take_one(engine, worker)
     await engine.fail([failed(first, retryable=False)])
-    vandal.run("UPDATE tasks SET status = 'ready', ready_at = changed_at WHERE job_id = ? AND part = 1", job_id)
+    manual_sql.run("UPDATE tasks SET status = 'ready', ready_at = changed_at WHERE job_id = ? AND part = 1", job_id)
     assert await take(engine, worker, 9) == []
     left = await task_at(engine, TaskKey(job_id, 0, 1))
     assert (left.status, left.attempt) == (TaskStatus.NEW, 0)
 
 
-async def test_the_sweep_brings_to_rest_what_was_left_ready(engine: Engine, vandal: Vandal) -> None:
+async def test_the_sweep_brings_to_rest_what_was_left_ready(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await submitted(engine, "parts", {"parts": 2})
     first = await take_one(engine, await a_worker(engine))
     await engine.fail([failed(first, retryable=False)])
-    vandal.run("UPDATE tasks SET status = 'ready', ready_at = changed_at WHERE job_id = ? AND part = 1", job_id)
+    manual_sql.run("UPDATE tasks SET status = 'ready', ready_at = changed_at WHERE job_id = ? AND part = 1", job_id)
     await engine.orchestrate()
     assert (await task_at(engine, TaskKey(job_id, 0, 1))).status is TaskStatus.NEW

@@ -7,7 +7,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Completion, TaskKey, Verdict
 from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     fail_for_good,
     lose,

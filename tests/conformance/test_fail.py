@@ -11,7 +11,7 @@ from reelstate.core.model import Completion, Failure, Json, TaskKey, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.engine import Engine
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     fail_for_good,

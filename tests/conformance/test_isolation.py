@@ -7,7 +7,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import ClaimedTask
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
-from tests.conformance.scenes import declared, submitted
+from tests.conformance.scenarios import declared, submitted
 from tests.engines import FakeClock, a_worker
 
 PARTS = 4

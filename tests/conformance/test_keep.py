@@ -10,7 +10,7 @@ from reelstate.core.model import Event, Reclaimed
 from reelstate.core.pipeline import StageSpec
 from reelstate.engine import Engine
 from reelstate.services.keep import MAX_GRACE, Keepers
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     LEASE,
     a_running_task,
     declared,
@@ -23,7 +23,7 @@ from tests.conformance.scenes import (
     task_statuses,
 )
 from tests.engines import FakeClock, a_worker, done
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 NOTHING = Reclaimed(ready=0, failed=0, stopped=0, quarantined=())
 TERMS = {"lead": 10.0, "gap": 60.0, "grace": 120.0}
@@ -79,9 +79,9 @@ async def test_a_lead_ends_even_when_the_clock_is_set_back(engine: Engine, clock
     assert await leads(engine, "two")
 
 
-async def test_keepers_go_on_when_their_row_was_deleted(engine: Engine, vandal: Vandal) -> None:
+async def test_keepers_go_on_when_their_row_was_deleted(engine: Engine, manual_sql: ManualSql) -> None:
     assert await leads(engine, "one")
-    vandal.run("DELETE FROM keeper")
+    manual_sql.run("DELETE FROM keeper")
     assert await engine.keepers() == Keepers()
     assert await leads(engine, "two")
 
@@ -381,11 +381,11 @@ async def told(engine: Engine) -> list[Event]:
 
 
 async def test_a_finding_is_logged_and_told_once_while_it_stands(
-    engine: Engine, vandal: Vandal, caplog: pytest.LogCaptureFixture
+    engine: Engine, manual_sql: ManualSql, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = await a_running_task(engine)
     assert await engine.check() == []
-    vandal.run("DELETE FROM workers")
+    manual_sql.run("DELETE FROM workers")
     (found,) = await engine.check()
     assert (found.check, found.job_id) == ("unknown_worker", task.key.job_id)
     assert await engine.check() == []
@@ -398,11 +398,11 @@ async def test_a_finding_is_logged_and_told_once_while_it_stands(
     await engine.doctor(repair=True)
 
 
-async def test_what_was_mended_is_told_and_may_be_found_again(engine: Engine, vandal: Vandal) -> None:
+async def test_what_was_mended_is_told_and_may_be_found_again(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await submitted(engine)
     for _ in range(2):
         await take(engine, await a_worker(engine))
-        vandal.run("DELETE FROM workers")
+        manual_sql.run("DELETE FROM workers")
         assert len(await engine.check()) == 1
         await engine.doctor(repair=True)
         assert await engine.check() == []
@@ -417,8 +417,8 @@ async def test_what_was_mended_is_told_and_may_be_found_again(engine: Engine, va
     assert "finding" not in {event.entity for event in (await engine.history(job_id)).items}
 
 
-async def test_each_missing_guard_is_a_finding_of_its_own(engine: Engine, vandal: Vandal) -> None:
-    vandal.drop_guards()
+async def test_each_missing_guard_is_a_finding_of_its_own(engine: Engine, manual_sql: ManualSql) -> None:
+    manual_sql.drop_guards()
     missing = await engine.check()
     assert len(missing) > 5
     assert {finding.check for finding in missing} == {"guards"}
@@ -431,18 +431,18 @@ async def test_each_missing_guard_is_a_finding_of_its_own(engine: Engine, vandal
 
 
 async def test_events_of_findings_are_numbered_without_a_gap_after_old_ones_are_gone(
-    engine: Engine, vandal: Vandal
+    engine: Engine, manual_sql: ManualSql
 ) -> None:
-    vandal.drop_guards()
+    manual_sql.drop_guards()
     count = len(await engine.check())
-    vandal.run("DELETE FROM events WHERE entity = 'finding'")
+    manual_sql.run("DELETE FROM events WHERE entity = 'finding'")
     await engine.doctor(repair=True)
     await engine.check()
     assert [event.version for event in await told(engine)] == list(range(count + 1, 2 * count + 1))
 
 
-def test_the_record_of_findings_takes_no_number_twice(engine: Engine, vandal: Vandal) -> None:
+def test_the_record_of_findings_takes_no_number_twice(engine: Engine, manual_sql: ManualSql) -> None:
     insert = "INSERT INTO events (entity, version, target, actor) VALUES ('finding', 1, 'found', 'keeper')"
-    vandal.run(insert)
+    manual_sql.run(insert)
     with pytest.raises(Exception, match=r"only ever added|duplicate key"):
-        vandal.run(insert)
+        manual_sql.run(insert)

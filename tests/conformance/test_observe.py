@@ -14,7 +14,7 @@ from reelstate.core.model import Event, LogLine, Page, Step, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     fail_for_good,

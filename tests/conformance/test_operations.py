@@ -10,7 +10,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Verdict
 from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operation
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     fail_for_good,
     job_events,

@@ -8,7 +8,7 @@ from reelstate.core.pipeline import StageSpec
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.engine import Engine
 from reelstate.services.orchestrate import Orchestrated
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     fail_for_good,

@@ -7,7 +7,7 @@ from reelstate.core.model import Completion, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     fail_for_good,

@@ -7,7 +7,7 @@ from reelstate.core.model import ClaimedTask, Reclaimed, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import BACKSTOP_MARGIN
 from reelstate.engine import Engine
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     fail_for_good,

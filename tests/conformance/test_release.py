@@ -6,7 +6,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey, Verdict
 from reelstate.core.pipeline import StageSpec
 from reelstate.engine import Engine
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     fail_for_good,

@@ -8,9 +8,9 @@ from reelstate.core.model import Verdict
 from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operation, Selection
 from reelstate.services.operate.retry import From
-from tests.conformance.scenes import fail_for_good, job_events, keys, running_parts, submitted, take, take_one
+from tests.conformance.scenarios import fail_for_good, job_events, keys, running_parts, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done, failed
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 
 async def priorities(engine: Engine, job_id: int) -> list[int]:
@@ -123,9 +123,9 @@ async def test_many_at_once(engine: Engine) -> None:
         await engine.reprioritise_many(Operation(actor="operator", selection=stale), 1)
 
 
-async def test_a_priority_set_with_sql_moves_the_tasks_and_has_its_event(engine: Engine, vandal: Vandal) -> None:
+async def test_a_priority_set_with_sql_moves_the_tasks_and_has_its_event(engine: Engine, manual_sql: ManualSql) -> None:
     first, second = await submitted(engine, "fan"), await submitted(engine, "fan")
-    vandal.run(f"UPDATE jobs SET priority = 9 WHERE id = {second}")
+    manual_sql.run(f"UPDATE jobs SET priority = 9 WHERE id = {second}")
     worker = await a_worker(engine)
     plan = await take_one(engine, worker)
     assert plan.key.job_id == second
@@ -138,10 +138,10 @@ async def test_a_priority_set_with_sql_moves_the_tasks_and_has_its_event(engine:
 
 
 async def test_sql_that_sets_the_same_priority_or_that_of_an_ended_job_writes_nothing(
-    engine: Engine, vandal: Vandal
+    engine: Engine, manual_sql: ManualSql
 ) -> None:
     waiting, ended = await submitted(engine), await submitted(engine)
     await engine.cancel(ended)
-    vandal.run(f"UPDATE jobs SET priority = 5 WHERE id = {waiting}")
-    vandal.run(f"UPDATE jobs SET priority = 9 WHERE id = {ended}")
+    manual_sql.run(f"UPDATE jobs SET priority = 5 WHERE id = {waiting}")
+    manual_sql.run(f"UPDATE jobs SET priority = 9 WHERE id = {ended}")
     assert [len(await job_events(engine, job_id)) for job_id in (waiting, ended)] == [1, 2]

@@ -11,7 +11,7 @@ from reelstate.core.pipeline import StageSpec
 from reelstate.core.policy import Backoff
 from reelstate.engine import Engine
 from reelstate.library.videos import Videos
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     LEASE,
     declared,
     fail_for_good,

@@ -9,7 +9,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import ClaimedTask, Job
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     declared,
     job_events,
@@ -19,7 +19,7 @@ from tests.conformance.scenes import (
     task_at,
 )
 from tests.engines import FakeClock, a_worker, done
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 STALL = 100.0
 FLAG = StageSpec(name="main", stall_after=STALL, stall_action="flag")
@@ -118,13 +118,13 @@ async def test_a_job_that_moves_on_is_not_flagged(engine: Engine, clock: FakeClo
     assert await job_of(engine, job_id) == job
 
 
-async def test_a_status_set_with_sql_clears_the_flag(engine: Engine, clock: FakeClock, vandal: Vandal) -> None:
+async def test_a_status_set_with_sql_clears_the_flag(engine: Engine, clock: FakeClock, manual_sql: ManualSql) -> None:
     task = await a_flagged_task(engine, clock)
     await engine.complete([done(task)])
     other = await a_running_task(engine, "own")
     await renewed(engine, clock, other, STALL)
     await engine.flag_stalled()
-    vandal.run(f"UPDATE jobs SET status = 'quarantined', finished_at = changed_at WHERE id = {other.key.job_id}")
+    manual_sql.run(f"UPDATE jobs SET status = 'quarantined', finished_at = changed_at WHERE id = {other.key.job_id}")
     assert (await job_of(engine, other.key.job_id)).flagged is None
     await engine.cancel(other.key.job_id)
 
@@ -185,25 +185,27 @@ async def test_no_run_is_recovered_as_stalled_in_a_grace(engine: Engine, clock: 
 
 
 async def test_a_job_that_can_not_be_flagged_holds_up_no_other(
-    engine: Engine, clock: FakeClock, vandal: Vandal
+    engine: Engine, clock: FakeClock, manual_sql: ManualSql
 ) -> None:
     await declared(engine, "own", replace(FLAG, lease=1000.0))
     bad, good = await a_running_task(engine, "own"), await a_running_task(engine, "own")
-    refuse_updates(vandal, bad.key.job_id)
+    refuse_updates(manual_sql, bad.key.job_id)
     clock.advance(STALL)
     assert [flag.job_id for flag in await engine.flag_stalled()] == [good.key.job_id]
 
 
-def refuse_updates(vandal: Vandal, job_id: int) -> None:
+def refuse_updates(manual_sql: ManualSql, job_id: int) -> None:
     """Have the database refuse every update of one job."""
-    if not vandal.postgres:
-        vandal.run(
+    if not manual_sql.postgres:
+        manual_sql.run(
             f"CREATE TRIGGER broken BEFORE UPDATE ON jobs WHEN OLD.id = {job_id}"
             " BEGIN SELECT RAISE(ABORT, 'broken'); END"
         )
         return
-    vandal.run("CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$")
-    vandal.run(
+    manual_sql.run(
+        "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$"
+    )
+    manual_sql.run(
         f"CREATE TRIGGER broken BEFORE UPDATE ON jobs FOR EACH ROW WHEN (OLD.id = {job_id}) EXECUTE FUNCTION broken()"
     )
 

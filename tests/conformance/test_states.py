@@ -18,7 +18,16 @@ from reelstate.services.states import States
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
 from reelstate.stores.store import Batch, Flow, Store, Transaction, statement_name
-from tests.conformance.scenes import a_running_task, declared, lose, progress, running_parts, submitted, take, take_one
+from tests.conformance.scenarios import (
+    a_running_task,
+    declared,
+    lose,
+    progress,
+    running_parts,
+    submitted,
+    take,
+    take_one,
+)
 from tests.engines import FakeClock, a_worker, done
 
 

@@ -11,7 +11,7 @@ from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Json, Submission, Submitted, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     declared,
     finish,
     job_path,

@@ -15,9 +15,9 @@ from reelstate.feed import feed
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.feed import FeedItem
-from tests.conformance.scenes import a_running_task, finish, progress, running_parts, submitted, take_one
+from tests.conformance.scenarios import a_running_task, finish, progress, running_parts, submitted, take_one
 from tests.engines import a_worker, done
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 from tests.worker.local_workers import until
 
 TIMEOUT = 300.0
@@ -295,10 +295,10 @@ async def test_who_comes_late_is_told_how_far_tasks_are(engine: Engine) -> None:
         assert not any(map(is_progress, await without.until(is_event("job", "completed"))))
 
 
-async def test_a_cursor_from_before_what_is_kept_resets(engine: Engine, vandal: Vandal) -> None:
+async def test_a_cursor_from_before_what_is_kept_resets(engine: Engine, manual_sql: ManualSql) -> None:
     cursor = (await engine.history(await submitted(engine))).items[0].cursor
     _, xid, number = (await engine.head()).split(".")
-    vandal.run("INSERT INTO facts VALUES ('floor', ?)", f"{xid}.{number}")
+    manual_sql.run("INSERT INTO facts VALUES ('floor', ?)", f"{xid}.{number}")
     async with told(engine, after=cursor) as reader:
         messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
         assert [message.kind for message in messages] == [MessageKind.RESET, MessageKind.REPLAY_COMPLETE]
@@ -308,11 +308,11 @@ async def test_a_cursor_from_before_what_is_kept_resets(engine: Engine, vandal: 
         assert await reader.replayed() == (await engine.events()).items
 
 
-async def test_a_database_that_is_replaced_while_one_reads_resets(engine: Engine, vandal: Vandal) -> None:
+async def test_a_database_that_is_replaced_while_one_reads_resets(engine: Engine, manual_sql: ManualSql) -> None:
     await submitted(engine)
     async with told(engine) as reader:
         await reader.replayed()
-        vandal.run("UPDATE facts SET value = 'other' WHERE name = 'epoch'")
+        manual_sql.run("UPDATE facts SET value = 'other' WHERE name = 'epoch'")
         (*_, message) = await reader.until(lambda message: message.kind is MessageKind.RESET)
         assert message.cursor.startswith("other.")
         job_id = await submitted(engine)

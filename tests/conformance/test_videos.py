@@ -20,7 +20,7 @@ from reelstate.library.model import ExistingVideo, NewVideo, VideoStatus
 from reelstate.library.publishing import mark_swept, needed_sources, remove_versions
 from reelstate.library.videos import Videos
 from reelstate.pipelines.declaration import Pipeline
-from tests.conformance.scenes import fail_for_good, finish, progress, status_of, take, take_one
+from tests.conformance.scenarios import fail_for_good, finish, progress, status_of, take, take_one
 from tests.engines import FakeClock, a_worker, done
 
 TRANSCODE = Graph.of(

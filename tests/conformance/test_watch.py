@@ -11,7 +11,7 @@ from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.engine import Engine
 from reelstate.feed import feed
 from reelstate.services import watch as watching
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     fail_for_good,
     finish,

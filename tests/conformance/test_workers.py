@@ -9,7 +9,7 @@ from reelstate.core.machine import TaskStatus, WorkerStatus
 from reelstate.core.model import Verdict, Worker
 from reelstate.engine import Engine
 from reelstate.services import claim
-from tests.conformance.scenes import (
+from tests.conformance.scenarios import (
     a_running_task,
     fail_for_good,
     running_parts,

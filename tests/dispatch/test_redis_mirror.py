@@ -16,7 +16,7 @@ from reelstate.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
 from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until
 from tests.engines import a_worker, done
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 BEFORE_IT_EXPIRES = TAKEN_MILLISECONDS / 1000 - 1
 """Seconds in which a taken hint is not handed out again."""
@@ -80,8 +80,8 @@ async def test_hints_follow_a_changed_priority(engine: Engine, database_url: str
         await engine.reprioritise(third, 9)
         await engine.reprioritise(first, 1)
     else:
-        Vandal(database_url).run(f"UPDATE jobs SET priority = 9 WHERE id = {third}")
-        Vandal(database_url).run(f"UPDATE jobs SET priority = 1 WHERE id = {first}")
+        ManualSql(database_url).run(f"UPDATE jobs SET priority = 9 WHERE id = {third}")
+        ManualSql(database_url).run(f"UPDATE jobs SET priority = 1 WHERE id = {first}")
         await engine.mirror()
 
     async def in_order() -> bool:

@@ -22,7 +22,7 @@ from reelstate.keeper import Keeper
 from reelstate.library.publisher import Publisher
 from reelstate.library.publishing import remove_versions
 from reelstate.library.videos import Videos
-from tests.conformance.scenes import take_one
+from tests.conformance.scenarios import take_one
 from tests.engines import a_worker, done, engine_at
 from tests.library.local_library import Slow
 

@@ -3,13 +3,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.postgres import PostgresServer
-from tests.races.crew import Crew, crew
+from tests.races.racing_processes import RacingProcesses, processes
 
 
 @pytest.fixture(scope="package")
-def racers() -> Iterator[Crew]:
+def racers() -> Iterator[RacingProcesses]:
     """Eight processes, started once."""
-    with crew() as made:
+    with processes() as made:
         yield made
 
 

@@ -8,7 +8,7 @@ import pytest
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Completion, Submission, TaskKey, Verdict
 from tests.engines import PARTS, SIMPLE, a_worker, engine_at
-from tests.races.crew import SIZE, Crew, start
+from tests.races.racing_processes import SIZE, RacingProcesses, start
 
 Taken = list[tuple[TaskKey, int, Verdict]]
 
@@ -25,7 +25,7 @@ async def claim_and_complete(url: str, batch: int, number: int, parties: int) ->
     return taken
 
 
-async def never_shared(url: str, racers: Crew, *, jobs: int, parts: int) -> None:
+async def never_shared(url: str, racers: RacingProcesses, *, jobs: int, parts: int) -> None:
     async with engine_at(url) as engine:
         fanned = [Submission(pipeline=PARTS.name, spec={"parts": parts}) for _ in range(jobs)]
         await engine.submit_many([*fanned, *[Submission(pipeline=SIMPLE.name)] * jobs])
@@ -46,21 +46,21 @@ async def never_shared(url: str, racers: Crew, *, jobs: int, parts: int) -> None
         assert (await engine.doctor()).findings == ()
 
 
-async def test_claimers_never_share_a_task(url: str, racers: Crew) -> None:
+async def test_claimers_never_share_a_task(url: str, racers: RacingProcesses) -> None:
     await never_shared(url, racers, jobs=40, parts=24)
 
 
 @pytest.mark.prove
-async def test_claimers_never_share_a_task_of_many(url: str, racers: Crew) -> None:
+async def test_claimers_never_share_a_task_of_many(url: str, racers: RacingProcesses) -> None:
     await never_shared(url, racers, jobs=500, parts=199)
 
 
-async def test_processes_never_share_a_task_of_one_sqlite_file(tmp_path: Path, racers: Crew) -> None:
+async def test_processes_never_share_a_task_of_one_sqlite_file(tmp_path: Path, racers: RacingProcesses) -> None:
     await never_shared(f"sqlite:///{tmp_path / 'shared.db'}", racers, jobs=15, parts=19)
 
 
 @pytest.mark.prove
-async def test_processes_never_share_a_task_of_one_sqlite_file_of_many(tmp_path: Path, racers: Crew) -> None:
+async def test_processes_never_share_a_task_of_one_sqlite_file_of_many(tmp_path: Path, racers: RacingProcesses) -> None:
     await never_shared(f"sqlite:///{tmp_path / 'shared.db'}", racers, jobs=100, parts=99)
 
 
@@ -70,7 +70,7 @@ async def submit_once(url: str, key: str, times: int, number: int, parties: int)
         return [(await engine.submit("simple", {"n": 1}, idempotency_key=f"{key}-{n}")).job_id for n in range(times)]
 
 
-async def test_parallel_submits_with_one_key_make_one_job(url: str, racers: Crew) -> None:
+async def test_parallel_submits_with_one_key_make_one_job(url: str, racers: RacingProcesses) -> None:
     times = 7
     answers = racers.all(submit_once, url, "key", times)
     assert all(answer == answers[0] for answer in answers), "all got the same jobs"
@@ -86,5 +86,5 @@ async def declare(url: str, number: int, parties: int) -> int:
         return (await engine.submit("simple")).job_id
 
 
-async def test_processes_that_start_at_once_all_start(url: str, racers: Crew) -> None:
+async def test_processes_that_start_at_once_all_start(url: str, racers: RacingProcesses) -> None:
     assert len(set(racers.all(declare, url))) == SIZE

@@ -15,7 +15,7 @@ from reelstate.core.policy import Backoff
 from reelstate.engine import Engine
 from reelstate.services.operate.retry import From
 from tests.engines import FakeClock, a_worker, engine_at
-from tests.races.crew import SIZE, Crew, start
+from tests.races.racing_processes import SIZE, RacingProcesses, start
 
 AT_ONCE = Backoff(base=0.0, cap=0.0)
 MESH = Graph.of(
@@ -115,7 +115,7 @@ async def deadlocks(url: str) -> int:
         return int(row[0])
 
 
-async def no_circle(url: str, racers: Crew, *, jobs: int, turns: int) -> None:
+async def no_circle(url: str, racers: RacingProcesses, *, jobs: int, turns: int) -> None:
     async with engine_at(url, graphs=[MESH]) as engine:
         submissions = [Submission(pipeline="mesh", spec={"parts": number % 4}) for number in range(jobs)]
         await engine.submit_many(submissions)
@@ -152,10 +152,10 @@ async def every_job_can_end(url: str) -> None:
         assert (await engine.doctor()).findings == ()
 
 
-async def test_no_verb_waits_in_a_circle(url: str, racers: Crew) -> None:
+async def test_no_verb_waits_in_a_circle(url: str, racers: RacingProcesses) -> None:
     await no_circle(url, racers, jobs=12, turns=25)
 
 
 @pytest.mark.prove
-async def test_no_verb_waits_in_a_circle_for_long(url: str, racers: Crew) -> None:
+async def test_no_verb_waits_in_a_circle_for_long(url: str, racers: RacingProcesses) -> None:
     await no_circle(url, racers, jobs=40, turns=400)

@@ -10,7 +10,7 @@ from reelstate.core.machine import TaskStatus
 from reelstate.core.model import Completion, Progress, Reclaimed, Task, TaskKey, Verdict
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.faults.wrapped_store import wrap_engine
-from tests.races.crew import Crew, Part, start
+from tests.races.racing_processes import Part, RacingProcesses, start
 from tests.races.test_library import Meeting, done_or_waiting
 
 Held = list[tuple[TaskKey, int]]
@@ -44,7 +44,7 @@ async def sweep(url: str, batch: int, number: int, parties: int) -> list[TaskKey
     return begun
 
 
-async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
+async def one_outcome_each(url: str, racers: RacingProcesses, *, parts: int) -> None:
     async with engine_at(url, FakeClock()) as engine:
         job_id = (await engine.submit("parts", {"parts": parts})).job_id
         claimed = (await engine.claim(await a_worker(engine), parts)).tasks
@@ -83,12 +83,12 @@ async def one_outcome_each(url: str, racers: Crew, *, parts: int) -> None:
         assert begun, "the sweeps never won, so nothing was shown"
 
 
-async def test_completion_and_another_run_never_both_count(url: str, racers: Crew) -> None:
+async def test_completion_and_another_run_never_both_count(url: str, racers: RacingProcesses) -> None:
     await one_outcome_each(url, racers, parts=1000)
 
 
 @pytest.mark.prove
-async def test_completion_and_another_run_never_both_count_over_many(url: str, racers: Crew) -> None:
+async def test_completion_and_another_run_never_both_count_over_many(url: str, racers: RacingProcesses) -> None:
     await one_outcome_each(url, racers, parts=9000)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.core.model import Submission
 from tests.engines import engine_at
-from tests.races.crew import SIZE, Crew, start
+from tests.races.racing_processes import SIZE, RacingProcesses, start
 
 
 async def write_events(url: str, times: int, number: int, parties: int) -> int:
@@ -46,7 +46,7 @@ class NaiveReader:
                 await asyncio.sleep(0)
 
 
-async def feed_is_whole(url: str, racers: Crew, *, times: int) -> None:
+async def feed_is_whole(url: str, racers: RacingProcesses, *, times: int) -> None:
     async with engine_at(url) as engine:
         loop = asyncio.get_running_loop()
         writers = loop.run_in_executor(None, lambda: racers.all(write_events, url, times))
@@ -75,10 +75,10 @@ async def feed_is_whole(url: str, racers: Crew, *, times: int) -> None:
         assert missed > 0, "the naive cursor missed nothing, so the race was too tame to show anything"
 
 
-async def test_the_feed_misses_nothing(url: str, racers: Crew) -> None:
+async def test_the_feed_misses_nothing(url: str, racers: RacingProcesses) -> None:
     await feed_is_whole(url, racers, times=30)
 
 
 @pytest.mark.prove
-async def test_the_feed_misses_nothing_for_long(url: str, racers: Crew) -> None:
+async def test_the_feed_misses_nothing_for_long(url: str, racers: RacingProcesses) -> None:
     await feed_is_whole(url, racers, times=500)

@@ -8,7 +8,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Completion, Submission, TaskKey, Verdict
 from reelstate.core.pipeline import Graph, StageSpec
 from tests.engines import a_worker, engine_at
-from tests.races.crew import Crew, start
+from tests.races.racing_processes import RacingProcesses, start
 
 JOIN = Graph.of("join", [StageSpec(name="a"), StageSpec(name="b"), StageSpec(name="c", after=("a", "b"))])
 
@@ -23,7 +23,7 @@ async def close_branch(url: str, held: list[tuple[TaskKey, int]], number: int, p
         return verdicts
 
 
-async def opened_once(url: str, racers: Crew, *, jobs: int) -> None:
+async def opened_once(url: str, racers: RacingProcesses, *, jobs: int) -> None:
     async with engine_at(url, graphs=[JOIN]) as engine:
         await engine.submit_many([Submission(pipeline="join")] * jobs)
         claimed = (await engine.claim(await a_worker(engine), 2 * jobs)).tasks
@@ -44,10 +44,10 @@ async def opened_once(url: str, racers: Crew, *, jobs: int) -> None:
         assert (await engine.doctor()).findings == ()
 
 
-async def test_a_join_opens_once(url: str, racers: Crew) -> None:
+async def test_a_join_opens_once(url: str, racers: RacingProcesses) -> None:
     await opened_once(url, racers, jobs=200)
 
 
 @pytest.mark.prove
-async def test_a_join_opens_once_over_many(url: str, racers: Crew) -> None:
+async def test_a_join_opens_once_over_many(url: str, racers: RacingProcesses) -> None:
     await opened_once(url, racers, jobs=3000)

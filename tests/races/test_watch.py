@@ -11,7 +11,7 @@ from reelstate.engine import Engine
 from reelstate.services import watch
 from reelstate.services.watch import _Reading, in_order
 from tests.engines import a_worker, done, engine_at, failed
-from tests.races.crew import Crew, start
+from tests.races.racing_processes import RacingProcesses, start
 
 WRITERS = 4
 PARTS = 400
@@ -43,7 +43,7 @@ async def watched(engine: Engine, job_id: int, began: asyncio.Event) -> list[Eve
     return events
 
 
-async def test_a_watcher_misses_nothing(url: str, racers: Crew) -> None:
+async def test_a_watcher_misses_nothing(url: str, racers: RacingProcesses) -> None:
     async with engine_at(url) as engine:
         job_id = (await engine.submit("parts", {"parts": PARTS})).job_id
         began = asyncio.Event()

@@ -6,8 +6,8 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.engine import Engine
 from tests.api.served import Served, served
+from tests.manual_sql import ManualSql
 from tests.remote.scripted_worker import REGISTRATION, Json, ScriptedWorker, error_name, output_prefix, remotes_of
-from tests.vandal import Vandal
 from tests.worker.local_workers import until
 
 
@@ -152,7 +152,7 @@ async def test_the_live_instances_of_a_name_are_limited(engine: Engine, database
         assert (await other.send("register", **REGISTRATION)).status_code == 200
         assert (await first.send("leave", worker_id=second)).status_code == 200
         assert (await first.send("register", **REGISTRATION)).status_code == 200
-        assert Vandal(database_url).run("SELECT count(*) FROM worker_instances") == [(5,)], (
+        assert ManualSql(database_url).run("SELECT count(*) FROM worker_instances") == [(5,)], (
             "a row was written for a refused instance"
         )
 

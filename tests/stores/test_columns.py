@@ -36,7 +36,7 @@ from reelstate.library.videos import Videos
 from reelstate.services.keys import Key, KeyKind, Keys, Scope
 from reelstate.services.pipelines import DIGESTS
 from tests.engines import FakeClock, a_worker
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -47,22 +47,24 @@ def at(day: int) -> datetime:
 
 
 @pytest.fixture
-def vandal(database_url: str, engine: Engine) -> Vandal:
+def manual_sql(database_url: str, engine: Engine) -> ManualSql:
     """Somebody who writes past the engine."""
-    return Vandal(database_url)
+    return ManualSql(database_url)
 
 
-def overwrite(vandal: Vandal, table: str, where: str, **values: Any) -> None:
+def overwrite(manual_sql: ManualSql, table: str, where: str, **values: Any) -> None:
     """Set columns of the rows that a condition selects, each to a value that no other column has."""
     written = [json.dumps(value, default=str) for value in values.values()]
     assert len(set(written)) == len(written), "each value stands in one column alone"
-    vandal.drop_guards()
+    manual_sql.drop_guards()
     columns = ", ".join(f"{column} = ?" for column in values)
-    vandal.run(f"UPDATE {table} SET {columns} WHERE {where}", *(_stored(vandal, value) for value in values.values()))
+    manual_sql.run(
+        f"UPDATE {table} SET {columns} WHERE {where}", *(_stored(manual_sql, value) for value in values.values())
+    )
 
 
-def _stored(vandal: Vandal, value: Any) -> Any:
-    if vandal.postgres:
+def _stored(manual_sql: ManualSql, value: Any) -> Any:
+    if manual_sql.postgres:
         if isinstance(value, frozenset):
             return sorted(value)
         return Jsonb(value) if isinstance(value, dict | list) else value
@@ -87,7 +89,7 @@ async def two_versions(engine: Engine) -> tuple[int, int, int]:
     return first.resource_id, first.job_id, second.job_id
 
 
-async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> None:
+async def test_a_job_in_listings_and_alone(engine: Engine, manual_sql: ManualSql) -> None:
     video_id, job_id, _ = await two_versions(engine)
     (digest,) = [each.digest for each in await engine.pipelines() if each.name == "simple"]
     values = {
@@ -110,7 +112,7 @@ async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> No
         "changed_at": at(4),
         "finished_at": at(5),
     }
-    overwrite(vandal, "jobs", f"id = {job_id}", **values)
+    overwrite(manual_sql, "jobs", f"id = {job_id}", **values)
     fixed = {"id": job_id, "pipeline": "simple", "digest": digest, "resource_id": video_id}
     enums = {"status": JobStatus.FAILED, "phase": JobStatus.PLANNING}
     listings: list[dict[str, Any]] = [
@@ -126,12 +128,12 @@ async def test_a_job_in_listings_and_alone(engine: Engine, vandal: Vandal) -> No
         assert_shows(shown, Job, {**values, **fixed, **enums})
 
 
-async def test_a_task_and_its_stage(engine: Engine, vandal: Vandal, clock: FakeClock) -> None:
+async def test_a_task_and_its_stage(engine: Engine, manual_sql: ManualSql, clock: FakeClock) -> None:
     job_id = (await engine.submit("parts", {"parts": 5})).job_id
     worker, other = await a_worker(engine, "holder"), await a_worker(engine, "other")
     await engine.claim(worker, 3)
-    lane = vandal.run("SELECT max(lane) FROM tasks")[0][0]
-    vandal.run("UPDATE tasks SET lane = ? WHERE part IN (1, 2)", -lane)
+    lane = manual_sql.run("SELECT max(lane) FROM tasks")[0][0]
+    manual_sql.run("UPDATE tasks SET lane = ? WHERE part IN (1, 2)", -lane)
     values = {
         "status": "running",
         "priority": 8,
@@ -160,7 +162,7 @@ async def test_a_task_and_its_stage(engine: Engine, vandal: Vandal, clock: FakeC
         "reason": "is reason",
         "changed_at": at(8),
     }
-    overwrite(vandal, "tasks", "part = 2", **values)
+    overwrite(manual_sql, "tasks", "part = 2", **values)
     fixed = {"job_id": job_id, "stage": 0, "part": 2, "stage_name": "part", "status": TaskStatus.RUNNING}
     derived = {"isolated": True, "lease_expired": True, "worker": "other"}
     listings: list[dict[str, Any]] = [{}, {"stage": "part"}, {"statuses": ["running"]}, {"after": f"{job_id}/0/1"}]
@@ -169,14 +171,14 @@ async def test_a_task_and_its_stage(engine: Engine, vandal: Vandal, clock: FakeC
     for shown in views:
         assert_shows(shown, Task, {**values, **fixed, **derived})
     counted = {"total": 90, "done": 40, "skipped": 20, "failed": 10, "opened_at": at(9)}
-    overwrite(vandal, "stages", "stage = 0", **counted)
+    overwrite(manual_sql, "stages", "stage = 0", **counted)
     (stage,) = (await engine.job(job_id)).stages
     declared = {"name": "part", "phase": JobStatus.PROCESSING, "required": True, "weight": 1.0, "needs": ()}
     live = {"running": 3, "running_percent": 37.5, "isolated": 2, "waits_for": (), "status": TaskStatus.ERROR}
     assert_shows(stage, Stage, {"job_id": job_id, "stage": 0, **declared, **counted, **live})
 
 
-async def test_a_worker(engine: Engine, vandal: Vandal) -> None:
+async def test_a_worker(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = (await engine.submit("simple")).job_id
     worker = await a_worker(engine, "holder")
     await engine.claim(worker)
@@ -194,15 +196,15 @@ async def test_a_worker(engine: Engine, vandal: Vandal) -> None:
         "registered_at": at(1),
         "last_heartbeat_at": at(2),
     }
-    overwrite(vandal, "workers", f"id = {worker}", **values)
-    overwrite(vandal, "worker_instances", f"id = {worker}", done=34, failed=35)
+    overwrite(manual_sql, "workers", f"id = {worker}", **values)
+    overwrite(manual_sql, "worker_instances", f"id = {worker}", done=34, failed=35)
     fixed = {"id": worker, "name": "holder", "enabled": True, "status": WorkerStatus.DRAINING}
     derived = {"running": 1, "done": 34, "failed": 35, "tasks": (f"{job_id}/main/0",)}
     (shown,) = await engine.workers()
     assert_shows(shown, Worker, {**values, **fixed, **derived})
 
 
-async def test_an_event_in_every_log(engine: Engine, vandal: Vandal) -> None:
+async def test_an_event_in_every_log(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = (await engine.submit("parts", {"parts": 3})).job_id
     worker = await a_worker(engine, "holder")
     await engine.claim(worker)
@@ -219,7 +221,7 @@ async def test_an_event_in_every_log(engine: Engine, vandal: Vandal) -> None:
         "data": {"is": "data"},
         "at": at(1),
     }
-    overwrite(vandal, "events", "entity = 'task' AND part = 0 AND token = 1", **values)
+    overwrite(manual_sql, "events", "entity = 'task' AND part = 0 AND token = 1", **values)
     (shown,) = [event for event in (await engine.events()).items if event.stage_number == 41]
     expected = {**values, "cursor": shown.cursor, "entity": "task", "job_id": job_id, "worker": "holder"}
     expected |= {"stage": "41", "stage_number": 41}
@@ -233,7 +235,7 @@ async def test_an_event_in_every_log(engine: Engine, vandal: Vandal) -> None:
                 # What is replayed has the cursor to resume at, which is not the one of the event.
                 assert dataclasses.replace(event, cursor=shown.cursor) == shown
                 break
-    overwrite(vandal, "events", "entity = 'worker'", **{**values, "stage": 51, "part": 52})
+    overwrite(manual_sql, "events", "entity = 'worker'", **{**values, "stage": 51, "part": 52})
     (shown,) = await engine.worker_history(worker)
     expected = {**expected, "cursor": shown.cursor, "entity": "worker", "job_id": None, "part": 52}
     expected |= {"stage": "51", "stage_number": 51}
@@ -241,7 +243,7 @@ async def test_an_event_in_every_log(engine: Engine, vandal: Vandal) -> None:
     assert shown in (await engine.events()).items
 
 
-async def test_a_log_line_and_a_step(engine: Engine, vandal: Vandal) -> None:
+async def test_a_log_line_and_a_step(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = (await engine.submit("simple")).job_id
     worker = await a_worker(engine)
     (task,) = (await engine.claim(worker)).tasks
@@ -249,10 +251,10 @@ async def test_a_log_line_and_a_step(engine: Engine, vandal: Vandal) -> None:
     await engine.report(worker, [Progress(key=task.key, token=task.token, **told)])  # type: ignore[arg-type]
     entity = {"stage": 62, "part": 63, "token": 64}
     line = {**entity, "at": at(1), "level": "is level", "message": "is message", "metadata": {"is": "metadata"}}
-    overwrite(vandal, "logs", "true", **line)
+    overwrite(manual_sql, "logs", "true", **line)
     for settled in (False, True):
         (shown,) = (await engine.logs(job_id, settled=settled)).items
-        assert_shows(shown, LogEntry, {**line, "job_id": job_id, "id": vandal.run("SELECT id FROM logs")[0][0]})
+        assert_shows(shown, LogEntry, {**line, "job_id": job_id, "id": manual_sql.run("SELECT id FROM logs")[0][0]})
     step = {
         **entity,
         "number": 65,
@@ -264,18 +266,18 @@ async def test_a_log_line_and_a_step(engine: Engine, vandal: Vandal) -> None:
         "seconds": 67.5,
         "output": "is output",
     }
-    overwrite(vandal, "steps", "true", **step)
+    overwrite(manual_sql, "steps", "true", **step)
     (command,) = (await engine.steps(job_id)).items
-    assert_shows(command, StepEntry, {**step, "job_id": job_id, "id": vandal.run("SELECT id FROM steps")[0][0]})
+    assert_shows(command, StepEntry, {**step, "job_id": job_id, "id": manual_sql.run("SELECT id FROM steps")[0][0]})
 
 
-async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, vandal: Vandal) -> None:
+async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, manual_sql: ManualSql) -> None:
     video_id, first, second = await two_versions(engine)
     third = (await Videos(engine).retranscode(video_id, pipeline="simple")).job_id
     for job_id, day in ((first, 1), (second, 2)):
-        overwrite(vandal, "jobs", f"id = {job_id}", status="completed", finished_at=at(day))
-    overwrite(vandal, "jobs", f"id = {third}", status="failed", finished_at=at(3), error={"is": "error"})
-    overwrite(vandal, "tasks", f"job_id = {second}", status="done", result={"duration": 12.5})
+        overwrite(manual_sql, "jobs", f"id = {job_id}", status="completed", finished_at=at(day))
+    overwrite(manual_sql, "jobs", f"id = {third}", status="failed", finished_at=at(3), error={"is": "error"})
+    overwrite(manual_sql, "tasks", f"job_id = {second}", status="done", result={"duration": 12.5})
     values = {
         "title": "is title",
         "source": "is source",
@@ -289,14 +291,14 @@ async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, v
         "changed_at": at(5),
         "deleted_at": at(6),
     }
-    overwrite(vandal, "videos", f"id = {video_id}", **values)
+    overwrite(manual_sql, "videos", f"id = {video_id}", **values)
     derived = {"status": VideoStatus.READY, "current": second, "latest": third}
     expected = {"id": video_id, **values, **derived, "error": {"is": "error"}, "duration": 12.5}
     detail = await Videos(engine).get(video_id)
     for shown in (detail.video, *(await Videos(engine).list(deleted=True)).items):
         assert_shows(shown, Video, expected)
-    vandal.run("INSERT INTO removed_versions (job_id, video_id, removed_at, swept_at) VALUES (?, ?, ?, ?)", *(
-        _stored(vandal, value) for value in (first, video_id, at(7), at(8))
+    manual_sql.run("INSERT INTO removed_versions (job_id, video_id, removed_at, swept_at) VALUES (?, ?, ?, ?)", *(
+        _stored(manual_sql, value) for value in (first, video_id, at(7), at(8))
     ))  # fmt: skip
     versions = (await Videos(engine).get(video_id)).versions
     assert [(version.job.id, version.current, version.removed_at) for version in versions] == [
@@ -304,7 +306,7 @@ async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, v
     ]  # fmt: skip
 
 
-async def test_an_upload_in_every_answer(engine: Engine, vandal: Vandal) -> None:
+async def test_an_upload_in_every_answer(engine: Engine, manual_sql: ManualSql) -> None:
     uploads = Uploads(engine.store, lifetime=60.0, limits=UploadLimits(open=10, unused=10, bytes=1000))
     made = await uploads.create(user_id="eve", name="film", length=None, digest="is digest")
     assert await uploads.find(made.id) == made
@@ -322,9 +324,9 @@ async def test_an_upload_in_every_answer(engine: Engine, vandal: Vandal) -> None
         "created_at": at(1),
         "expires_at": LATER,
     }
-    overwrite(vandal, "uploads", "true", **values)
+    overwrite(manual_sql, "uploads", "true", **values)
     assert_shows(await uploads.find(made.id), Upload, {"id": made.id, **values})
-    vandal.run("UPDATE uploads SET sha256 = NULL")
+    manual_sql.run("UPDATE uploads SET sha256 = NULL")
     again = await uploads.receive(await uploads.find(made.id), 81)
     expected = {"id": made.id, **values, "received": 81, "sha256": None, "expires_at": again.expires_at}
     assert_shows(again, Upload, expected)
@@ -332,7 +334,7 @@ async def test_an_upload_in_every_answer(engine: Engine, vandal: Vandal) -> None
     assert_shows(finished, Upload, {**expected, "sha256": "is sha256", "expires_at": finished.expires_at})
 
 
-async def test_a_key_in_the_listing_and_when_it_is_used(engine: Engine, vandal: Vandal) -> None:
+async def test_a_key_in_the_listing_and_when_it_is_used(engine: Engine, manual_sql: ManualSql) -> None:
     keys = Keys(engine.store, cache_seconds=0.0)
     made = await keys.create("name", scopes=[Scope.READ], user_id="eve", actor="somebody")
     assert await keys.all() == [made.key]
@@ -346,24 +348,26 @@ async def test_a_key_in_the_listing_and_when_it_is_used(engine: Engine, vandal: 
         "expires_at": LATER,
         "used_at": at(2),
     }
-    overwrite(vandal, "keys", "true", **values)
+    overwrite(manual_sql, "keys", "true", **values)
     expected = {"id": made.key.id, "kind": KeyKind.KEY, "revoked_at": None, **values}
     (listed,) = await keys.all()
     assert_shows(listed, Key, expected)
     assert_shows(await keys.authenticate(made.text), Key, expected)
-    overwrite(vandal, "keys", "true", revoked_at=at(3), used_at=at(2))
+    overwrite(manual_sql, "keys", "true", revoked_at=at(3), used_at=at(2))
     (listed,) = await keys.all()
     assert_shows(listed, Key, {**expected, "revoked_at": at(3)})
 
 
-async def test_a_version_of_a_pipeline_in_the_listing_and_when_it_is_pinned(engine: Engine, vandal: Vandal) -> None:
+async def test_a_version_of_a_pipeline_in_the_listing_and_when_it_is_pinned(
+    engine: Engine, manual_sql: ManualSql
+) -> None:
     graph = Graph.of(
         "shots", [StageSpec(name="grab"), StageSpec(name="pack", after=("grab",))], spec={"type": "object"}
     )
     await engine.declare(graph)
     digest = graph.digest
     await a_worker(engine, "holder", metadata={DIGESTS: {"shots": digest}})
-    overwrite(vandal, "pipelines", "name = 'shots'", declared_at=at(1))
+    overwrite(manual_sql, "pipelines", "name = 'shots'", declared_at=at(1))
     expected = {
         "name": "shots",
         "digest": digest,

@@ -16,9 +16,9 @@ from reelstate.services import feed as log
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.stores.store import Batch, Flow, Row, Statement, Store, statement_name
-from tests.conformance.scenes import progress, submitted, take_one
+from tests.conformance.scenarios import progress, submitted, take_one
 from tests.engines import a_worker, done, engine_at
-from tests.vandal import Vandal
+from tests.manual_sql import ManualSql
 
 LONG = 20_000
 WINDOW = 500
@@ -115,18 +115,20 @@ class Scene:
 @asynccontextmanager
 async def long_record(url: str, rows: int) -> AsyncIterator[Scene]:
     async with engine_at(url) as engine:
-        vandal = Vandal(url)
+        manual_sql = ManualSql(url)
         worker = await a_worker(engine)
         other = await submitted(engine, user_id="bob")
         await take_one(engine, worker)
         jobs = [await _told(engine, worker)]
         for crowd in range(other - CROWDS, other):
-            vandal.run(CROWD.format(count=rows // CROWDS, job_id=crowd))
-            vandal.run((SAID_IN_POSTGRES if vandal.postgres else SAID).format(count=rows // CROWDS // 2, job_id=crowd))
-            if not vandal.postgres:
-                vandal.run("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM state_log) WHERE name = 'events'")
+            manual_sql.run(CROWD.format(count=rows // CROWDS, job_id=crowd))
+            manual_sql.run(
+                (SAID_IN_POSTGRES if manual_sql.postgres else SAID).format(count=rows // CROWDS // 2, job_id=crowd)
+            )
+            if not manual_sql.postgres:
+                manual_sql.run("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM state_log) WHERE name = 'events'")
             jobs.append(await _told(engine, worker))
-        vandal.run("ANALYZE")
+        manual_sql.run("ANALYZE")
         meter = Meter(engine.store)
         feed = engine_feed(meter, engine.dispatch, engine.catalogue)
         yield Scene(engine, meter, feed, jobs, crowd)

@@ -1,4 +1,4 @@
-"""mirror: what a dispatch must know of the store to hint at ready tasks; and claims by its hints."""
+"""mirror: tell a dispatch which tasks are ready, and claim by its hints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reelstate.stores.store import Statement, Store, Transaction
 WORKERS = "worker_status"
 """The channel for changes of workers."""
 MAX_EMPTY_ROUNDS = 3
-"""Rounds of hints of which none was good, after which a claim gives up for now."""
+"""Rounds of hints without a claimable task after which a claim ends."""
 
 
 class _ReadyRow(NamedTuple):
@@ -34,11 +34,11 @@ READY_TASKS = Statement("mirror_ready", _ReadyRow)
 READY_TASKS_OF_JOBS = Statement("mirror_jobs", _ReadyRow)
 
 ClaimSome = Callable[[int, Sequence[TaskKey]], Awaitable[Claim]]
-"""A claim of at most so many tasks: of those named, or of any when none is."""
+"""Claims up to a number of tasks: those named, or the first ones when none is."""
 
 
 async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int) -> list[ReadyTask]:
-    """The first ready tasks in the order of claims: of these jobs, or of all."""
+    """Return the first ready tasks of these jobs, or of all, in the order of claims."""
 
     async def flow(transaction: Transaction) -> list[ReadyTask]:
         if job_ids is None:
@@ -58,18 +58,18 @@ async def mirror_ready(store: Store, job_ids: Collection[int] | None, limit: int
     return await store.read(flow)
 
 
-def newly_ready(catalogue: Catalogue, made: Sequence[tuple[int, Submission]]) -> tuple[list[int], list[ReadyTask]]:
-    """What has just been submitted: jobs whose first tasks only the store knows, and first tasks that are known."""
+def newly_ready(catalogue: Catalogue, created: Sequence[tuple[int, Submission]]) -> tuple[list[int], list[ReadyTask]]:
+    """Return the created jobs whose first tasks only the store knows, and the first tasks of the others."""
     unknown: list[int] = []
     known: list[ReadyTask] = []
-    for job_id, asked in made:
-        declared = catalogue.named(asked.pipeline, asked.digest)
+    for job_id, submission in created:
+        declared = catalogue.named(submission.pipeline, submission.digest)
         first = [number for number, stage in enumerate(declared.graph.stages) if not stage.after]
         stages = [declared.graph.stages[number] for number in first]
         if any(stage.each or stage.needs_from or stage.wants_from for stage in stages):
             unknown.append(job_id)
             continue
-        level = priority_number(asked.priority)
+        level = priority_number(submission.priority)
         known += [
             ReadyTask(
                 TaskKey(job_id, number, 0),
@@ -94,44 +94,44 @@ def source_of(store: Store, catalogue: Catalogue, extension: Extension = NO_EXTE
     return MirrorSource(ready, messages)
 
 
-async def claim_hinted(dispatch: Dispatch, asking: ClaimFilter | None, limit: int, claim: ClaimSome) -> Claim:
-    """Claim what the dispatch hints at; where it does not know, whatever is first."""
-    made, vain = Claim([], isolated_waiting=False), 0
-    if asking is None:
-        return await _looked(dispatch, limit, claim, made)
-    while (left := limit - len(made.tasks)) > 0:
-        hints = await dispatch.take_hints(asking, left)
+async def claim_hinted(dispatch: Dispatch, claims: ClaimFilter | None, limit: int, claim: ClaimSome) -> Claim:
+    """Claim the tasks that the dispatch hints at; where it has no hints, the first ones of the store."""
+    claimed, empty_rounds = Claim([], isolated_waiting=False), 0
+    if claims is None:
+        return await _claim_from_store(dispatch, limit, claim, claimed)
+    while (left := limit - len(claimed.tasks)) > 0:
+        hints = await dispatch.take_hints(claims, left)
         if not hints.hints:
-            return await _looked(dispatch, left, claim, made) if hints.look else made
+            return await _claim_from_store(dispatch, left, claim, claimed) if hints.look else claimed
         try:
             some = await claim(left, hints.keys)
         except BaseException as error:
-            dispatch.settle_hints(asking, hints, None)
-            if made.tasks and isinstance(error, Exception):
-                return made  # what is leased by now must be run, and the next claim meets the same trouble
+            dispatch.settle_hints(claims, hints, None)
+            if claimed.tasks and isinstance(error, Exception):
+                return claimed  # these tasks are leased and must run; the next claim raises the error again
             raise
         keys = {task.key for task in some.tasks}
         diverted = some.isolated_waiting or not keys.issubset(hints.keys)
-        dispatch.settle_hints(asking, hints, None if diverted else keys)
-        made = Claim(made.tasks + some.tasks, isolated_waiting=some.isolated_waiting)
-        vain = 0 if keys else vain + 1
-        if diverted or vain == MAX_EMPTY_ROUNDS:
-            return made
+        dispatch.settle_hints(claims, hints, None if diverted else keys)
+        claimed = Claim(claimed.tasks + some.tasks, isolated_waiting=some.isolated_waiting)
+        empty_rounds = 0 if keys else empty_rounds + 1
+        if diverted or empty_rounds == MAX_EMPTY_ROUNDS:
+            return claimed
         if len(hints.hints) < left:
-            left = limit - len(made.tasks)
-            return await _looked(dispatch, left, claim, made) if hints.look else made
-    return made
+            left = limit - len(claimed.tasks)
+            return await _claim_from_store(dispatch, left, claim, claimed) if hints.look else claimed
+    return claimed
 
 
-async def _looked(dispatch: Dispatch, left: int, claim: ClaimSome, made: Claim) -> Claim:
-    """What is claimed by now, with what the store has beyond that; hints at it are not needed any more."""
+async def _claim_from_store(dispatch: Dispatch, left: int, claim: ClaimSome, claimed: Claim) -> Claim:
+    """Add what the store has beyond the claimed tasks, and drop the hints at it."""
     if left < 1:
-        return made
+        return claimed
     try:
         some = await claim(left, [])
     except Exception:
-        if made.tasks:
-            return made
+        if claimed.tasks:
+            return claimed
         raise
     dispatch.tasks_claimed([task.key for task in some.tasks])
-    return Claim(made.tasks + some.tasks, isolated_waiting=some.isolated_waiting)
+    return Claim(claimed.tasks + some.tasks, isolated_waiting=some.isolated_waiting)

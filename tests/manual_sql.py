@@ -1,4 +1,4 @@
-"""Changes to a store by hand, the way no program should make them: past the engine, and past its guards."""
+"""Manual SQL: changes to a store that bypass the engine and its guards."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from reelstate.stores.sqlite.address import database_path
 TABLES = ("jobs", "stages", "tasks", "workers", "events")
 
 
-class Vandal:
-    """A person at the database's own command line."""
+class ManualSql:
+    """Runs statements as an operator would at the database's own command line."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -36,7 +36,7 @@ class Vandal:
         return rows
 
     def run_unguarded(self, *statements: str) -> None:
-        """Run statements in one transaction in which the guards stand aside, as they do for doctor."""
+        """Run statements in one transaction in which the guards are off, as they are for doctor."""
         begin = "SET LOCAL reelstate.repairing = 'on'" if self.postgres else "INSERT INTO repairing VALUES (0)"
         end = "SET LOCAL reelstate.repairing = ''" if self.postgres else "DELETE FROM repairing"
         self.run_all([(text, ()) for text in (begin, *statements, end)])

@@ -1,4 +1,4 @@
-"""Real processes that begin at the same moment. They are started once a session and do one thing after another."""
+"""Processes that begin at the same moment. They are started once per session and run one race after another."""
 
 import asyncio
 import multiprocessing
@@ -23,30 +23,30 @@ class Part(Protocol[T_co]):
 
 
 def start(parties: int) -> None:
-    """Wait until all are here. Blocks the whole process, so nothing of it runs ahead."""
+    """Wait until every process is ready. Blocks the whole process, so that nothing of it runs ahead."""
     _barriers[parties].wait(TIMEOUT)
 
 
-class Crew:
+class RacingProcesses:
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 
     def race(self, parts: Sequence[tuple[Part[T], tuple[Any, ...]]]) -> list[T]:
-        """Run each part in a process of its own; gives what they return, in order."""
+        """Run each part in its own process; return their results in order."""
         futures = [self._pool.submit(_run, part, arguments) for part, arguments in parts]
-        return [future.result(timeout=300) for future in futures]
+        return [future.result(timeout=TIMEOUT) for future in futures]
 
     def all(self, part: Part[T], *arguments: Any, size: int = SIZE) -> list[T]:
-        """The same part in every process; its last two arguments are its number and how many there are."""
+        """Run the same part in every process; its last two arguments are its number and how many there are."""
         return self.race([(part, (*arguments, number, size)) for number in range(size)])
 
 
 @contextmanager
-def crew() -> Iterator[Crew]:
+def processes() -> Iterator[RacingProcesses]:
     context = multiprocessing.get_context("spawn")
     barriers = {parties: context.Barrier(parties) for parties in range(1, SIZE + 1)}
     with ProcessPoolExecutor(SIZE, context, initializer=_initialise, initargs=(barriers,)) as pool:
-        yield Crew(pool)
+        yield RacingProcesses(pool)
 
 
 def _initialise(barriers: dict[int, Barrier]) -> None:
