@@ -251,7 +251,7 @@ def test_a_folder_is_taken_once(reel: Reel) -> None:
     first = reel("ingest", "in", *options)
     assert first.code == 0
     assert "a.mp4: video" in first.words
-    assert "b.mov: left alone: it is empty" in first.words
+    assert "b.mov: skipped: is empty" in first.words
     assert "1 submitted, 0 were submitted before, 1 left alone" in first.words
     (video,) = reel("videos", "--json").json
     (spec,) = specs(reel)

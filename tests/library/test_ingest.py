@@ -21,10 +21,10 @@ from reelstate.library.ingest import (
     Ingest,
     IngestedFile,
     Settling,
+    idempotency_key,
     identity_of,
     ingest,
-    key_of,
-    wanted,
+    is_wanted,
 )
 from reelstate.library.inotify import Inotify
 from reelstate.library.videos import Videos
@@ -39,7 +39,7 @@ TIMEOUT = 300.0
 
 @pytest.mark.parametrize("name", ["a.mp4", "A.MKV", "deep/er/b.mov", "c.part.webm", "d..ts", "-i.mp4"])
 def test_films_are_wanted(name: str) -> None:
-    assert wanted(Path(name), PATTERNS)
+    assert is_wanted(Path(name), PATTERNS)
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_films_are_wanted(name: str) -> None:
     ],
 )
 def test_hidden_partial_and_other_files_are_not(name: str) -> None:
-    assert not wanted(Path(name), PATTERNS)
+    assert not is_wanted(Path(name), PATTERNS)
 
 
 def test_partial_files_are_not_wanted_whatever_the_pattern() -> None:
-    assert wanted(Path("a.txt"), ["*"])
-    assert not wanted(Path("a.tmp"), ["*"])
+    assert is_wanted(Path("a.txt"), ["*"])
+    assert not is_wanted(Path("a.tmp"), ["*"])
 
 
 def test_a_key_changes_with_path_size_and_time() -> None:
-    keys = {key_of(path, identity) for path in (A, B) for identity in (ONE, Identity(1, 2), Identity(2, 1))}
+    keys = {idempotency_key(path, identity) for path in (A, B) for identity in (ONE, Identity(1, 2), Identity(2, 1))}
     assert len(keys) == 6
-    assert key_of(A, ONE) == key_of(Path("/in/a.mp4"), Identity(1, 1))
-    assert len(key_of(A, ONE)) < 255
+    assert idempotency_key(A, ONE) == idempotency_key(Path("/in/a.mp4"), Identity(1, 1))
+    assert len(idempotency_key(A, ONE)) < 255
 
 
 def test_a_file_is_complete_when_it_stays_as_it_is() -> None:
@@ -97,17 +97,17 @@ def test_a_file_that_went_and_came_settles_anew() -> None:
 def test_a_file_that_somebody_writes_is_not_complete_however_long_he_pauses() -> None:
     files = Settling(3.0)
     files.see(A, ONE, 0.0)
-    files.write(A, writing=True)
+    files.set_writing(A, writing=True)
     files.see(A, TWO, 1.0)
     assert (files.complete(1000.0), files.next_due(), files.waiting) == ([], None, True)
-    files.write(A, writing=False)
+    files.set_writing(A, writing=False)
     assert files.complete(1000.0) == [(A, TWO)]
 
 
 def test_when_words_were_lost_nobody_counts_as_writing() -> None:
     files = Settling(3.0)
     files.see(A, ONE, 0.0)
-    files.write(A, writing=True)
+    files.set_writing(A, writing=True)
     files.forget_writers()
     assert files.complete(3.0) == [(A, ONE)]
 
@@ -220,7 +220,7 @@ async def test_what_can_not_be_taken_is_told_and_holds_up_nothing(engine: Engine
     (folder / "film.mp4").write_bytes(b"film")
     (folder / os.fsdecode(b"\xff.mp4")).write_bytes(b"film")
     found = {one.path.name: one for one in await taken(engine, folder)}
-    assert found["empty.mp4"].reason == "it is empty"
+    assert found["empty.mp4"].reason == "is empty"
     assert found["film.mp4"].verdict is Verdict.OK
     (odd,) = [one for one in found.values() if one.path.name not in {"empty.mp4", "film.mp4"}]
     assert "not valid Unicode" in odd.reason
@@ -256,7 +256,7 @@ def eyes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         monkeypatch.setattr(Inotify, "open", classmethod(lambda _: None))
     else:
         require_inotify()
-        monkeypatch.setattr(module, "LOOK_EVERY", 3600.0)
+        monkeypatch.setattr(module, "RESCAN_EVERY", 3600.0)
     return str(request.param)
 
 

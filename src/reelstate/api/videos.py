@@ -38,7 +38,7 @@ from reelstate.core.model import (
 from reelstate.documents import Document
 from reelstate.engine import Engine
 from reelstate.library.documents import quality_document, version_document, video_document
-from reelstate.library.ladder import profile_before, read_qualities, telling_version
+from reelstate.library.ladder import latest_profile, read_qualities, shown_version
 from reelstate.library.model import Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.packaging.manifest import MASTER
 from reelstate.media.planning.request import TranscodeRequest
@@ -178,7 +178,7 @@ async def retranscode(
     detail = await library.videos.get(video_id, owner=principal.owner)
     wanted = {"qualities": body.qualities, "captions": body.captions, "profile": body.profile}
     spec = {name: value for name, value in wanted.items() if value is not None}
-    _spec(detail.video.source, **{"profile": profile_before(detail), **spec})
+    _spec(detail.video.source, **{"profile": latest_profile(detail), **spec})
     answer = await library.videos.retranscode(
         video_id,
         spec=spec,
@@ -290,7 +290,7 @@ def file_path(video_id: int, key: str) -> str:
 
 
 async def _progress(engine: Engine, detail: VideoDetail) -> Document:
-    version = telling_version(detail)
+    version = shown_version(detail)
     if version is None:
         return {"progress": None, "qualities": []}
     job = await engine.job(version.job.id)

@@ -78,7 +78,7 @@ def _show(taken: IngestedFile) -> None:
         case Verdict.OK:
             line = Text(f"{taken.path}: video {taken.video_id}, job {taken.job_id}")
         case None:
-            line = Text.assemble(f"{taken.path}: ", ("left alone: ", "yellow"), taken.reason)
+            line = Text.assemble(f"{taken.path}: ", ("skipped: ", "yellow"), taken.reason)
         case _:
             line = Text(f"{taken.path}: was submitted before as video {taken.video_id}", style="dim")
     console().print(line, soft_wrap=True)

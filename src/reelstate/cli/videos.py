@@ -38,7 +38,7 @@ from reelstate.core.model import (
 from reelstate.documents import Document
 from reelstate.engine import Engine
 from reelstate.library.documents import quality_document, version_document, video_document
-from reelstate.library.ladder import profile_before, read_qualities, telling_version
+from reelstate.library.ladder import latest_profile, read_qualities, shown_version
 from reelstate.library.model import Video, VideoDetail, VideoStatus
 from reelstate.library.playback import LIFETIME, Playback
 from reelstate.library.videos import VideoFilter, Videos
@@ -268,7 +268,7 @@ async def _read(database: str | None, limit: int, after: str | None, wanted: Vid
 async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, list[Quality]]:
     async with connect(database) as engine:
         detail = await Videos(engine).get(video_id)
-        version = telling_version(detail)
+        version = shown_version(detail)
         return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
 
 
@@ -277,7 +277,7 @@ async def _retranscode(
 ) -> int:
     async with connect(database, wait=True) as engine:
         video = await Videos(engine).get(video_id)
-        TranscodeRequest.check({"source": video.video.source, "profile": profile_before(video), **spec})
+        TranscodeRequest.check({"source": video.video.source, "profile": latest_profile(video), **spec})
         answer = await Videos(engine).retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
         told, place = document if as_json else None, settings_for(database).storage_url

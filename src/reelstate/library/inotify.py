@@ -1,4 +1,4 @@
-"""What happens in a tree of folders, told by Linux. Elsewhere, or where it has no room, there is nothing to open."""
+"""Changes in folders, reported by inotify on Linux."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ READ_SIZE: Final = 65536
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something happened to a file or folder; without a path, too much happened to tell."""
+    """A change of a file or folder; without a path, notices were lost."""
 
     path: Path | None
     mask: int
 
     @property
     def folder(self) -> bool:
+        """Whether it is a folder."""
         return bool(self.mask & IS_FOLDER)
 
     @property
     def writing(self) -> bool:
-        """Somebody writes into it, and will close it."""
+        """Whether a process writes to it and has not closed it."""
         return bool(self.mask & MODIFY)
 
     @property
     def settled(self) -> bool:
-        """Who wrote it has closed it, or it came under this name as it is, or it is gone."""
+        """Whether it was closed after writing, renamed or deleted."""
         return bool(self.mask & (CLOSE_WRITE | MOVED_TO | MOVED_FROM | DELETE))
 
 
 class Inotify:
-    """Watches over folders; `fileno` becomes readable when there is something to read."""
+    """Watches on folders; `fileno` becomes readable when there are notices."""
 
     def __init__(self) -> None:
         self._call = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +60,7 @@ class Inotify:
 
     @classmethod
     def open(cls) -> Self | None:
-        """One of these, or None where there is none."""
+        """Return an instance; None where inotify is not available."""
         if sys.platform != "linux":
             return None
         try:
@@ -68,10 +69,11 @@ class Inotify:
             return None
 
     def fileno(self) -> int:
+        """Return the descriptor to wait on."""
         return self._descriptor
 
     def add(self, folder: Path) -> None:
-        """Watch a folder (not what is beneath); one that is gone by now needs no watch."""
+        """Watch a folder without its subfolders; a missing or unreadable folder is ignored."""
         try:
             number = self._call.inotify_add_watch(self._descriptor, os.fsencode(folder), WANTED)
             self._folders[self._checked(number, str(folder))] = folder
@@ -80,7 +82,7 @@ class Inotify:
                 raise
 
     def read(self) -> Iterator[Notice]:
-        """What has happened since the last time."""
+        """Return the notices since the last call."""
         while True:
             try:
                 data = os.read(self._descriptor, READ_SIZE)
@@ -89,14 +91,15 @@ class Inotify:
             yield from self._notices(data)
 
     def close(self) -> None:
+        """Release the descriptor and all watches."""
         os.close(self._descriptor)
 
     def _notices(self, data: bytes) -> Iterator[Notice]:
-        place = 0
-        while place < len(data):
-            number, mask, _, length = HEADER.unpack_from(data, place)
-            name = data[place + HEADER.size : place + HEADER.size + length].rstrip(b"\0")
-            place += HEADER.size + length
+        offset = 0
+        while offset < len(data):
+            number, mask, _, length = HEADER.unpack_from(data, offset)
+            name = data[offset + HEADER.size : offset + HEADER.size + length].rstrip(b"\0")
+            offset += HEADER.size + length
             if mask & OVERFLOW:
                 yield Notice(None, mask)
             elif mask & IGNORED:

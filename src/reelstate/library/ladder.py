@@ -1,4 +1,4 @@
-"""The qualities of a transcode, read from its tasks."""
+"""The progress of each quality of a transcode job, read from its tasks."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from reelstate.services.paging import every
 
 
 async def read_qualities(engine: Engine, detail: JobDetail) -> list[Quality]:
-    """Every quality of a job, as far as it is known; none for a job of another kind."""
+    """Return the qualities of a job that are known so far; none for a job of another pipeline."""
     ladder = await _ladder(engine, detail)
     return [] if ladder is None else list_qualities(ladder, await _chunks(engine, detail))
 
 
 async def _ladder(engine: Engine, detail: JobDetail) -> Ladder | None:
-    """The ladder of a job, with the rungs that it takes from an earlier version."""
+    """Return the ladder of a job, with the rungs reused from an earlier version."""
     ladder, earlier = read_ladder(detail.plan), _field(detail.job.spec, "reuse_from")
     if ladder is None or not isinstance(earlier, int):
         return ladder
-    made = {name for name, _ in ladder.rungs}
+    encoded = {name for name, _ in ladder.rungs}
     names = _published(detail) or await _published_by(engine, earlier)
-    return replace(ladder, reused=tuple(name for name in names if name not in made), reused_from=earlier)
+    return replace(ladder, reused=tuple(name for name in names if name not in encoded), reused_from=earlier)
 
 
 async def _published_by(engine: Engine, job_id: int) -> list[str]:
@@ -38,7 +38,7 @@ async def _published_by(engine: Engine, job_id: int) -> list[str]:
 
 
 def _published(detail: JobDetail) -> list[str]:
-    """The names of the rungs that a job has published; none before that."""
+    """Return the names of the rungs that a job published."""
     found = _field(detail.outputs.get("publish"), "rungs")
     return [str(name) for name in found] if isinstance(found, list) else []
 
@@ -47,34 +47,35 @@ def _field(document: Json, name: str) -> Json:
     return document.get(name) if isinstance(document, dict) else None
 
 
-def telling_version(detail: VideoDetail) -> VideoVersion | None:
-    """The version whose qualities people want to see: the one that is made, else the one that plays, else the last."""
-    made = (version for version in detail.versions if version.job.status in ACTIVE_JOBS)
+def shown_version(detail: VideoDetail) -> VideoVersion | None:
+    """Return the version whose qualities are shown: the one in progress, else the current one, else the newest."""
+    active = (version for version in detail.versions if version.job.status in ACTIVE_JOBS)
     playing = (version for version in detail.versions if version.current)
-    return next(made, None) or next(playing, None) or next(iter(detail.versions), None)
+    return next(active, None) or next(playing, None) or next(iter(detail.versions), None)
 
 
-def profile_before(detail: VideoDetail) -> Json:
-    """The profile of the newest version, which a further one has unless it says otherwise."""
+def latest_profile(detail: VideoDetail) -> Json:
+    """Return the profile of the newest version, which a further version inherits."""
     return next((version.job.spec.get("profile") for version in detail.versions), None)
 
 
 @dataclass(slots=True)
 class LadderReader:
-    """The qualities of a job that is looked at again and again; done chunks are read anew only if there are more."""
+    """Read the qualities of a job repeatedly; done chunks are read again only when their number changes."""
 
     engine: Engine
     _done: list[Task] = field(default_factory=list)
 
     async def read(self, detail: JobDetail, current: Sequence[Task]) -> list[Quality]:
+        """Return the qualities of a job; `current` are its running tasks."""
         ladder = await _ladder(self.engine, detail)
         if ladder is None or detail.job.status not in ACTIVE_JOBS:
             return await read_qualities(self.engine, detail)
         if len(self._done) != sum(stage.done for stage in detail.stages if stage.name == ENCODE):
             self._done = await _chunks(self.engine, detail, TaskStatus.DONE)
         known = {task.part for task in self._done}
-        at_work = [task for task in current if task.stage_name == ENCODE and task.part not in known]
-        return list_qualities(ladder, [*self._done, *at_work])
+        running = [task for task in current if task.stage_name == ENCODE and task.part not in known]
+        return list_qualities(ladder, [*self._done, *running])
 
 
 async def _chunks(engine: Engine, detail: JobDetail, *statuses: TaskStatus) -> list[Task]:
