@@ -47,7 +47,7 @@ def detail_document(detail: JobDetail, current: Sequence[Task] = ()) -> Document
         "outputs": detail.outputs,
         "stages": [stage_document(stage) for stage in detail.stages],
         "running": [task_document(task) for task in current if task.status is TaskStatus.RUNNING],
-        "resting": [task_document(task) for task in current if task.run_after is not None],
+        "retrying": [task_document(task) for task in current if task.run_after is not None],
     }
 
 

@@ -14,7 +14,7 @@ import httpx
 
 from reelstate.api.app import create_app
 from reelstate.api.context import Context
-from reelstate.api.server import HttpServer, listening, url_of
+from reelstate.api.server import HttpServer, listen, url_of
 from reelstate.config import Settings
 from reelstate.engine import Engine
 from reelstate.services.keys import MadeKey, Scope
@@ -86,7 +86,7 @@ async def served(engine: Engine, database_url: str, **changes: Any) -> AsyncIter
     }
     server = HttpServer(app, settings)
     async with AsyncExitStack() as clients:
-        made = listening(settings)
+        made = listen(settings)
         clients.callback(made.close)
         running = asyncio.create_task(server.serve([made]))
         await server.ready()

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 import httpx
 
-from reelstate.api.server import listening
+from reelstate.api.server import listen
 from reelstate.config import PREFIX, Settings
 from reelstate.engine import Engine
 from reelstate.services.keys import Keys, Scope
@@ -28,7 +28,7 @@ EVENTS: Final = "/api/v1/events"
 
 class ServerProcess:
     def __init__(self, folder: Path, database_url: str, **settings: str) -> None:
-        with listening(Settings(serve_port=0)) as free:
+        with listen(Settings(serve_port=0)) as free:
             self._port: int = free.getsockname()[1]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         self._environment = {**kept, "REEL_KEY_FILE": str(folder / "key"), "REEL_RATE_PER_KEY": "1e6", **settings}

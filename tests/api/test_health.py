@@ -29,7 +29,7 @@ async def test_redis_is_looked_at_where_it_is_used(
         served(engine, database_url) as api,
     ):
         assert (await api.ask(NOBODY, "GET", "/readyz")).status_code == 200
-        there = (await api.ask("admin", "GET", "/health")).json()["house"]["dispatch"]
+        there = (await api.ask("admin", "GET", "/health")).json()["deployment"]["dispatch"]
         assert (there["kind"], there["redis"], there["redis_opened"]) == (mode, "ok", 0)
         frail_redis.stop()
 
@@ -40,7 +40,7 @@ async def test_redis_is_looked_at_where_it_is_used(
         await until(noticed, "the circuit opens")
         assert (await api.ask(NOBODY, "GET", "/readyz")).status_code == ready
         if ready == 200:
-            away = (await api.ask("admin", "GET", "/health")).json()["house"]["dispatch"]
+            away = (await api.ask("admin", "GET", "/health")).json()["deployment"]["dispatch"]
             assert away["redis"] in {"unavailable", "reconnecting"}
             assert away["redis_opened"] == 1
 

@@ -87,7 +87,7 @@ async def test_settings_are_told_without_secrets(api: Served) -> None:
 async def test_health_tells_admins_how_the_house_is_and_others_whether_it_stands(api: Served) -> None:
     await a_worker(api.engine, "encoder")
     await api.submit("ada")
-    house = (await api.ask("admin", "GET", "/health")).json()["house"]
+    house = (await api.ask("admin", "GET", "/health")).json()["deployment"]
     assert (house["pending_jobs"], house["processing_jobs"], house["ready_tasks"]) == (1, 0, 1)
     assert house["workers"] == {"idle": 1, "busy": 0, "draining": 0, "offline": 0, "disabled": 0}
     assert 0 < house["storage"]["free"] <= house["storage"]["total"]
@@ -95,5 +95,5 @@ async def test_health_tells_admins_how_the_house_is_and_others_whether_it_stands
         assert (await api.ask(role, "GET", "/health")).json() == {
             "status": "ok",
             "checks": {"database": "ok", "storage": "ok"},
-            "house": None,
+            "deployment": None,
         }

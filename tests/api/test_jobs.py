@@ -140,7 +140,7 @@ async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Served) -> None:
     assert [(task["id"], task["worker"], task["percent"]) for task in job["running"]] == [
         (f"{job_id}/work/0", "encoder", 40)
     ]
-    assert [task["attempt"] for task in job["resting"]] == [1]
+    assert [task["attempt"] for task in job["retrying"]] == [1]
     assert [stage["status"] for stage in await got("/stages")] == ["done", "running", "new"]
     assert [task["status"] for task in (await got("/tasks?stage=work"))["items"]] == ["running", "error"]
     assert [task["part"] for task in (await got("/tasks?status=error"))["items"]] == [1]

@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies
 from hypothesis.strategies import SearchStrategy
 
 from reelstate.api import server
-from reelstate.api.body import DEEPEST, too_deep
+from reelstate.api.body import MAX_BODY_DEPTH, too_deep
 from reelstate.api.rate import Buckets
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.model import Json
@@ -116,11 +116,11 @@ async def test_deep_json_is_refused(api: Served) -> None:
 @given(strategies.recursive(strategies.text('[]{}"\\a', max_size=5), _nested, max_leaves=100))
 @example(["[" * 100, '"{' * 100])
 @example([{"a": [1]}] * 50)
-@example(_wrapped(DEEPEST - 1))
-@example(_wrapped(DEEPEST))
-@example([_wrapped(DEEPEST - 1), {}, _wrapped(DEEPEST - 2)])
+@example(_wrapped(MAX_BODY_DEPTH - 1))
+@example(_wrapped(MAX_BODY_DEPTH))
+@example([_wrapped(MAX_BODY_DEPTH - 1), {}, _wrapped(MAX_BODY_DEPTH - 2)])
 def test_depth_is_counted_outside_of_strings(value: Json) -> None:
-    assert too_deep(json.dumps(value).encode()) == (_depth(value) > DEEPEST)
+    assert too_deep(json.dumps(value).encode()) == (_depth(value) > MAX_BODY_DEPTH)
 
 
 def test_what_is_no_json_takes_no_time_to_refuse() -> None:
@@ -177,8 +177,8 @@ async def test_of_strangers_no_body_is_read(api: Served, path: str) -> None:
 
 
 async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert server.LOOK_EVERY <= 15
-    monkeypatch.setattr(server, "LOOK_EVERY", 0.2)
+    assert server.CHECK_INTERVAL <= 15
+    monkeypatch.setattr(server, "CHECK_INTERVAL", 0.2)
     assert await raw(api, b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\n", pause=0.05) == b""
     kept = await raw(api, b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     assert kept.startswith(b"HTTP/1.1 200")

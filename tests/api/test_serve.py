@@ -19,7 +19,7 @@ from subprocess import PIPE, Popen
 import httpx
 import pytest
 
-from reelstate.api.server import listening
+from reelstate.api.server import listen
 from reelstate.app import open_engine
 from reelstate.cli.state_files import address_file, key_file
 from reelstate.config import PREFIX, Settings
@@ -178,14 +178,14 @@ def test_other_machines_are_not_served_without_tls(reel: Reel, host: str) -> Non
 
 
 def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_first_half() -> None:
-    with closing(listening(SETTINGS)) as made, closing(socket.create_connection(made.getsockname())):
+    with closing(listen(SETTINGS)) as made, closing(socket.create_connection(made.getsockname())):
         accepted, _ = made.accept()
         with closing(accepted):
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> None:
-    with closing(listening(SETTINGS)) as taken:
+    with closing(listen(SETTINGS)) as taken:
         port = taken.getsockname()[1]
         ended = reel("serve", "--port", port)
         assert ended.code == 1
@@ -197,14 +197,14 @@ def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> N
         assert told.code == 1
         assert "reel is up" not in chosen.words + told.words
         assert list(reel.folder.iterdir()) == [], "nothing was begun before it was known"
-    with closing(_at_the_usual_port()), closing(listening(Settings(), elsewhere=True)) as other:
+    with closing(_at_the_usual_port()), closing(listen(Settings(), elsewhere=True)) as other:
         assert other.getsockname()[1] != Settings().serve_port
 
 
 def _at_the_usual_port() -> socket.socket:
     """Taken by us, or by somebody else on this machine."""
     try:
-        return listening(Settings())
+        return listen(Settings())
     except InvalidRequest:
         return socket.socket()
 
@@ -259,7 +259,7 @@ def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:
             made = admin.post("/api/v1/jobs", json={"pipeline": "cut"}).json()
             asyncio.run(_rested(tmp_path, made["id"]))
             assert admin.get(f"/api/v1/jobs/{made['id']}").json()["status"] == "completed"
-            assert admin.get("/health").json()["house"]["workers"]["offline"] == 0
+            assert admin.get("/health").json()["deployment"]["workers"]["offline"] == 0
         address = address_file(Settings(database_url=f"sqlite:///{tmp_path / 'reelstate.db'}"))
         assert address.read_text().strip() == base
         assert house.stop() == 0

@@ -63,7 +63,7 @@ async def test_a_session_that_is_over_is_no_guess_and_can_be_signed_out_of(engin
         await api.context.keys.close_session(over.key.id)
         headers = {"Cookie": f"reelstate_session={over.text}"}
         health = await api.ask(NOBODY, "GET", "/health", headers=headers)
-        assert (health.status_code, health.json()["house"]) == (200, None)
+        assert (health.status_code, health.json()["deployment"]) == (200, None)
         refused = await api.ask(NOBODY, "GET", JOBS, headers=headers)
         assert (refused.status_code, refused.json()["type"]) == (401, "urn:reelstate:error:key-refused")
         ended = await api.ask(NOBODY, "POST", "/signout", headers=headers)

@@ -54,7 +54,7 @@ async def test_who_reads_slowly_gets_the_whole_answer(
     spec = {"source": "https://example.com/film.mov", "note": "x" * 200_000}
     jobs = [await films.api.submit(pipeline="transcode", spec=spec) for _ in range(6)]
     # From here on: a short look would close the connections of the client that submits between its requests.
-    monkeypatch.setattr(server, "LOOK_EVERY", 0.5)
+    monkeypatch.setattr(server, "CHECK_INTERVAL", 0.5)
     films.api.server.config.timeout_keep_alive = 0
     with await asked(films, "/api/v1/jobs", *lines) as connection:
         came = await read(connection, pause=0.002)
@@ -63,11 +63,11 @@ async def test_who_reads_slowly_gets_the_whole_answer(
 
 
 async def test_who_takes_nothing_of_a_file_is_given_up(films: Films, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert server.LOOK_EVERY * server.STUCK_LOOKS <= 60
+    assert server.CHECK_INTERVAL * server.MAX_STUCK_CHECKS <= 60
     video_id, job_id = await films.make("ada")
     key = f"versions/{job_id}/encode/0/1/720p.mp4"
     await films.storage.put_bytes(key, FILE)
-    monkeypatch.setattr(server, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(server, "CHECK_INTERVAL", 0.05)
     with await asked(films, f"{VIDEOS}/{video_id}/files/{key}") as connection:
         begun = await asyncio.get_running_loop().sock_recv(connection, SMALL)
         await until(lambda: not films.api.server.server_state.connections, TIMEOUT)

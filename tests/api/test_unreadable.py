@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reelstate.api.body import DEEPEST, MAX_VALUES, SMALL, Shape
+from reelstate.api.body import MAX_VALUES, SMALL_BODY, Shape
 from reelstate.core.document import MAX_DEPTH, UNREADABLE, encode, is_deeper, readable
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Failure
@@ -128,8 +128,12 @@ def test_depth_is_counted_in_levels() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_a_body_has_the_same_shape_in_pieces_of_any_size(size: int) -> None:
     quoted = json.dumps(['"[{', "\\", '\\"', "[" * 50, {"a": "]"}]).encode()
-    for body, refused in ((quoted, False), (text_of(DEEPEST).encode(), False), (text_of(DEEPEST + 1).encode(), True)):
-        shape = Shape(DEEPEST, MAX_VALUES)
+    for body, refused in (
+        (quoted, False),
+        (text_of(MAX_DEPTH).encode(), False),
+        (text_of(MAX_DEPTH + 1).encode(), True),
+    ):
+        shape = Shape(MAX_DEPTH, MAX_VALUES)
         try:
             for first in range(0, len(body), size):
                 shape.feed(body[first : first + size])
@@ -142,7 +146,7 @@ def test_a_body_has_the_same_shape_in_pieces_of_any_size(size: int) -> None:
 async def test_a_body_of_too_many_values_is_refused_before_it_is_read(api: Served) -> None:
     far = await ScriptedWorker.of(api, "far")
     body = b'{"items":[' + b"[]," * MAX_VALUES + b"[]]}"
-    assert len(body) > SMALL
+    assert len(body) > SMALL_BODY
     answer = await far.client.post("/complete", content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (422, "body")
     assert "values" in answer.json()["detail"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reelstate.api.server import listening, url_of
+from reelstate.api.server import listen, url_of
 from reelstate.cli.serving import publish_address
 from reelstate.cli.session import settings_for
 from reelstate.cli.state_files import address_file, write_key
@@ -324,7 +324,7 @@ def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
     nobody = reel("videos", "play", video_id)
     assert (nobody.code, nobody.stdout) == (1, "")
     assert "no server of this house runs here hint: start one with `reel up`" in nobody.words
-    with closing(listening(SETTINGS)) as made:
+    with closing(listen(SETTINGS)) as made:
         place = url_of(SETTINGS, made)
         with publish_address(settings_for(), place):
             shown = reel("videos", "play", video_id, "--lifetime", "60").stdout.strip()

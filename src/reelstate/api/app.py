@@ -1,4 +1,4 @@
-"""The HTTP application: an engine behind routes, one file a resource."""
+"""The HTTP application: routes over an engine, one file per resource."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI
 
-from reelstate.api import deployment as house
 from reelstate.api import (
+    deployment,
     docs,
     events,
     files,
@@ -52,7 +52,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     workers.router,
     keys.router,
     machines.router,
-    house.router,
+    deployment.router,
     worker.router,
     files.router,
     uploads.router,
@@ -62,7 +62,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 
 
 def create_app(engine: Engine, settings: Settings) -> FastAPI:
-    """An application on this engine. `app.state.context` is what its routes work with."""
+    """Create the application for an engine. Routes find what they need in `app.state.context`."""
     app = FastAPI(
         title=TITLE,
         version=VERSION,
@@ -81,9 +81,9 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
         per_address=Buckets(settings.rate_per_address),
     )
     context.checks["database"] = engine.ready
-    context.checks["storage"] = lambda: _see_storage(settings)
-    if engine.dispatch.health().kind == "redis":  # `hybrid` does its work without it
-        context.checks["redis"] = lambda: _see_redis(engine)
+    context.checks["storage"] = lambda: _check_storage(settings)
+    if engine.dispatch.health().kind == "redis":  # `hybrid` works without it
+        context.checks["redis"] = lambda: _check_redis(engine)
     app.state.context = context
     app.state.remotes = Remotes(engine, settings)
     app.state.streams = Streams(context)
@@ -96,11 +96,11 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     return app
 
 
-async def _see_storage(settings: Settings) -> None:
+async def _check_storage(settings: Settings) -> None:
     await open_storage(settings.storage_url).exists("readyz")
 
 
-async def _see_redis(engine: Engine) -> None:
+async def _check_redis(engine: Engine) -> None:
     circuit = engine.dispatch.health().circuit
     if circuit is not None and circuit.state is not Circuit.CLOSED:
         raise RedisUnavailable(circuit.last_error)

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do. Programs send a key as `Authorization: Bearer …`, the dashboard a cookie."""
+"""Authenticates requests and checks scopes. Programs send `Authorization: Bearer …`, browsers a session cookie."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from reelstate.services.keys import Key, KeyKind, Scope
 
 COOKIE: Final = "reelstate_session"
 HOST_ONLY: Final = "__Host-"
-"""Before the name of a cookie: browsers let only this host set it, over TLS, for all its paths (RFC 6265bis)."""
+"""Cookie name prefix: browsers accept such a cookie only from this host, over TLS, for all paths (RFC 6265bis)."""
 OWN_HEADER: Final = "x-reelstate"
 """A page of another site can make a browser send our cookie, but not this header."""
-FINE: Final = 20.0
-"""Tokens that a wrong key costs its address."""
+WRONG_KEY_COST: Final = 20.0
+"""Rate-limit tokens that a wrong key costs its address."""
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 bearer = HTTPBearer(auto_error=False, scheme_name="key", description="A key: `reel keys create`.")
@@ -45,14 +45,14 @@ cookie = SessionCookie(
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks: a key, and the user that it belongs to."""
+    """The authenticated caller: a key and the user it belongs to."""
 
     key_id: str
     name: str
     user_id: str
     scopes: frozenset[Scope]
     account: str
-    """What limits count by: the key, and for a session the one that it was opened with."""
+    """The key that limits are counted by; for a session, the key that opened it."""
 
     @property
     def admin(self) -> bool:
@@ -60,12 +60,12 @@ class Principal:
 
     @property
     def owner(self) -> str | None:
-        """Whose jobs are seen and changed; None for everybody's."""
+        """The user whose jobs the caller sees and changes; None for all users."""
         return None if self.admin else self.user_id
 
     @property
     def actor(self) -> str:
-        """How the record names them."""
+        """The actor that events record."""
         return f"{Actor.OPERATOR}:{self.name}" if self.admin else f"{Actor.USER}:{self.user_id}"
 
     def may(self, scope: Scope) -> bool:
@@ -74,7 +74,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """Depend on one of these to let in those whose key has the scope."""
+    """A dependency that admits only keys with the given scope."""
 
     scope: Scope
 
@@ -106,7 +106,7 @@ async def maybe_principal(
     sent: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     session: Annotated[str | None, Depends(cookie)],
 ) -> Principal | None:
-    """Who asks, where nobody has to say; a session that is over says nothing."""
+    """Return the caller of a route that needs no key, or None; an expired session counts as none."""
     if sent is not None:
         return await _principal(request, context, sent, session)
     if session is None:
@@ -121,7 +121,7 @@ MaybePrincipal = Annotated[Principal | None, Depends(maybe_principal)]
 
 
 async def require_key(request: Request) -> None:
-    """Refuse whoever has no key in force; what it is good for, and how often, is asked later."""
+    """Refuse a request without a valid key; scopes and rates are checked later."""
     await _authenticated(request, context_of(request), await bearer(request), await cookie(request))
 
 
@@ -131,7 +131,7 @@ async def _principal(
     key = await _authenticated(request, context, sent, session)
     account = key.parent or key.id
     if wait := context.per_key.take(account):
-        raise TooManyRequests("this key asks too often", retry_after=wait)
+        raise TooManyRequests("too many requests with this key", retry_after=wait)
     return Principal(key.id, key.name, key.user_id, key.scopes, account)
 
 
@@ -142,8 +142,8 @@ async def _authenticated(
         with reading(request, context):
             return await _key(request, context, sent, session)
     except KeyRefused:
-        if sent is not None:  # nobody guesses without one, and a browser goes on sending a session that is over
-            context.per_address.spill(address_of(request), FINE)
+        if sent is not None:  # only a sent key can be a guess; browsers keep sending expired sessions
+            context.per_address.spill(address_of(request), WRONG_KEY_COST)
         raise
 
 
@@ -153,24 +153,26 @@ async def _key(
     if sent is not None:
         return await context.keys.authenticate(sent.credentials)
     if session is None:
-        raise KeyRefused("no key came with the request", hint="send it as `Authorization: Bearer reel_…`")
+        raise KeyRefused("the request has no key", hint="send it as `Authorization: Bearer reel_…`")
     require_own_page(request)
     return await context.keys.authenticate(session, KeyKind.SESSION)
 
 
 def require_own_page(request: Request) -> None:
-    """Refuse a change that a page of another site may have had a browser ask for."""
+    """Refuse a write with a cookie alone: a page of another site could have made the browser send it."""
     if request.method not in SAFE and OWN_HEADER not in request.headers:
-        raise ScopeMissing("a cookie alone changes nothing", hint=f"send the header {OWN_HEADER} with it, or a key")
+        raise ScopeMissing(
+            "a session cookie alone may not change anything", hint=f"send the header {OWN_HEADER} with it, or a key"
+        )
 
 
 def reading(request: Request, context: Context) -> AbstractContextManager[None]:
-    """What only reads does not wait long for a database that is away: whoever asks may ask again."""
+    """Shorten the database timeout of a request that only reads: the client can repeat it."""
     return timeout_of(context.settings.read_timeout) if request.method in SAFE else nullcontext()
 
 
 def cookie_name(request: HTTPConnection) -> str:
-    """The name of the session's cookie. A plain one that came over TLS may have been set by another host."""
+    """Return the name of the session cookie. Over TLS the plain name is ignored: another host may have set it."""
     return HOST_ONLY + COOKIE if request.url.scheme == "https" else COOKIE
 
 

@@ -1,6 +1,6 @@
-"""How many connections a server accepts: a number per address and in all, below the limit of open files.
+"""Limits the open connections of a server, per address and in total, below the limit of open files.
 
-They are counted where they are accepted, before TLS and before the first byte of a request, and until they are closed.
+A connection counts from its accept, before TLS and the first byte of a request, until it is closed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_OPEN_FILES: Final = 65_536
 RESERVED_FILES: Final = 256
 """Open files that are left for the database, the storage, pipes and logs."""
 REFUSED_AT_ONCE: Final = 64
-"""Connections that are refused before other work of the event loop gets its turn."""
+"""Connections that are refused in a row before the event loop continues with other work."""
 ANYONE: Final = "*"
 
 
@@ -44,22 +44,22 @@ class Admission:
     total: int
     per_address: int
     proxies: tuple[str, ...] = ()
-    """Addresses and networks whose connections are those of many callers, and count in the total alone."""
+    """Addresses and networks of proxies: their connections count only in the total."""
     open: Counter[str] = field(default_factory=Counter)
-    """Connections by the address, or the /64 of IPv6, that they come from."""
+    """Open connections by address, or by /64 network for IPv6."""
     count: int = 0
     refused: int = 0
 
     @classmethod
     def within(cls, open_files: int, *, total: int, per_address: int, proxies: str = "") -> Admission:
-        """The limits that were asked for, as far as the limit of open files allows them."""
+        """Return the requested limits, lowered to what the limit of open files allows."""
         possible = max(2, open_files - RESERVED_FILES, open_files // 2)
         fitting = min(total, possible)
         names = tuple(filter(None, (word.strip() for word in proxies.split(","))))
         return cls(fitting, min(per_address, max(1, fitting // 2)), names)
 
     def admit(self, address: str) -> bool:
-        """Count one more connection, unless that is too many."""
+        """Count a connection and return True, or return False when a limit is reached."""
         origin = _origin(address)
         crowded = self.open[origin] >= self.per_address and not self._is_proxy(address)
         if crowded or self.count >= self.total:
@@ -77,7 +77,7 @@ class Admission:
             del self.open[origin]
 
     def _refuse(self, origin: str) -> None:
-        """Log the first refusal and then every thousandth: whoever floods the server must not flood its log."""
+        """Log the first refusal and then every thousandth, so that a flood does not fill the log."""
         if self.refused % 1000 == 0:
             figures = self.open[origin], self.count, self.refused + 1
             logger.warning("connection refused address=%s open=%d total=%d refused=%d", origin, *figures)
@@ -88,7 +88,7 @@ class Admission:
 
 
 class LimitedSocket(socket.socket):
-    """A listening socket that closes at once what its admission does not accept."""
+    """A listening socket that closes connections over the limits at once."""
 
     admission: Admission | None = None
 
@@ -100,7 +100,7 @@ class LimitedSocket(socket.socket):
             if self.admission.admit(address[0]):
                 return _Accepted(made, self.admission, address[0]), address
             made.close()
-        raise ConnectionAbortedError("too many connections")  # the event loop goes on with its other work
+        raise ConnectionAbortedError("too many connections")  # the event loop continues with other work
 
 
 class _Accepted(socket.socket):
@@ -119,7 +119,7 @@ class _Accepted(socket.socket):
 
 
 def _origin(address: str) -> str:
-    """Who a connection counts for: an address, or the /64 that one caller of IPv6 usually has."""
+    """Return what a connection is counted by: the address, or the /64 that one IPv6 client usually has."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What every route works with, made once for an application."""
+"""The objects that every route needs, created once per application."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 
 Check = Callable[[], Awaitable[None]]
-"""Raises when something that requests need is not there."""
+"""Raises when something that requests need is unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Context:
     per_key: Buckets
     per_address: Buckets
     checks: dict[str, Check] = field(default_factory=dict)
-    """What `/readyz` looks at, by name; whoever adds a part of the house adds its check."""
+    """The checks of `/readyz`, by name."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server is told to stop: an answer without an end ends then."""
+    """Set when the server stops: endless responses end then."""
 
 
 def context_of(connection: HTTPConnection) -> Context:
@@ -38,7 +38,7 @@ def context_of(connection: HTTPConnection) -> Context:
 
 
 async def _context(connection: HTTPConnection) -> Context:
-    """Not a plain function: FastAPI would run one in a thread, for each request."""
+    """Async, because FastAPI runs a plain function in a thread for each request."""
     return context_of(connection)
 
 

@@ -1,4 +1,4 @@
-"""The house as a whole: what there is to do, and the settings in force."""
+"""Routes about the deployment as a whole: the queue and the settings."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from reelstate.api.schemas import QueueDocument, SettingDocument
 from reelstate.config import describe_settings
 from reelstate.documents import Document
 
-router = APIRouter(prefix="/api/v1", tags=["house"], route_class=JsonRoute)
+router = APIRouter(prefix="/api/v1", tags=["deployment"], route_class=JsonRoute)
 
 
 @router.get("/queue", response_model=QueueDocument)
 async def queue(engine: OnEngine, principal: Reader) -> Document:
-    """How many jobs are in each status, and what waits and runs of each pipeline; of one's own jobs, for users."""
+    """Count jobs by status and tasks by pipeline. A user's key counts that user's jobs."""
     return dataclasses.asdict(await engine.queue(owner=principal.owner))
 
 
 @router.get("/settings", response_model=list[SettingDocument])
 async def settings(context: InContext, _: Admin) -> list[Document]:
-    """Every setting of the server with its meaning; secrets are not shown."""
+    """List the settings of the server. Secrets are not shown."""
     return [dataclasses.asdict(setting) for setting in describe_settings(context.settings, os.environ)]

@@ -1,4 +1,4 @@
-"""The description of the API (OpenAPI 3.1): what FastAPI knows of it, and the problems of any route."""
+"""Completes the OpenAPI description that FastAPI makes: summaries, scopes, and the problems of every route."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reelstate.api.errors import Problem, problems
 TITLE: Final = "Reelstate"
 VERSION: Final = "1"
 DESCRIPTION: Final = (
-    "Submit jobs, follow them, and keep the house in order.\n\n"
+    "Submit jobs, follow them, and operate a deployment.\n\n"
     "Programs send a key: `Authorization: Bearer reel_…`, made by `reel keys create`. Errors are problem documents "
     "(RFC 9457) with a `hint`. Listings come in pages: `after` of one page asks for the next."
 )
@@ -25,23 +25,24 @@ Described = dict[str, Any]
 
 
 def describe(app: FastAPI) -> None:
-    """Complete the description of an application, once, when somebody asks for it."""
+    """Have an application complete its description when it is first requested."""
     plain = app.openapi
 
     def complete() -> Described:
         if app.openapi_schema is None:
-            app.openapi_schema = _completed(plain(), _scopes(app.routes))
+            app.openapi_schema = _complete(plain(), _scopes(app.routes))
         return app.openapi_schema
 
     app.openapi = complete  # type: ignore[method-assign]
 
 
 def operation_id(route: APIRoute) -> str:
-    """What programs that are made from the description call it."""
+    """Return the name that generated clients give to a route."""
     return "_".join([*(str(tag).replace(" ", "_") for tag in route.tags), route.name])
 
 
-def _completed(document: Described, scopes: Mapping[tuple[str, str], list[str]]) -> Described:
+def _complete(document: Described, scopes: Mapping[tuple[str, str], list[str]]) -> Described:
+    """Add summaries, scopes and the problems of each operation."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = Problem.model_json_schema()
     for name in _REPLACED:
@@ -49,17 +50,23 @@ def _completed(document: Described, scopes: Mapping[tuple[str, str], list[str]])
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             if "security" in operation:
-                wanted = scopes.get((method, path), [])
-                operation["security"] = [dict.fromkeys(each, wanted) for each in operation["security"]]
-            told = operation["responses"]
-            for status, response in problems(*_possible(path, operation)).items():
-                if str(status) not in told or status == 422:  # noqa: PLR2004 - FastAPI describes its own answer there
-                    told[str(status)] = response
+                required = scopes.get((method, path), [])
+                operation["security"] = [dict.fromkeys(each, required) for each in operation["security"]]
+            operation["summary"] = _first_sentence(operation["description"])
+            responses = operation["responses"]
+            for status, response in problems(*_possible_statuses(path, operation)).items():
+                if str(status) not in responses or status == 422:  # noqa: PLR2004 - FastAPI's own text is replaced
+                    responses[str(status)] = response
     return document
 
 
+def _first_sentence(text: str) -> str:
+    """Return the first sentence without its full stop: what a route does, in a few words."""
+    return " ".join(text.split()).partition(". ")[0].removesuffix(".")
+
+
 def _scopes(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
-    """What each route asks of a key, by method and path."""
+    """Return the scopes that each route requires, by method and path."""
     found: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
@@ -77,8 +84,8 @@ def _required(dependant: Dependant) -> Iterator[str]:
         yield from _required(inner)
 
 
-def _possible(path: str, operation: Described) -> Iterator[int]:
-    """What may go wrong with any request of that kind; what else may, its route says."""
+def _possible_statuses(path: str, operation: Described) -> Iterator[int]:
+    """Yield the error statuses that any such request can get; a route declares further ones itself."""
     yield 429
     if "security" in operation:
         yield from (401, 403)

@@ -1,4 +1,4 @@
-"""The description of the API as a page for people. It needs nothing from elsewhere, and runs no script."""
+"""Renders the OpenAPI description as one static page, without scripts or external files."""
 
 from __future__ import annotations
 
@@ -32,42 +32,42 @@ Described = dict[str, Any]
 
 @router.get("/docs", include_in_schema=False)
 async def page(request: Request) -> HTMLResponse:
-    """What may be asked, on one page."""
-    return HTMLResponse(_written(request.app).page, headers={"content-security-policy": POLICY})
+    """Show the description of the API as a page."""
+    return HTMLResponse(_rendered(request.app).page, headers={"content-security-policy": POLICY})
 
 
 @router.get("/openapi.json", include_in_schema=False)
 async def description(request: Request) -> Response:
-    """The same for programs."""
-    return Response(_written(request.app).document, media_type="application/json")
+    """Return the description of the API as OpenAPI 3.1."""
+    return Response(_rendered(request.app).document, media_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The description as it is sent. Anybody may ask for it, so it is written once."""
+class RenderedDescription:
+    """The description as it is sent. It is public, so it is rendered once."""
 
     page: bytes
     document: bytes
 
 
-def _written(app: FastAPI) -> Written:
-    found: Written | None = getattr(app.state, "description", None)
+def _rendered(app: FastAPI) -> RenderedDescription:
+    found: RenderedDescription | None = getattr(app.state, "description", None)
     if found is None:
         document = app.openapi()
-        found = Written(rendered(document).encode(), json.dumps(document, ensure_ascii=False).encode())
+        found = RenderedDescription(render(document).encode(), json.dumps(document, ensure_ascii=False).encode())
         app.state.description = found
     return found
 
 
-def rendered(document: Described) -> str:
+def render(document: Described) -> str:
     info = document["info"]
     body = "\n".join(_sections(document))
     tags = dict.fromkeys(operation["tags"][0] for path in document["paths"].values() for operation in path.values())
     links = " · ".join(f'<a href="#{_anchor(tag)}">{escape(tag)}</a>' for tag in tags)
-    words = "".join(f"<p>{_text(line)}</p>" for line in info["description"].split("\n\n"))
+    intro = "".join(f"<p>{_text(line)}</p>" for line in info["description"].split("\n\n"))
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(info['title'])}</title><style>{STYLE}</style>"
-        f"<h1>{escape(info['title'])}</h1>{words}"
+        f"<h1>{escape(info['title'])}</h1>{intro}"
         f'<p>For programs: <a href="/openapi.json">openapi.json</a></p><nav>{links}</nav>{body}</html>'
     )
 
@@ -88,8 +88,14 @@ def _anchor(tag: str) -> str:
 
 
 def _operation(document: Described, method: str, path: str, operation: Described) -> str:
-    summary = f"<b>{method.upper()}</b> {escape(path)} <i>{_text(operation['description'])}</i>"
-    parts = [_scope(operation), _parameters(operation), _body(document, operation), _answers(operation)]
+    summary = f"<b>{method.upper()}</b> {escape(path)} <i>{_text(operation['summary'])}</i>"
+    parts = [
+        f"<p>{_text(operation['description'])}</p>",
+        _scope(operation),
+        _parameters(operation),
+        _body(document, operation),
+        _responses(operation),
+    ]
     return f"<details><summary>{summary}</summary><div>{''.join(parts)}</div></details>"
 
 
@@ -112,13 +118,13 @@ def _body(document: Described, operation: Described) -> str:
     if "requestBody" not in operation:
         return ""
     return "".join(
-        f"<p>Body, {escape(kind)}:</p><pre>{escape(_shown(document, content.get('schema', {})))}</pre>"
+        f"<p>Body, {escape(kind)}:</p><pre>{escape(_schema_text(document, content.get('schema', {})))}</pre>"
         for kind, content in operation["requestBody"]["content"].items()
     )
 
 
-def _shown(document: Described, schema: Described) -> str:
-    """A schema by its fields and their meaning; what it refers to is told in its place, once."""
+def _schema_text(document: Described, schema: Described) -> str:
+    """Return the fields of a schema with their meaning; references are resolved one level deep."""
     if "anyOf" in schema:
         schema = schema["anyOf"][0]
     if "$ref" in schema:
@@ -132,14 +138,14 @@ def _shown(document: Described, schema: Described) -> str:
     return "\n".join([*lines, *([f"\n{json.dumps(example, indent=2)}"] if example else [])])
 
 
-def _answers(operation: Described) -> str:
-    words = ", ".join(
-        f"{status} {escape(told['description'])}" for status, told in sorted(operation["responses"].items())
+def _responses(operation: Described) -> str:
+    responses = ", ".join(
+        f"{status} {escape(response['description'])}" for status, response in sorted(operation["responses"].items())
     )
-    return f"<p>Answers: {words}</p>"
+    return f"<p>Responses: {responses}</p>"
 
 
 def _text(text: str) -> str:
-    """Text with code between backquotes."""
-    pieces = escape(text, quote=False).split("`")
-    return "".join(f"<code>{piece}</code>" if place % 2 else piece for place, piece in enumerate(pieces))
+    """Return escaped HTML in which text between backquotes is code."""
+    parts = escape(text, quote=False).split("`")
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""Errors on their way out: the one table from error to status, and the problem document (RFC 9457) that tells of it."""
+"""Maps errors to HTTP statuses and renders them as problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reelstate.core.errors import InvalidRequest, ReelstateError
 
 PROBLEM: Final = "application/problem+json"
 TYPE: Final = "urn:reelstate:error:"
-"""Begins the type of a problem; the name of the error follows, as `not-found`."""
+"""Prefix of a problem's type; the name of the error follows, for example `not-found`."""
 RETRY_AFTER: Final = 5
-"""Seconds after which a caller may try again when something of ours is away."""
+"""Seconds after which a client may retry when the server lacks something."""
 
 STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.InvalidRequest: 422,
@@ -54,19 +54,19 @@ STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.StorageDamaged: 422,
     ReelstateError: 500,
 }
-"""An error that is not here has the status of the nearest one above it in the tree."""
+"""An error that is not listed has the status of its nearest base class."""
 
 TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
-"""As RFC 9110 has them; Python learned these words with 3.13."""
+"""The phrases of RFC 9110, which Python has since 3.13."""
 STATUS_TYPES: Final = {404: "no-route", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
-SHOWN: Final = 200
-"""Characters of an address that are told again."""
-HIDDEN: Final = 500
-"""From this status on, what happened is ours to read, in the log; the caller is told what kind of thing it was."""
+MAX_SHOWN_PATH: Final = 200
+"""Characters of a request path that an error repeats."""
+FIRST_INTERNAL_STATUS: Final = 500
+"""From this status on, details go to the log only; the client learns the kind of error."""
 
 
 class Problem(BaseModel):
-    """What went wrong, and what to do."""
+    """An error: what is wrong and what to do."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -96,7 +96,7 @@ def status_of(error: ReelstateError) -> int:
 
 def problem_of(error: ReelstateError) -> Problem:
     status = status_of(error)
-    hidden = status >= HIDDEN
+    hidden = status >= FIRST_INTERNAL_STATUS
     return Problem(
         type=TYPE + _dashed(type(error).__name__),
         title=_title(status),
@@ -114,39 +114,39 @@ def response_of(error: ReelstateError) -> JSONResponse:
 
 
 def malformed(detail: str, *, hint: str) -> JSONResponse:
-    """The answer to a request that is not read any further; its connection is closed."""
+    """Return the response to a request that is not read further; its connection is closed."""
     problem = Problem(type=f"{TYPE}malformed-request", title=_title(400), status=400, detail=detail, hint=hint)
     return _response(problem, {"Connection": "close"})
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route may answer with, for its description."""
+    """Return the OpenAPI responses for problem statuses."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {status: {"description": _title(status), "content": {PROBLEM: {"schema": schema}}} for status in statuses}
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Have every error of an application told as a problem."""
-    app.add_exception_handler(ReelstateError, _on_ours)
+    """Render every error of an application as a problem document."""
+    app.add_exception_handler(ReelstateError, _on_reelstate_error)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)
-    app.add_exception_handler(Exception, _on_anything)
+    app.add_exception_handler(Exception, _on_unexpected)
 
 
-async def _on_ours(_: Request, error: Exception) -> JSONResponse:
+async def _on_reelstate_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ReelstateError)  # noqa: S101 - what it is registered for
     return response_of(error)
 
 
 async def _on_validation(_: Request, error: Exception) -> JSONResponse:
-    """The first of what is wrong; the value itself is not repeated, it may be a secret."""
+    """Report the first invalid field; its value is not repeated, it may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what it is registered for
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        place = f"{first['ctx']['error']} at character {first['loc'][-1]}"
-        return response_of(InvalidRequest("body", f"it is not JSON: {place}", hint='quote names and words with "…"'))
+        where = f"{first['ctx']['error']} at character {first['loc'][-1]}"
+        return response_of(InvalidRequest("body", f"is not JSON: {where}", hint='quote names and strings with "…"'))
     field = _path(first["loc"])
-    hint = "see /docs for what may be sent" if first["type"] != "extra_forbidden" else "leave it out, or check the name"
+    hint = "see /docs for the fields" if first["type"] != "extra_forbidden" else "leave it out, or check the name"
     return _response(
         Problem(
             type=f"{TYPE}invalid-request",
@@ -163,25 +163,25 @@ async def _on_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
     status = error.status_code
     name = STATUS_TYPES.get(status, _dashed(http.HTTPStatus(status).phrase.title().replace(" ", "")))
-    hint = "see /docs for what there is" if status in {404, 405} else None
+    hint = "see /docs for the routes" if status in {404, 405} else None
     detail = str(error.detail)
     if status == http.HTTPStatus.NOT_FOUND:
-        detail = f"there is nothing at {request.url.path[:SHOWN]}"
+        detail = f"no route matches {request.url.path[:MAX_SHOWN_PATH]}"
     elif status == http.HTTPStatus.METHOD_NOT_ALLOWED:
-        detail = f"{request.method} is not open at {request.url.path[:SHOWN]}"
+        detail = f"{request.method} is not allowed for {request.url.path[:MAX_SHOWN_PATH]}"
     problem = Problem(type=TYPE + name, title=_title(status), status=status, detail=detail, hint=hint)
     return _response(problem, error.headers)
 
 
-async def _on_anything(_: Request, __: Exception) -> JSONResponse:
-    """The server logs it; the caller learns that it was not their mistake."""
+async def _on_unexpected(_: Request, __: Exception) -> JSONResponse:
+    """The server logs the error; the client learns only that the server failed."""
     return _response(
         Problem(
             type=f"{TYPE}unexpected",
             title=_title(500),
             status=500,
-            detail="something went wrong that should not",
-            hint="the log of the server has it",
+            detail="the server failed unexpectedly",
+            hint="see the log of the server",
         )
     )
 
@@ -200,9 +200,9 @@ def _headers(error: ReelstateError) -> dict[str, str]:
     return {"Retry-After": str(RETRY_AFTER)} if status_of(error) == 503 else {}  # noqa: PLR2004 - a status
 
 
-def _path(places: Sequence[int | str]) -> str:
-    """Where something is wrong, without the word for the part of the request."""
-    return ".".join(str(place) for place in places[1:]) or str(places[0])
+def _path(location: Sequence[int | str]) -> str:
+    """Return the dotted path of a field, without the part of the request it is in."""
+    return ".".join(str(name) for name in location[1:]) or str(location[0])
 
 
 def _title(status: int) -> str:

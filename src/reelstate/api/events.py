@@ -1,4 +1,4 @@
-"""Events: what happened, in pages; and what happens, as a live stream for whoever asks for `text/event-stream`."""
+"""Events in pages, or as a live stream for clients that accept `text/event-stream`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from reelstate.services.subscribe import BEGINNING, Subscription
 
 router = APIRouter(prefix="/api/v1", tags=["events"], route_class=JsonRoute)
 STATUSES: Final = sorted({state for machine in MACHINES.values() for state in machine.states})
-STRETCHES: Final = 20
-"""Looks at the record for one page."""
+MAX_READS: Final = 20
+"""Reads of the log for one page."""
 EXAMPLE: Final = (
     "retry: 2000\n\n"
     "id: 5f0c2a91d7e3.0.41\nevent: event\n"
@@ -41,7 +41,7 @@ STREAMED: Final[dict[int | str, dict[str, Any]]] = {
     }
 }
 OVER: Final[dict[int | str, dict[str, Any]]] = {
-    204: {"description": "The job rests, and everything up to that was told before: nothing more will come"}
+    204: {"description": "The job is inactive and the client has every event: nothing more will come"}
 }
 
 
@@ -55,18 +55,18 @@ class StateMessage(StateDocument):
 
 
 class EventsDocument(BaseModel):
-    """A page of what happened."""
+    """A page of events."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"items": [], "after": "5f0c2a91d7e3.0.44", "more": False}})
 
     items: list[Annotated[EventMessage | StateMessage, Field(discriminator="kind")]]
-    after: str = Field(description="Go on after this: always given, because more may come.")
-    more: bool = Field(description="Whether there is more at once; a page may be empty though there is.")
+    after: str = Field(description="The cursor for the next request; always present, because more may come.")
+    more: bool = Field(description="Whether more is available now; a page may be empty even so.")
 
 
-async def wish_of(
+async def stream_request(
     principal: Reader,
-    job: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only what is of this job.")] = None,
+    job: Annotated[int | None, Query(ge=0, le=LARGEST_ID, description="Only events of this job.")] = None,
     pipeline: Annotated[str | None, Query(max_length=255, description="Only jobs of this pipeline.")] = None,
     user_id: Annotated[str | None, Query(max_length=255, description="Only this user's jobs; for admins.")] = None,
     only: Annotated[
@@ -74,11 +74,12 @@ async def wish_of(
     ] = None,
     status: Annotated[list[str] | None, Query(description="Only changes to these.")] = None,
     progress: Annotated[
-        bool | None, Query(description="In a stream, also how far running tasks are; on for one job, unless said.")
+        bool | None, Query(description="In a stream, also progress of running tasks; the default for one job.")
     ] = None,
     after: After = None,
     last_event_id: Annotated[
-        str | None, Header(max_length=200, description="As `after`, and before it: what browsers send.")
+        str | None,
+        Header(max_length=200, description="Like `after`, which it overrides; browsers send it."),
     ] = None,
 ) -> StreamRequest:
     return StreamRequest(
@@ -86,29 +87,34 @@ async def wish_of(
         user_id=user_of(principal, user_id),
         pipeline=pipeline,
         only=only,
-        statuses=_known(status),
+        statuses=_checked_statuses(status),
         progress=progress,
         after=last_event_id or after,
         follow=True,
     )
 
 
-Wished = Annotated[StreamRequest, Depends(wish_of)]
+RequestedStream = Annotated[StreamRequest, Depends(stream_request)]
 
 
 @router.get("/events", response_model=EventsDocument, responses=STREAMED)
 async def events(
-    request: Request, engine: OnEngine, streams: InStreams, principal: Reader, wish: Wished, limit: Limit = 100
+    request: Request,
+    engine: OnEngine,
+    streams: InStreams,
+    principal: Reader,
+    requested: RequestedStream,
+    limit: Limit = 100,
 ) -> Document | Response:
-    """What happens: live for `Accept: text/event-stream`, from now on or after a cursor; else in pages from the first.
+    """List events, or stream them. `Accept: text/event-stream` streams live from now or after a cursor; else pages.
 
-    Users get what is of their jobs, admins everything. `after=0` is the beginning of what is kept.
+    Users get the events of their jobs, admins all events. `after=0` is the start of what is kept.
     """
     if wants_stream(request):
-        return Stream(streams, principal, wish)
-    if wish.job_id is not None:
-        await engine.graph(wish.job_id, owner=wish.user_id)
-    return await _page(streams, wish, limit)
+        return Stream(streams, principal, requested)
+    if requested.job_id is not None:
+        await engine.graph(requested.job_id, owner=requested.user_id)
+    return await _page(streams, requested, limit)
 
 
 @router.get("/jobs/{job_id}/events", response_model=PageDocument[EventDocument], responses={**STREAMED, **OVER})
@@ -122,30 +128,31 @@ async def job_events(
     limit: Limit = 100,
     after: After = None,
     last_event_id: Annotated[
-        str | None, Header(max_length=200, description="As `after`, and before it: what browsers send.")
+        str | None,
+        Header(max_length=200, description="Like `after`, which it overrides; browsers send it."),
     ] = None,
     only: Annotated[list[str] | None, Query(description="In a stream: only some of job, stage, task, state.")] = None,
     status: Annotated[list[str] | None, Query(description="In a stream: only changes to these.")] = None,
-    progress: Annotated[bool, Query(description="In a stream: also how far running tasks are.")] = True,
-    follow: Annotated[bool, Query(description="In a stream: go on when the job has come to rest.")] = False,
+    progress: Annotated[bool, Query(description="In a stream: also progress of running tasks.")] = True,
+    follow: Annotated[bool, Query(description="In a stream: continue when the job has become inactive.")] = False,
 ) -> Document | Response:
-    """What happened to a job and all in it, the oldest first; live for `Accept: text/event-stream`.
+    """List the events of a job, or stream them. Oldest first; `Accept: text/event-stream` streams live.
 
-    A stream begins with the job and ends when the job rests and everything was told. Who connects again is then
-    answered 204, at which browsers stop.
+    A stream starts with the job and ends when the job is inactive and every event was sent. A client that reconnects
+    then gets 204, at which browsers stop.
     """
     if wants_stream(request):
-        wish = StreamRequest(
+        requested = StreamRequest(
             job_id=job_id,
             user_id=principal.owner,
             only=only,
-            statuses=_known(status),
+            statuses=_checked_statuses(status),
             progress=progress,
             after=last_event_id or after,
             follow=follow,
         )
-        return Stream(streams, principal, wish)
-    await engine.stage_names(job_id, owner=principal.owner)  # raises where there is no such job of theirs
+        return Stream(streams, principal, requested)
+    await engine.stage_names(job_id, owner=principal.owner)  # raises NotFound for a job of another user
     page = await engine.history(job_id, limit=limit, after=after, owner=principal.owner)
     return paged(page, [event_document(event) for event in page.items], request, response)
 
@@ -154,41 +161,45 @@ def wants_stream(request: Request) -> bool:
     return MEDIA_TYPE in request.headers.get("accept", "")
 
 
-async def _page(streams: Streams, wish: StreamRequest, limit: int) -> Document:
-    """The next of what is wanted. What is rare is looked for in so many stretches: then a page is empty, with more."""
-    given = wish.after or BEGINNING
+async def _page(streams: Streams, requested: StreamRequest, limit: int) -> Document:
+    """Return the next page. A rare match is searched in a bounded number of reads; the page may then be empty."""
+    given = requested.after or BEGINNING
     after = streams.engine.feed.log.first() if given == BEGINNING else given
     items: list[Document] = []
-    more, left = True, STRETCHES
+    more, left = True, MAX_READS
     while more and left and not items:
-        entries, after, more = await _stretch(streams, wish, after, limit)
-        found = [await _document(streams, wish, entry) for entry in entries]
+        entries, after, more = await _read_matching(streams, requested, after, limit)
+        found = [await _document(streams, requested, entry) for entry in entries]
         items, left = [document for document in found if document is not None], left - 1
     return {"items": items, "after": after, "more": more}
 
 
-async def _stretch(streams: Streams, wish: StreamRequest, after: str, limit: int) -> LogPage[FeedItem]:
-    """A piece of the record, with what is wanted of it."""
-    terms = Subscription(job_id=wish.job_id, user_id=wish.user_id, only=wish.only).options()
+async def _read_matching(streams: Streams, requested: StreamRequest, after: str, limit: int) -> LogPage[FeedItem]:
+    """Read a part of the log and keep the entries that match."""
+    terms = Subscription(job_id=requested.job_id, user_id=requested.user_id, only=requested.only).options()
     try:
         read = await streams.engine.feed.log.read(after, limit, None if terms.topic is None else (terms.topic,))
     except CursorGone:
         raise InvalidRequest(
-            "after", "what followed this cursor is not kept, or the database is another", hint="start again without it"
+            "after",
+            "the events after it are not kept, or the database is another",
+            hint="start without it",
         ) from None
     wanted = [entry for entry in read.entries if terms.topic in (None, *entry.topics) and terms.wanted(entry.item)]
     return read._replace(entries=wanted)
 
 
-async def _document(streams: Streams, wish: StreamRequest, entry: Entry[FeedItem]) -> Document | None:
+async def _document(streams: Streams, requested: StreamRequest, entry: Entry[FeedItem]) -> Document | None:
     graph = await streams.graph(job_of(entry.item))
-    if not wish.wants(entry.item, graph):
+    if not requested.wants(entry.item, graph):
         return None
     return feed_document(entry.item, entry.cursor, tuple(graph.index) if graph else ())
 
 
-def _known(statuses: list[str] | None) -> list[str] | None:
+def _checked_statuses(statuses: list[str] | None) -> list[str] | None:
     for status in statuses or ():
         if status not in STATUSES:
-            raise InvalidRequest("status", f"{status[:50]!r} is no status", hint=f"some of {', '.join(STATUSES)}")
+            raise InvalidRequest(
+                "status", f"unknown status {status[:50]!r}", hint=f"expected some of {', '.join(STATUSES)}"
+            )
     return statuses

@@ -52,7 +52,7 @@ Read = Callable[[int, int], Awaitable[bytes]]
 
 @router.get("/files")
 async def listed(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Query(max_length=900)]) -> ListedFiles:
-    """The files of the task's own job under a prefix."""
+    """List the files of the task's job under a prefix."""
     await remotes.require_held(grant, fresh=False)
     if not f"{checked(prefix)}/".startswith(f"{VERSIONS}/{grant.key.job_id}/"):
         raise NotFound("file", prefix, hint="a task sees the files of its own job")
@@ -76,7 +76,7 @@ async def read(
     key: str,
     span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
-    """A file that the task's job has made or needs: bytes, or a part of them."""
+    """Read a file, or a range of it, that the task's job has made or needs."""
     await remotes.require_held(grant, fresh=False)
     if not await remotes.inspector.may_read(grant, checked(key)):
         raise NotFound("file", key, hint="a task sees the files of its own job, and its source")
@@ -104,7 +104,7 @@ async def source(
     grant: Granted,
     span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
-    """The source of the task's job, where it lies on a path or in a bucket that the server may read."""
+    """Read the source of the task's job. For sources on a path or in a bucket that the server may read."""
     await remotes.require_held(grant, fresh=False)
     # Who may name a source is asked of films alone: to the job of another pipeline the word means nothing.
     place = await remotes.source(grant.key.job_id) if remotes.inspector.concerns(grant) else None
@@ -170,7 +170,7 @@ async def write(
     key: str,
     content_digest: Annotated[str, Header(max_length=200, description="`sha-256=:…:` of the body (RFC 9530).")],
 ) -> StoredFile:
-    """Keep a file that a task made: under the token of its run, all of it or nothing."""
+    """Store a file that a task made. It is stored whole or not at all, under the token of its attempt."""
     sha256 = _sha256(content_digest)
     front = remotes.inspector.is_public(grant, checked(key))
     if not front and not remotes.inspector.may_write(grant, key):
@@ -197,7 +197,7 @@ async def _keep(remotes: Remotes, grant: Grant, key: str, path: Path, got: Recei
 
 @router.put("/archive", responses=problems(408))
 async def archive(request: Request, remotes: InRemotes, grant: Granted) -> UnpackedAnswer:
-    """Keep all files of a tar.gz under the token of a run; one that is not plain refuses the whole."""
+    """Store the files of a tar.gz. They are stored under the token of an attempt; one bad member refuses all."""
     await remotes.require_held(grant)
     limit = remotes.settings.remote_file_limit
     async with _scratch(remotes) as folder:

@@ -1,4 +1,4 @@
-"""What every request passes first and last: the rate of its address, the headers of its answer, a line in the log."""
+"""Middleware for every request: rate limit per address, response headers, access log."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ HEADERS: Final = {
     "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "cache-control": "no-store",
 }
-"""On every answer that does not say otherwise."""
+"""Default headers of every response."""
 _TICKET: Final = re.compile(r"^(/play/)[^/]*")
 HSTS: Final = "max-age=31536000"
-LONGEST_ADDRESS: Final = 64
-"""Characters that are kept of a caller's address; the longest of IPv6 with a zone has fewer."""
+MAX_ADDRESS: Final = 64
+"""Characters kept of a client address; the longest IPv6 address with a zone has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Gate:
                 )
                 await refusal(scope, receive, answer)
             elif wait := self.context.per_address.take(address):
-                error = TooManyRequests("this address asks too often", retry_after=wait)
+                error = TooManyRequests("too many requests from this address", retry_after=wait)
                 await response_of(error)(scope, receive, answer)
             else:
                 await self.app(scope, receive, answer)
         finally:
-            # The path alone: what follows it may hold a code, and headers hold keys.
+            # Only the path: the query may hold a code, and headers hold keys.
             took = (time.perf_counter() - began) * 1000
             logger.info("%s %s %s %s %.1f ms", address, scope["method"], _printable(scope["path"]), status, took)
 
@@ -79,17 +79,17 @@ def _add_headers(headers: MutableHeaders, scope: Scope) -> None:
 
 
 def _printable(path: str) -> str:
-    """A path that can't forge a line of the log, without the ticket that it may hold."""
+    """Return a path that cannot forge a log line, without its playback ticket."""
     return printable_line(_TICKET.sub(r"\1***", path[:500]))
 
 
 def _client(scope: Scope) -> tuple[str, int]:
-    """Where the request comes from. A proxy may have been told any text for it, which is cut and escaped here."""
+    """Return the client address. A proxy may forward any text as the address; it is cut and escaped."""
     host, port = scope["client"] or ("", 0)
-    return printable_line(host[:LONGEST_ADDRESS]), port
+    return printable_line(host[:MAX_ADDRESS]), port
 
 
 def _has_two_lengths(scope: Scope) -> bool:
-    """Whether two servers on the way could see the end of the body in two places, and so another request after it."""
+    """Return whether the request has two lengths, which allows request smuggling."""
     names = {name for name, _ in scope["headers"]}
     return {b"content-length", b"transfer-encoding"} <= names

@@ -1,4 +1,4 @@
-"""Whether the server lives, whether it can serve, and how the house is."""
+"""Liveness, readiness, and the health of the deployment."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ REDIS: Final[dict[Circuit, Literal["ok", "unavailable", "reconnecting"]]] = {
     Circuit.OPEN: "unavailable",
     Circuit.HALF_OPEN: "reconnecting",
 }
-"""How people call the states of the breaker."""
-AWAY: Final = 503
+"""The states of the circuit breaker in plain words."""
+UNAVAILABLE: Final = 503
 
 
 class Alive(BaseModel):
@@ -67,60 +67,60 @@ class DispatchDocument(BaseModel):
 
     kind: str = Field(description="`database`, `poll`, `redis` or `hybrid`.")
     redis: Literal["ok", "unavailable", "reconnecting"] | None = Field(
-        description="`unavailable`: the database is asked instead; `reconnecting`: it is tried; null without Redis."
+        description="`unavailable`: the database is used instead; `reconnecting`: it is being tried; null: no Redis."
     )
-    redis_seconds: float | None = Field(description="How long it has been so.")
-    redis_opened: int | None = Field(description="How often it has gone away since the server started.")
+    redis_seconds: float | None = Field(description="Seconds in this state.")
+    redis_opened: int | None = Field(description="How often Redis became unavailable since the server started.")
     reconciled_ago: float | None = Field(description="Seconds since Redis was last compared with the database.")
 
 
 class DeploymentHealth(BaseModel):
-    """What people who keep the house ask first."""
+    """What operators look at first."""
 
-    workers: Workers = Field(description="How many instances there are of each kind.")
+    workers: Workers = Field(description="Worker instances by status.")
     pending_jobs: int
     processing_jobs: int
     running_tasks: int
     ready_tasks: int
     storage: Capacity | None = Field(description="Null for a bucket.")
     dispatch: DispatchDocument
-    keeper: str | None = Field(description="The keeper that leads, if there is one.")
+    keeper: str | None = Field(description="The leading keeper, if any.")
     keeper_seen_at: datetime | None
 
 
 class Health(BaseModel):
     status: Literal["ok", "unavailable"]
     checks: dict[str, str]
-    house: DeploymentHealth | None = Field(description="For admins.")
+    deployment: DeploymentHealth | None = Field(description="For admins.")
 
 
 @router.get("/livez")
 async def livez() -> Alive:
-    """The process answers."""
+    """Check that the process answers."""
     return Alive()
 
 
-@router.get("/readyz", responses={AWAY: {"model": Ready, "description": "Something is away"}})
+@router.get("/readyz", responses={UNAVAILABLE: {"model": Ready, "description": "A check failed"}})
 async def readyz(context: InContext, response: Response) -> Ready:
-    """Everything that requests need is there: the database at the right schema, the storage, Redis in mode `redis`."""
-    found = await checked(context.checks)
-    if all(word == "ok" for word in found.values()):
+    """Check what requests need: the database with the right schema, the storage, and Redis in mode `redis`."""
+    found = await run_checks(context.checks)
+    if all(outcome == "ok" for outcome in found.values()):
         return Ready(status="ok", checks=found)
-    response.status_code = AWAY
+    response.status_code = UNAVAILABLE
     return Ready(status="unavailable", checks=found)
 
 
 @router.get("/health")
 async def health(context: InContext, principal: MaybePrincipal) -> Health:
-    """Whether everything is there; and to admins, how the house is."""
-    found = await checked(context.checks)
-    fine = all(word == "ok" for word in found.values())
+    """Report the health of the deployment. Details are for admins."""
+    found = await run_checks(context.checks)
+    healthy = all(outcome == "ok" for outcome in found.values())
     with timeout_of(context.settings.read_timeout):
-        house = await _house(context) if principal is not None and principal.admin and fine else None
-    return Health(status="ok" if fine else "unavailable", checks=found, house=house)
+        deployment = await _deployment(context) if principal is not None and principal.admin and healthy else None
+    return Health(status="ok" if healthy else "unavailable", checks=found, deployment=deployment)
 
 
-async def _house(context: Context) -> DeploymentHealth:
+async def _deployment(context: Context) -> DeploymentHealth:
     engine = context.engine
     queue, keepers = await engine.queue(), await engine.keepers()
     kinds = Counter(worker.shown for worker in await engine.workers())
@@ -152,25 +152,25 @@ def _capacity(storage_url: str) -> Capacity | None:
     storage = open_storage(storage_url)
     if not isinstance(storage, Folder):
         return None
-    place = next(folder for folder in (storage.root, *storage.root.parents) if folder.exists())
-    usage = shutil.disk_usage(place)
+    existing = next(folder for folder in (storage.root, *storage.root.parents) if folder.exists())
+    usage = shutil.disk_usage(existing)
     return Capacity(total=usage.total, free=usage.free)
 
 
-async def checked(checks: Mapping[str, Check]) -> dict[str, str]:
-    """What the checks found, by their names."""
-    words = await asyncio.gather(*(_word(name, check) for name, check in checks.items()))
-    return dict(zip(checks, words, strict=True))
+async def run_checks(checks: Mapping[str, Check]) -> dict[str, str]:
+    """Run checks and return `ok` or `unavailable` by name."""
+    outcomes = await asyncio.gather(*(_run_check(name, check) for name, check in checks.items()))
+    return dict(zip(checks, outcomes, strict=True))
 
 
-async def _word(name: str, check: Check) -> str:
-    """The caller may be anybody, so they are told that it is away; the log is told why."""
+async def _run_check(name: str, check: Check) -> str:
+    """Run one check. Its error goes to the log only, because the client may be anonymous."""
     try:
         await asyncio.wait_for(check(), TIMEOUT)
     except TimeoutError:
-        logger.warning("%s is not ready: it does not answer within %g s", name, TIMEOUT)
+        logger.warning("check timed out check=%s seconds=%g", name, TIMEOUT)
     except (ReelstateError, OSError) as error:
-        logger.warning("%s is not ready: %s", name, error)
+        logger.warning("check failed check=%s error=%s", name, error)
     else:
         return "ok"
     return "unavailable"

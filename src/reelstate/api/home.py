@@ -1,4 +1,4 @@
-"""The first page: what answers here, and where to go on. Everybody may see it."""
+"""The public entry page with links."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reelstate.api.docs import POLICY, STYLE
 router = APIRouter(tags=["home"])
 SOFTWARE: Final = version("reelstate")
 LINKS: Final = {
-    "docs": ("/docs", "what may be asked, for people"),
-    "openapi": ("/openapi.json", "the same, for programs"),
-    "health": ("/health", "whether everything is there"),
+    "docs": ("/docs", "the API for people"),
+    "openapi": ("/openapi.json", "the API for programs"),
+    "health": ("/health", "the health of the server"),
 }
 SIGN_IN: Final = "/signin"
 _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/html": {"schema": {"type": "string"}}}}}
@@ -27,12 +27,12 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {200: {"content": {"text/html
 class Home(BaseModel):
     name: str
     version: str = Field(description="Of the software.")
-    links: dict[str, str] = Field(description="Where to go on, by what is there.")
+    links: dict[str, str] = Field(description="Paths by name.")
 
 
 @router.get("/", response_model=Home, responses=_ANSWERS)
 async def home(request: Request) -> Response:
-    """What answers here, and where to go on: a page for browsers, else JSON."""
+    """List the entry points. Browsers get a page, programs JSON."""
     if "text/html" in request.headers.get("accept", ""):
         return HTMLResponse(_page(), headers={"content-security-policy": POLICY, "vary": "accept"})
     links = {name: path for name, (path, _) in LINKS.items()}
@@ -41,7 +41,7 @@ async def home(request: Request) -> Response:
 
 
 def _page() -> str:
-    rows = "".join(f'<tr><td><a href="{path}">{path}</a><td>{escape(words)}' for path, words in LINKS.values())
+    rows = "".join(f'<tr><td><a href="{path}">{path}</a><td>{escape(text)}' for path, text in LINKS.values())
     return (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(TITLE)}</title><style>{STYLE}</style>"
         f"<h1>{escape(TITLE)} {escape(SOFTWARE)}</h1><table>{rows}</table>"

@@ -1,4 +1,4 @@
-"""Jobs: submit, list, and look at them from all sides."""
+"""Jobs: submit and list them, and read their stages, tasks, logs and steps."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ StageName = Annotated[str | None, Query(max_length=255, description="Only this s
 Part = Annotated[int | None, Query(ge=0, le=LARGEST_PART, description="Only this part of the stage.")]
 IdempotencyKey = Annotated[
     str | None,
-    Header(max_length=255, description="Makes a repeated request harmless: it gets the first answer."),
+    Header(max_length=255, description="A repeated request with the same key returns the first answer."),
 ]
 
 
 class NewJob(Input):
-    """A job to be made."""
+    """A job to submit."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -103,7 +103,7 @@ class Answers(Input):
 async def submit(
     context: InContext, principal: Writer, body: NewJob, response: Response, idempotency_key: IdempotencyKey = None
 ) -> Document:
-    """Submit a job. The same key with the same body gives the first answer, with another body it is refused."""
+    """Submit a job. The same idempotency key and body return the first answer; another body is refused."""
     (answer,) = await context.engine.submit_many([_submission(context, principal, body, idempotency_key)])
     if answer.verdict is Verdict.REPEATED:
         response.status_code = 200
@@ -134,7 +134,7 @@ async def jobs(
     limit: Limit = 50,
     after: After = None,
 ) -> Document:
-    """Jobs, the newest first."""
+    """List jobs, newest first."""
     page = await engine.jobs(
         statuses=job_statuses(status),
         pipeline=pipeline,
@@ -148,7 +148,7 @@ async def jobs(
 
 @router.get("/{job_id}", response_model=JobDetailDocument)
 async def job(engine: OnEngine, principal: Reader, job_id: JobId, response: Response) -> Document:
-    """A job with its stages and what runs of it; its version is the ETag."""
+    """Get a job with its stages and running tasks. Its version is the ETag."""
     detail = await engine.job(job_id, owner=principal.owner)
     current: list[Task] = []
     if detail.job.status in ACTIVE_JOBS:
@@ -161,7 +161,7 @@ async def job(engine: OnEngine, principal: Reader, job_id: JobId, response: Resp
 
 @router.get("/{job_id}/stages", response_model=list[StageDocument])
 async def stages(engine: OnEngine, principal: Reader, job_id: JobId) -> list[Document]:
-    """The stages of a job with how far they are."""
+    """List the stages of a job with their progress."""
     detail = await engine.job(job_id, owner=principal.owner)
     return [stage_document(stage) for stage in detail.stages]
 
@@ -178,7 +178,7 @@ async def tasks(
     limit: Limit = 100,
     after: After = None,
 ) -> Document:
-    """The tasks of a job, by stage and part."""
+    """List the tasks of a job by stage and part."""
     page = await engine.tasks(job_id, stage=stage, statuses=status, limit=limit, after=after, owner=principal.owner)
     return paged(page, [task_document(task) for task in page.items], request, response)
 
@@ -209,13 +209,13 @@ async def lines_of_runs(
 
 @router.get("/{job_id}/logs", response_model=PageDocument[LogDocument])
 async def logs(engine: OnEngine, lines: Annotated[Lines, Depends(lines_of_runs)]) -> Document:
-    """What the runs of a job have logged, the oldest first; `stage` and `part` together name one task."""
+    """List the log lines of a job, oldest first. `stage` and `part` together select one task."""
     return await lines(engine.logs, log_document)
 
 
 @router.get("/{job_id}/steps", response_model=PageDocument[StepDocument])
 async def steps(engine: OnEngine, lines: Annotated[Lines, Depends(lines_of_runs)]) -> Document:
-    """The commands that the runs of a job have started; `stage` and `part` together name one task."""
+    """List the commands that a job has run. `stage` and `part` together select one task."""
     return await lines(engine.steps, step_document)
 
 

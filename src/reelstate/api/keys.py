@@ -66,13 +66,13 @@ class RevokedKey(BaseModel):
 
 @router.get("", response_model=list[KeyDocument])
 async def keys(context: InContext, _: Admin) -> list[Document]:
-    """List every key, also expired and revoked ones. No secret is shown."""
+    """List keys. Expired and revoked ones are included; no secret is shown."""
     return [key_document(key) for key in await context.keys.all()]
 
 
 @router.post("", status_code=201, response_model=NewKeyDocument)
 async def create(context: InContext, principal: CurrentAdmin, body: NewKey) -> Document:
-    """Create a key. The answer holds the key itself, which is shown this once."""
+    """Create a key. The answer holds the key itself, which is shown only once."""
     made = await context.keys.create(
         body.name, scopes=body.scopes, user_id=body.user_id, lifetime=body.lifetime, actor=principal.actor
     )
@@ -81,7 +81,7 @@ async def create(context: InContext, principal: CurrentAdmin, body: NewKey) -> D
 
 @router.post("/{key_id}/rotate", status_code=201, response_model=NewKeyDocument)
 async def rotate(context: InContext, principal: CurrentAdmin, key_id: KeyId, body: Rotation | None = None) -> Document:
-    """Create a key that may do the same as this one, which ends after the overlap. The new key is shown this once."""
+    """Rotate a key. The new key has the same scopes and is shown only once; the old one ends after the overlap."""
     terms = body or Rotation()
     made = await context.keys.rotate(key_id, overlap=terms.overlap, lifetime=terms.lifetime, actor=principal.actor)
     return _shown_once(made)
@@ -89,7 +89,7 @@ async def rotate(context: InContext, principal: CurrentAdmin, key_id: KeyId, bod
 
 @router.post("/{key_id}/revoke", response_model=RevokedKey)
 async def revoke(context: InContext, principal: CurrentAdmin, key_id: KeyId) -> Document:
-    """End a key now, with its sessions. Every server refuses it within five seconds."""
+    """Revoke a key and its sessions. Every server refuses it within five seconds."""
     return {"id": key_id, "revoked": await context.keys.revoke(key_id, actor=principal.actor)}
 
 

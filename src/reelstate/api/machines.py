@@ -1,4 +1,4 @@
-"""The state machines: which change is legal, and who may make it."""
+"""The state machines: legal transitions and the actors that may make them."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class SvgResponse(Response):
 
 @router.get("", response_model=list[MachineDocument])
 async def machines(_: Reader) -> list[Document]:
-    """All machines."""
+    """List the state machines."""
     return [machine_document(machine) for machine in MACHINES.values()]
 
 
 @router.get("/{entity}", response_model=MachineDocument)
 async def machine(_: Reader, entity: MachineName) -> Document:
-    """One machine."""
+    """Get a state machine."""
     return machine_document(MACHINES[entity])
 
 
 @router.get("/{entity}/mermaid", response_class=PlainTextResponse)
 async def as_mermaid(_: Reader, entity: MachineName) -> str:
-    """A machine as Mermaid source."""
+    """Get a state machine as Mermaid source."""
     return mermaid(MACHINES[entity])
 
 
 @router.get("/{entity}/svg", response_class=SvgResponse, responses={200: {"content": {"image/svg+xml": {}}}})
 async def as_svg(_: Reader, entity: MachineName) -> SvgResponse:
-    """A machine as a picture."""
+    """Get a state machine as an SVG picture."""
     return SvgResponse(svg(MACHINES[entity]))

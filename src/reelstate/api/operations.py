@@ -1,4 +1,4 @@
-"""What people do to jobs, one or many: cancel, retry, quarantine, force, reprioritise. Each keeps who and why."""
+"""Operations on one or many jobs: cancel, retry, quarantine, force, reprioritise. Each records actor and reason."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ router = APIRouter(
 _ETAG: Final = re.compile(r'(?:W/)?"?(\d{1,9})"?', re.ASCII)
 IfMatch = Annotated[
     str | None,
-    Header(max_length=100, description="The ETag (version) that the job must still have, or it is left as it is."),
+    Header(max_length=100, description="The ETag (version) that the job must have, or nothing is changed."),
 ]
 Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"]
 PartNumber = Annotated[int, Field(ge=0, le=LARGEST_PART)]
 
 
 class OperationRequest(Input):
-    reason: str | None = Field(default=None, description="Why; it is kept in the history.")
+    reason: str | None = Field(default=None, description="Why; the history records it.")
 
 
-class ForceRequestBase(Input):
+class ReasonedRequest(Input):
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "writes broken files"}})
 
-    reason: str = Field(description="Why; it is kept in the history.")
+    reason: str = Field(description="Why; the history records it.")
 
 
 class RetryRequest(OperationRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"stage": "encode", "parts": [[3, 9], [12, 12]]}})
 
-    stage: str | None = Field(default=None, description="From this stage on; what is unfinished, if left out.")
+    stage: str | None = Field(default=None, description="Retry from this stage on; by default, what is unfinished.")
     parts: list[tuple[PartNumber, PartNumber]] | None = Field(
         default=None, max_length=1000, description="Only these parts of the stage: first and last of each range."
     )
 
 
-class ForceRequest(ForceRequestBase):
-    model_config = ConfigDict(json_schema_extra={"example": {"status": "completed", "reason": "finished by hand"}})
+class ForceRequest(ReasonedRequest):
+    model_config = ConfigDict(json_schema_extra={"example": {"status": "completed", "reason": "finished manually"}})
 
-    status: Literal["pending", "failed", "completed"] = Field(description="What it is from now on.")
+    status: Literal["pending", "failed", "completed"] = Field(description="The new status.")
 
 
 class PriorityRequest(OperationRequest):
@@ -70,7 +70,7 @@ class PriorityRequest(OperationRequest):
 
 
 class BulkRequest(OperationRequest):
-    """All jobs of these statuses; first without `expected`, which tells how many there are, then with it."""
+    """All jobs of these statuses. A request without `expected` counts them; one with the count changes them."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -79,20 +79,20 @@ class BulkRequest(OperationRequest):
     )
 
     action: Literal["cancel", "retry", "quarantine", "reprioritise"]
-    priority: Priority | None = Field(default=None, description="The new one; for `reprioritise`.")
+    priority: Priority | None = Field(default=None, description="The new priority; for `reprioritise`.")
     status: Annotated[list[StatusFilter], Field(min_length=1, max_length=20, description="`running` is every phase.")]
     pipeline: Annotated[str, Field(max_length=255)] | None = None
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
         default=None, description="Only this user's; for admins."
     )
     expected: Annotated[int, Field(ge=0, le=MAX_SELECTED)] | None = Field(
-        default=None, description="How many jobs the caller means to change; with any other number nothing is changed."
+        default=None, description="The count that the caller expects; with another count nothing is changed."
     )
 
 
 class BulkDocument(BaseModel):
-    matched: int = Field(description="How many jobs there are.")
-    done: bool = Field(description="Whether anything was done to them, or they were only counted.")
+    matched: int = Field(description="How many jobs match.")
+    done: bool = Field(description="Whether the jobs were changed, or only counted.")
     items: list[VerdictDocument]
 
 
@@ -100,12 +100,14 @@ class BulkDocument(BaseModel):
 async def bulk(engine: OnEngine, principal: Writer, body: BulkRequest) -> Document:
     """Cancel, retry, quarantine or reprioritise many jobs in one transaction.
 
-    Without `expected` they are only counted.
+    Without `expected` the jobs are only counted.
     """
     if body.action == "quarantine" and not principal.admin:
-        raise ScopeMissing("only an admin puts jobs aside", hint="cancel them, or ask an admin")
+        raise ScopeMissing("only an admin may quarantine jobs", hint="cancel them, or ask an admin")
     if (body.priority is None) == (body.action == "reprioritise"):
-        raise InvalidRequest("priority", "belongs to reprioritise, which needs it", hint="for example 9, or high")
+        raise InvalidRequest(
+            "priority", "is required for reprioritise and invalid for other actions", hint="for example 9, or high"
+        )
     selection = Selection(
         statuses=frozenset(job_statuses(body.status) or ()),
         pipeline=body.pipeline,
@@ -129,46 +131,48 @@ async def bulk(engine: OnEngine, principal: Writer, body: BulkRequest) -> Docume
 async def cancel(
     engine: OnEngine, principal: Writer, job_id: JobId, body: OperationRequest | None = None, if_match: IfMatch = None
 ) -> Document:
-    """End a job for good; its tasks are stopped, what is done stays on record."""
-    return _told(job_id, await engine.cancel(job_id, **_options(principal, body, if_match)))
+    """Cancel a job. Its running tasks are stopped; finished results stay on record."""
+    return _verdict_document(job_id, await engine.cancel(job_id, **_options(principal, body, if_match)))
 
 
 @router.post("/{job_id}/retry", response_model=VerdictDocument)
 async def retry(
     engine: OnEngine, principal: Writer, job_id: JobId, body: RetryRequest | None = None, if_match: IfMatch = None
 ) -> Document:
-    """Run a job again that failed: what is unfinished of it, or everything from a stage on."""
+    """Retry a failed job. Runs what is unfinished, or everything from a stage on."""
     start = _start(body) if body else None
-    return _told(job_id, await engine.retry(job_id, start=start, **_options(principal, body, if_match)))
+    return _verdict_document(job_id, await engine.retry(job_id, start=start, **_options(principal, body, if_match)))
 
 
 @router.post("/{job_id}/reprioritise", response_model=VerdictDocument)
 async def reprioritise(
     engine: OnEngine, principal: Writer, job_id: JobId, body: PriorityRequest, if_match: IfMatch = None
 ) -> Document:
-    """Set the priority of a job and of its tasks, those that it opens later too."""
-    return _told(job_id, await engine.reprioritise(job_id, body.priority, **_options(principal, body, if_match)))
+    """Change the priority of a job. It applies to all its tasks, also those opened later."""
+    return _verdict_document(
+        job_id, await engine.reprioritise(job_id, body.priority, **_options(principal, body, if_match))
+    )
 
 
 @router.post("/{job_id}/quarantine", response_model=VerdictDocument)
 async def quarantine(
-    engine: OnEngine, principal: Admin, job_id: JobId, body: ForceRequestBase, if_match: IfMatch = None
+    engine: OnEngine, principal: Admin, job_id: JobId, body: ReasonedRequest, if_match: IfMatch = None
 ) -> Document:
-    """Put a job aside until somebody retries or cancels it."""
-    return _told(job_id, await engine.quarantine(job_id, **_options(principal, body, if_match)))
+    """Quarantine a job until an operator retries or cancels it."""
+    return _verdict_document(job_id, await engine.quarantine(job_id, **_options(principal, body, if_match)))
 
 
 @router.post("/{job_id}/force", response_model=VerdictDocument)
 async def force(
     engine: OnEngine, principal: Admin, job_id: JobId, body: ForceRequest, if_match: IfMatch = None
 ) -> Document:
-    """Say what a job is, whatever it was; tasks that run are stopped."""
+    """Force the status of a job. Running tasks are stopped."""
     options = _options(principal, body, if_match)
-    return _told(job_id, await engine.force(job_id, JobStatus(body.status), **options))
+    return _verdict_document(job_id, await engine.force(job_id, JobStatus(body.status), **options))
 
 
 def _options(
-    principal: Principal, body: OperationRequest | ForceRequestBase | None, if_match: str | None
+    principal: Principal, body: OperationRequest | ReasonedRequest | None, if_match: str | None
 ) -> dict[str, Any]:
     return {
         "actor": principal.actor,
@@ -183,14 +187,14 @@ def version_in(if_match: str | None) -> int | None:
         return None
     match = _ETAG.fullmatch(if_match.strip())
     if match is None:
-        raise InvalidRequest("if-match", "is not an ETag of ours", hint='send the one that was read, as "3"')
+        raise InvalidRequest("if-match", "is not an ETag of a job", hint='send the ETag of a GET, such as "3"')
     return int(match[1])
 
 
 def _start(body: RetryRequest) -> From | None:
     if body.stage is None:
         if body.parts is not None:
-            raise InvalidRequest("parts", "of which stage?", hint="name the stage as well")
+            raise InvalidRequest("parts", "needs a stage", hint="name the stage as well")
         return None
     if not body.parts:
         return From(body.stage)
@@ -198,7 +202,7 @@ def _start(body: RetryRequest) -> From | None:
     return From(body.stage, first, tuple(others))
 
 
-def _told(job_id: int, verdict: Verdict) -> Document:
+def _verdict_document(job_id: int, verdict: Verdict) -> Document:
     return {"id": job_id, "verdict": verdict}
 
 

@@ -99,7 +99,7 @@ async def open_playback(
     video_id: VideoId,
     body: PlaybackRequest | None = None,
 ) -> Document:
-    """An address that any player can play for a while, without a key."""
+    """Create a playback address. Any player can use it without a key until it expires."""
     wanted = body or PlaybackRequest()
     root = f"{keys.VIDEOS}/{video_id}/" if wanted.version is None else f"{keys.version(wanted.version)}/"
     if wanted.version is not None:
@@ -116,7 +116,7 @@ async def open_playback(
 @router.head(f"{PREFIX}/{{video_id}}/files/{{key:path}}", include_in_schema=False)
 @router.get(f"{PREFIX}/{{video_id}}/files/{{key:path}}", response_class=Response, responses=FILE)
 async def file(request: Request, library: InLibrary, principal: Reader, video_id: VideoId, key: Key) -> Response:
-    """A file of a video. Those below `videos/` lead to what plays, and change; those below `versions/` never do."""
+    """Get a file of a video. Files under `videos/` follow the current version; those under `versions/` never change."""
     await library.playback.require_video(video_id, owner=principal.owner)
     return await _file(request, library, video_id, key)
 
@@ -124,7 +124,7 @@ async def file(request: Request, library: InLibrary, principal: Reader, video_id
 @router.head(f"{PLAY}/{{ticket}}/{{key:path}}", include_in_schema=False)
 @router.get(f"{PLAY}/{{ticket}}/{{key:path}}", response_class=Response, responses={**FILE, **problems(404)})
 async def play(request: Request, library: InLibrary, ticket: TicketText, key: Key) -> Response:
-    """The same for whoever has a ticket."""
+    """Get a file of a video with a playback ticket."""
     response = await _file(request, library, await library.playback.ticket_video(ticket), key)
     response.headers.update(ANYWHERE)
     return response
@@ -132,7 +132,7 @@ async def play(request: Request, library: InLibrary, ticket: TicketText, key: Ke
 
 @router.options(f"{PLAY}/{{ticket}}/{{key:path}}", status_code=204)
 async def preflight(ticket: TicketText, key: Key) -> Response:  # noqa: ARG001 - the same answer for all
-    """A browser asks before a page of another site may read parts."""
+    """Answer the CORS preflight of a player on another site."""
     return Response(status_code=204, headers=PREFLIGHT)
 
 

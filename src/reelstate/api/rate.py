@@ -1,4 +1,4 @@
-"""How often somebody may ask: a bucket of tokens for each, filled at a steady rate."""
+"""Rate limits: one token bucket per name."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import OrderedDict
 from typing import Final
 
 MAX_BUCKETS: Final = 10_000
-"""Those that were not asked for the longest time are forgotten first, which leaves them full."""
+"""The least recently used buckets are dropped first, which refills them."""
 BURST: Final = 2.0
-"""Seconds' worth of requests that may come at once."""
+"""The size of a bucket, in seconds of its rate."""
 
 
 class Buckets:
-    """One bucket a name. A full one is the same as none."""
+    """Token buckets by name. A missing bucket is full."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
@@ -21,7 +21,7 @@ class Buckets:
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str, tokens: float = 1.0) -> float:
-        """Take tokens out: 0 when they were there, else the seconds until they will be."""
+        """Take tokens and return 0, or return the seconds until there are enough."""
         now = time.monotonic()
         level, at = self._levels.pop(name, (self._size, now))
         level = min(self._size, level + (now - at) * self._rate)
@@ -32,7 +32,7 @@ class Buckets:
         return wait
 
     def spill(self, name: str, tokens: float) -> None:
-        """Take tokens that may not be there: a fine, paid by waiting."""
+        """Take tokens as a penalty, down to an empty bucket."""
         now = time.monotonic()
         level, at = self._levels.pop(name, (self._size, now))
         level = min(self._size, level + (now - at) * self._rate)

@@ -1,4 +1,4 @@
-"""What goes in and comes out as JSON: the documents of `reel … --json`, described for programs."""
+"""The JSON documents of the API as pydantic models; `reel … --json` prints the same documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JOB: Final[dict[str, Any]] = {
     "status": "processing",
     "phase": "processing",
     "priority": 5,
-    "spec": {"source": "https://example.com/film.mov"},
+    "spec": {"source": "https://example.com/video.mov"},
     "run_after": None,
     "error": None,
     "degraded": None,
@@ -49,23 +49,21 @@ JOB: Final[dict[str, Any]] = {
 Json = Any
 StatusFilter = JobStatus | Literal["running"]
 Shown = Annotated[Any, BeforeValidator(readable)]
-"""A stored value in an answer. One that can't be written is replaced by a note: it must not take the others along."""
-Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="How many at most.")]
-After = Annotated[
-    str | None, Query(max_length=200, description="Go on after this: the `after` of the page before, as it is.")
-]
+"""A stored value. One that cannot be serialised is replaced by a note, so that the rest is still returned."""
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Maximum number of items.")]
+After = Annotated[str | None, Query(max_length=200, description="The `after` of the page before.")]
 
 
 class Input(BaseModel):
-    """What a caller sends: a name that is not known is refused, not ignored."""
+    """A request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 def like(record: type, *, without: Collection[str] = ()) -> Callable[[type[Model]], type[Model]]:
-    """A document with the fields of a record, in their order. Those that it names itself are as it says."""
+    """Build a document with the fields of a record, in their order; fields that the document declares win."""
 
-    def filled(document: type[Model]) -> type[Model]:
+    def fill(document: type[Model]) -> type[Model]:
         own: dict[str, Any] = {name: (field.annotation, field) for name, field in document.model_fields.items()}
         types = {name: Shown if hint is Any else hint for name, hint in get_type_hints(record).items()}
         names = [field.name for field in fields(record) if field.name not in without]
@@ -81,14 +79,14 @@ def like(record: type, *, without: Collection[str] = ()) -> Callable[[type[Model
         )
         return made  # type: ignore[no-any-return]  # it stands for the class that it is made of
 
-    return filled
+    return fill
 
 
 @like(Job)
 class JobDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": JOB})
 
-    digest: str = Field(description="Of the pipeline's graph that it runs.")
+    digest: str = Field(description="Digest of the pipeline's graph that the job runs.")
     priority: int = Field(description="0 to 10, which is most urgent.")
     version: int = Field(description="+1 with every transition; the ETag of the job.")
 
@@ -102,37 +100,37 @@ class StageDocument(BaseModel):
 class TaskDocument(BaseModel):
     id: str = Field(description="JOB/STAGE/PART")
     stage: str
-    lease_expired: bool = Field(description="By the store's clock; until somebody takes it back.")
+    lease_expired: bool = Field(description="Whether the lease has expired by the store's clock; not reclaimed yet.")
     worker: str | None = Field(description="The name of the worker that runs it, or ran it last.")
     claim_state: ClaimState
 
 
 class JobDetailDocument(JobDocument):
-    """A job with its stages, what runs of it, and what came of it."""
+    """A job with its stages, running tasks and outputs."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "example": {**JOB, "progress": 42.5, "outputs": {}, "stages": [], "running": [], "resting": []}
+            "example": {**JOB, "progress": 42.5, "outputs": {}, "stages": [], "running": [], "retrying": []}
         }
     )
 
     progress: float = Field(description="Percent.")
     outputs: dict[str, Shown]
     stages: list[StageDocument]
-    running: list[TaskDocument] = Field(description="Tasks that run, 100 at most.")
-    resting: list[TaskDocument] = Field(description="Tasks that failed and will be tried again.")
+    running: list[TaskDocument] = Field(description="Running tasks, at most 100.")
+    retrying: list[TaskDocument] = Field(description="Failed tasks that wait for their retry.")
 
 
 class SubmittedDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "verdict": "ok", "resource_id": None}})
 
     id: int
-    verdict: Verdict = Field(description="`ok`, or `repeated` for a request that had made its job before.")
+    verdict: Verdict = Field(description="`ok`, or `repeated` when an earlier request created the job.")
     resource_id: int | None
 
 
 class EventDocument(BaseModel):
-    """One change of state: audit trail and live feed are the same."""
+    """One transition."""
 
     entity: str
     id: int | str | None = Field(description="JOB, JOB/STAGE, JOB/STAGE/PART, or the number of a worker.")
@@ -159,17 +157,17 @@ class LogDocument(BaseModel):
 
 @like(StepEntry)
 class StepDocument(BaseModel):
-    """A command that a run has started."""
+    """A command that an attempt has run."""
 
     stage: str
-    type: str = Field(description="What kind of step, such as ffmpeg.")
-    at: datetime = Field(description="When the store got it.")
-    started_at: datetime = Field(description="By the clock of the worker.")
+    type: str = Field(description="The kind of step, such as ffmpeg.")
+    at: datetime = Field(description="When the store received it.")
+    started_at: datetime = Field(description="By the worker's clock.")
 
 
 @like(State)
 class StateDocument(BaseModel):
-    """What a task said under a tag."""
+    """The state of a task under a tag."""
 
 
 class GridDocument(BaseModel):
@@ -184,7 +182,7 @@ class GridDocument(BaseModel):
 
 
 class StatesDocument(BaseModel):
-    lowest: StateDocument | None = Field(description="The state that stands for all; null where no stage speaks.")
+    lowest: StateDocument | None = Field(description="The lowest state; null when no task has reported one.")
     stages: list[GridDocument]
 
 
@@ -194,10 +192,10 @@ class WorkerDocument(BaseModel):
     pipelines: list[str]
     status: str = Field(description="idle, busy, draining, offline or disabled.")
     lifecycle: str
-    done: int = Field(description="Runs that it has completed.")
-    failed: int = Field(description="Runs that it has reported as failed.")
-    stuck: int = Field(description="Handlers that were told to stop and did not; each holds a slot until it ends.")
-    tasks: list[str] = Field(description="What it runs, as JOB/STAGE/PART.")
+    done: int = Field(description="Attempts that it has completed.")
+    failed: int = Field(description="Attempts that it has reported as failed.")
+    stuck: int = Field(description="Handlers that did not stop when asked; each holds a slot until it ends.")
+    tasks: list[str] = Field(description="Its running tasks, as JOB/STAGE/PART.")
 
 
 class TransitionDocument(BaseModel):
@@ -215,17 +213,17 @@ class MachineDocument(BaseModel):
 
 
 class WaitingDocument(BaseModel):
-    """The tasks of one pipeline that wait or run."""
+    """The waiting and running tasks of one pipeline."""
 
     pipeline: str
     ready: int
     running: int
-    waiting: int = Field(description="For their time: a delayed first run, or the next after a failure.")
-    oldest: datetime | None = Field(description="Since when the first of the ready ones is ready.")
+    waiting: int = Field(description="Tasks that are not due yet: delayed first runs and retries.")
+    oldest: datetime | None = Field(description="When the oldest ready task became ready.")
 
 
 class QueueDocument(BaseModel):
-    jobs: dict[str, int] = Field(description="How many are in each status; completed ones are not counted.")
+    jobs: dict[str, int] = Field(description="Jobs by status; completed jobs are not counted.")
     pipelines: list[WaitingDocument]
 
 
@@ -234,7 +232,7 @@ class SettingDocument(BaseModel):
     variable: str
     value: str | int | float
     default: str | int | float
-    source: str = Field(description="default, environment, or given at the start.")
+    source: str = Field(description="default, environment, or command line.")
     meaning: str
 
 
@@ -242,13 +240,13 @@ class VerdictDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "verdict": "ok"}})
 
     id: int
-    verdict: str = Field(description="ok; repeated, when it was so already; refused, in a bulk operation.")
+    verdict: str = Field(description="`ok`; `repeated` when nothing changed; `refused` in a bulk operation.")
     error: str | None = None
     hint: str | None = None
 
 
 class PageDocument(BaseModel, Generic[T]):
-    """One page; `after` asks for the next one, and is null at the end."""
+    """One page. `after` is the cursor of the next page, null on the last."""
 
     items: list[T]
     after: str | None

@@ -1,4 +1,4 @@
-"""The HTTP server of a process: uvicorn, beside whatever else its event loop does."""
+"""Runs uvicorn inside the event loop of a process."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from reelstate.core.errors import InvalidRequest
 
 logger = logging.getLogger("reelstate.server")
 BACKLOG: Final = 2048
-LOOK_EVERY: Final = 15.0
-"""Seconds. A connection that was quiet at two looks has had no request for so long, and is closed."""
-STUCK_LOOKS: Final = 4
-"""Looks at which a client has taken nothing of its answer, until it is given up; one is enough after the last word."""
+CHECK_INTERVAL: Final = 15.0
+"""Seconds between checks of a connection. One that is idle at two checks in a row is closed."""
+MAX_STUCK_CHECKS: Final = 4
+"""Checks in a row without bytes taken by the client before it is disconnected; one, when the response is complete."""
 
 HEAD_TIMEOUT: Final = 10.0
-"""Seconds in which the head of the first request must have arrived on a new connection."""
+"""Seconds within which a new connection must send its first request head."""
 MAX_HEAD: Final = 32 * 1024
-"""Bytes of a request's head, which anybody can have us hold."""
+"""Bytes of a request head, which is held before any key is checked."""
 
 ABORT: Final = "abort"
-"""In the state of a request: cuts its connection, whatever is still to be sent."""
+"""Key in the request state: a function that aborts the connection."""
 
 
 class TimedProtocol(H11Protocol):
-    """Closes connections whose request does not arrive or whose answer is not taken: uvicorn itself waits for ever."""
+    """Closes connections that send no request or take no response; uvicorn itself would wait forever."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
         self._pauses = self._stuck = 0
         self._silent = self.loop.call_later(HEAD_TIMEOUT, self._close_silent)
-        self._look_later()
+        self._schedule_check()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._silent.cancel()
@@ -64,30 +64,30 @@ class TimedProtocol(H11Protocol):
         super().pause_writing()
 
     @property
-    def _untaken(self) -> tuple[int, int]:
-        """Changes whenever the client takes something; bytes that wait for it, and how often they came to be many."""
+    def _unsent(self) -> tuple[int, int]:
+        """Bytes that wait for the client, and pauses of writing so far: changes whenever the client takes bytes."""
         return self.transport.get_write_buffer_size(), self._pauses
 
-    def _look_later(self) -> None:
-        self.loop.call_later(LOOK_EVERY, self._look, self.cycle, self._untaken)
+    def _schedule_check(self) -> None:
+        self.loop.call_later(CHECK_INTERVAL, self._check, self.cycle, self._unsent)
 
-    def _look(self, before: object, untaken: tuple[int, int]) -> None:
-        waiting, closing = self._untaken[0], self.transport.is_closing()
-        self._stuck = self._stuck + 1 if waiting and self._untaken == untaken else 0
-        if self._stuck >= (1 if closing else STUCK_LOOKS):
+    def _check(self, before: object, unsent: tuple[int, int]) -> None:
+        waiting, closing = self._unsent[0], self.transport.is_closing()
+        self._stuck = self._stuck + 1 if waiting and self._unsent == unsent else 0
+        if self._stuck >= (1 if closing else MAX_STUCK_CHECKS):
             self.transport.abort()
-        elif not closing and not waiting and self.cycle is before and _is_quiet(self.cycle):
+        elif not closing and not waiting and self.cycle is before and _is_idle(self.cycle):
             self.transport.close()
         elif waiting or not closing:
-            self._look_later()
+            self._schedule_check()
 
 
-def _is_quiet(cycle: RequestResponseCycle | None) -> bool:
+def _is_idle(cycle: RequestResponseCycle | None) -> bool:
     return cycle is None or cycle.response_complete
 
 
 class HttpServer(uvicorn.Server):
-    """Leaves the signals to the process that it is part of."""
+    """A uvicorn server that leaves signals to its process."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         self._context: Context = app.state.context
@@ -127,61 +127,64 @@ class HttpServer(uvicorn.Server):
         await self._remotes.close()
 
     async def ready(self) -> None:
-        """Wait until requests are taken."""
+        """Wait until the server accepts requests."""
         await self._ready.wait()
 
     def stop(self) -> None:
-        """Take no more requests, and let those under way finish within the grace."""
+        """Accept no more requests, and let running ones finish within the grace."""
         self._context.stopping.set()
         self.should_exit = True
 
 
-def listening(settings: Settings, *, insecure: bool = False, elsewhere: bool = False) -> LimitedSocket:
-    """A socket at the address to serve on; keys do not travel in the clear between machines unless told to.
+def listen(settings: Settings, *, insecure: bool = False, elsewhere: bool = False) -> LimitedSocket:
+    """Open the listening socket. Refuses plain HTTP on an address that other machines can reach, unless `insecure`.
 
-    With `elsewhere`, a port that is taken gives way to a free one.
+    With `elsewhere`, a free port is used when the configured one is taken.
     """
     host, port = settings.serve_host, settings.serve_port
     if not (is_loopback(host) or settings.tls_cert or insecure):
         raise InvalidRequest(
             "host",
-            f"{host} can be reached from other machines, and without TLS keys could be read on the way",
-            hint="name --tls-cert and --tls-key, serve on 127.0.0.1 behind a proxy, or say --insecure",
+            f"{host} is reachable from other machines, and without TLS keys can be read in transit",
+            hint="name --tls-cert and --tls-key, serve on 127.0.0.1 behind a proxy, or use --insecure",
         )
     _require_certificate(settings)
     try:
-        made = _bound(host, port)
+        listener = _bind(host, port)
     except OSError as error:
         if not (error.errno == errno.EADDRINUSE and elsewhere):
-            raise _not_served(host, port, error) from None
-        made = _bound(host, 0)
-    made.admission = Admission.within(
+            raise _bind_error(host, port, error) from None
+        listener = _bind(host, 0)
+    listener.admission = Admission.within(
         resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         total=settings.connections_per_server,
         per_address=settings.connections_per_address,
         proxies=settings.trusted_proxies,
     )
-    return made
+    return listener
 
 
-def _not_served(host: str, port: int, error: OSError) -> InvalidRequest:
+def _bind_error(host: str, port: int, error: OSError) -> InvalidRequest:
     match error.errno:
         case errno.EADDRINUSE:
-            words = f"{host}:{port} is taken by another program"
-            return InvalidRequest("port", words, hint="choose another with --port or REEL_SERVE_PORT")
+            message = f"{host}:{port} is taken by another program"
+            return InvalidRequest("port", message, hint="choose another with --port or REEL_SERVE_PORT")
         case errno.EACCES:
-            words, hint = f"{port} is not open to this user", "choose one above 1023 with --port or REEL_SERVE_PORT"
-            return InvalidRequest("port", words, hint=hint)
-    words = f"{host} is no address of this machine: {error.strerror or error}"
-    return InvalidRequest("host", words, hint="127.0.0.1 serves this machine, 0.0.0.0 all who can reach it")
+            message, hint = (
+                f"{port} is not allowed for this user",
+                "choose one above 1023 with --port or REEL_SERVE_PORT",
+            )
+            return InvalidRequest("port", message, hint=hint)
+    message = f"{host} is not an address of this machine: {error.strerror or error}"
+    return InvalidRequest("host", message, hint="127.0.0.1 serves this machine, 0.0.0.0 every interface")
 
 
 def _require_certificate(settings: Settings) -> None:
-    """Refuse a certificate that can't be served with, before anybody is told that it is."""
+    """Refuse a certificate that cannot be used, before the server reports that it is up."""
     certificate, key = settings.tls_cert, settings.tls_key
     if key and not certificate:
         raise InvalidRequest(
-            "tls_cert", "there is a key, but no certificate", hint="name both, --tls-cert and --tls-key"
+            "tls_cert", "missing: there is a key but no certificate", hint="name both, --tls-cert and --tls-key"
         )
     if not certificate:
         return
@@ -189,28 +192,28 @@ def _require_certificate(settings: Settings) -> None:
         try:
             Path(path or certificate).read_bytes()
         except OSError as error:
-            words = f"{path or certificate} can't be read: {error.strerror}"
-            raise InvalidRequest(field, words, hint="name a PEM file that this user may read") from None
+            message = f"{path or certificate} can't be read: {error.strerror}"
+            raise InvalidRequest(field, message, hint="name a PEM file that this user may read") from None
     try:
         ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key or None, password="")
     except (ssl.SSLError, ValueError):
-        words = f"{certificate} and {key or 'the key in it'} are no certificate and its key"
+        message = f"{certificate} and {key or 'the key in it'} are not a certificate and its key"
         hint = "both are PEM files, without a password; one file may hold both"
-        raise InvalidRequest("tls_cert", words, hint=hint) from None
+        raise InvalidRequest("tls_cert", message, hint=hint) from None
 
 
-def _bound(host: str, port: int) -> LimitedSocket:
-    made = LimitedSocket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+def _bind(host: str, port: int) -> LimitedSocket:
+    listener = LimitedSocket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Connections inherit it: the second half of an answer must not wait until the first is acknowledged.
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.bind((host, port))
-        made.listen(BACKLOG)  # whoever comes before the first request is taken waits, and is not refused
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)  # early connections wait in the backlog
     except BaseException:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 def is_loopback(host: str) -> bool:
@@ -222,8 +225,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def url_of(settings: Settings, made: socket.socket) -> str:
-    """Where people reach it."""
-    host, port = made.getsockname()[:2]
+def url_of(settings: Settings, listener: socket.socket) -> str:
+    """Return the address of the server."""
+    host, port = listener.getsockname()[:2]
     scheme = "https" if settings.tls_cert else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

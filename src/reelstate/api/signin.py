@@ -1,4 +1,4 @@
-"""Signing in to the dashboard: a key or a one-time code is traded for a session, kept in a cookie."""
+"""Sign in and out: exchanges a key or a one-time code for a session cookie."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import BaseModel, ConfigDict
 
-from reelstate.api.auth import FINE, address_of, bearer, cookie, cookie_name, require_own_page
+from reelstate.api.auth import WRONG_KEY_COST, address_of, bearer, cookie, cookie_name, require_own_page
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext
 from reelstate.api.errors import problems
@@ -19,16 +19,16 @@ from reelstate.core.errors import KeyRefused
 from reelstate.services.keys import SESSION_LIFETIME, KeyKind, MadeKey
 
 HOME: Final = "/docs"
-"""Where somebody who has signed in is sent."""
+"""Where a browser is sent after it signs in."""
 MAX_BODY: Final = 1024
-"""Bytes of a body that comes from somebody without a key."""
+"""Bytes of a body that is read before any key is checked."""
 
 
 class SignInRoute(JsonRoute):
-    """Anybody may send a body here, so it is a small one."""
+    """A route that reads a small body without a key."""
 
-    def largest(self, settings: Settings) -> int:
-        return min(MAX_BODY, super().largest(settings))
+    def max_bytes(self, settings: Settings) -> int:
+        return min(MAX_BODY, super().max_bytes(settings))
 
 
 router = APIRouter(tags=["sign in"], route_class=SignInRoute, responses=problems(401))
@@ -49,12 +49,14 @@ class SessionDocument(BaseModel):
 
 
 @router.get("/signin", status_code=303, response_class=RedirectResponse)
-async def trade(request: Request, context: InContext, code: Annotated[str, Query(max_length=200)]) -> RedirectResponse:
-    """Trade a one-time code, as `reel serve` prints one, for a session."""
+async def sign_in_with_code(
+    request: Request, context: InContext, code: Annotated[str, Query(max_length=200)]
+) -> RedirectResponse:
+    """Sign in with a one-time code, as printed by `reel serve`."""
     try:
         session = await context.keys.redeem_code(code)
     except KeyRefused:
-        context.per_address.spill(address_of(request), FINE)
+        context.per_address.spill(address_of(request), WRONG_KEY_COST)
         raise
     response = RedirectResponse(HOME, 303)
     _set_cookie(response, request, session)
@@ -63,11 +65,11 @@ async def trade(request: Request, context: InContext, code: Annotated[str, Query
 
 @router.post("/signin")
 async def sign_in(request: Request, context: InContext, body: SignIn, response: Response) -> SessionDocument:
-    """Trade a key for a session."""
+    """Sign in with a key."""
     try:
         key = await context.keys.authenticate(body.key)
     except KeyRefused:
-        context.per_address.spill(address_of(request), FINE)
+        context.per_address.spill(address_of(request), WRONG_KEY_COST)
         raise
     _set_cookie(response, request, await context.keys.open_session(key))
     return SessionDocument(name=key.name, user_id=key.user_id, scopes=sorted(key.scopes))
@@ -80,7 +82,7 @@ async def sign_out(
     sent: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     session: Annotated[str | None, Depends(cookie)],
 ) -> Response:
-    """End the session, if there still is one. A key that is sent along stays in force."""
+    """Sign out. Ends the session; a key that is sent along stays valid."""
     if session is not None:
         with contextlib.suppress(KeyRefused):
             key = await context.keys.authenticate(session, KeyKind.SESSION)
@@ -108,7 +110,7 @@ def _is_secure(request: Request) -> bool:
 
 
 async def sign_in_url(base: str, context: Context, key_text: str) -> str | None:
-    """An address that signs its first visitor in with what this key may do; None when the key is not in force."""
+    """Return an address that signs in its first visitor with the scopes of a key; None for an invalid key."""
     try:
         key = await context.keys.authenticate(key_text)
     except KeyRefused:

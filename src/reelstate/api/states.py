@@ -28,13 +28,13 @@ StageName = Annotated[str | None, Query(max_length=255, description="Only this s
 
 @router.get("/{job_id}", response_model=StatesDocument)
 async def states(engine: OnEngine, principal: Reader, job_id: StateJobId, stage: StageName = None) -> Document:
-    """The grid of every stage that speaks, and the state that stands for all of them."""
+    """List the states of a job: a grid of tasks and tags per stage, and the lowest state."""
     return states_document(await engine.states(job_id, stage, owner=principal.owner))
 
 
 @router.get("/{job_id}/lowest", response_model=StateDocument)
 async def lowest(engine: OnEngine, principal: Reader, job_id: StateJobId, stage: StageName = None) -> Document:
-    """The one state that stands for a job: an error before all, then the least progress."""
+    """Get the lowest state of a job. Errors come first, then the least progress."""
     found = (await engine.states(job_id, stage, owner=principal.owner)).lowest
     if found is None:
         raise NotFound("state of job", job_id, hint="none of its tasks has reported one")

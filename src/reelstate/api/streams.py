@@ -1,4 +1,4 @@
-"""The live streams of a server: how many there may be, and one timer for what all of them need now and then."""
+"""The open event streams of a server: their limits, and one timer for all of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from reelstate.engine import Engine
 
 logger = logging.getLogger("reelstate.stream")
 
-LOOK_EVERY: Final = 0.5
-"""Seconds between two looks: a beat is at most so late. With the time for which a key is believed, within five."""
-TRY_AGAIN: Final = 5.0
-"""Seconds after which somebody for whom there is no room may try again."""
-KNOWN_JOBS: Final = 10_000
+CHECK_INTERVAL: Final = 0.5
+"""Seconds between checks of all streams. With the cache time of keys, a revoked key ends its streams within 5 s."""
+RETRY_AFTER: Final = 5.0
+"""Seconds after which a refused client may retry."""
+MAX_CACHED_GRAPHS: Final = 10_000
 
 
 class Streams:
@@ -39,7 +39,7 @@ class Streams:
         self._context = context
         self._open: set[Stream] = set()
         self._per_account: Counter[str] = Counter()
-        self._rounds: list[asyncio.Task[None]] = []
+        self._timers: list[asyncio.Task[None]] = []
         self._graphs: OrderedDict[int, Graph | None] = OrderedDict()
 
     def __len__(self) -> int:
@@ -50,12 +50,12 @@ class Streams:
 
     @contextlib.contextmanager
     def room(self, stream: Stream) -> Iterator[None]:
-        """A place for a stream while it is open."""
+        """Count a stream while it is open; raises `TooManyRequests` at a limit."""
         self._require_room(stream.account)
         self._open.add(stream)
         self._per_account[stream.account] += 1
-        if not self._rounds:
-            self._rounds = [asyncio.create_task(each, name=NAME) for each in (self._beat(), self._look_at_keys())]
+        if not self._timers:
+            self._timers = [asyncio.create_task(each, name=NAME) for each in (self._beat(), self._check_keys())]
         try:
             yield
         finally:
@@ -64,12 +64,12 @@ class Streams:
             if not self._per_account[stream.account]:
                 del self._per_account[stream.account]
             if not self._open:
-                for task in self._rounds:
+                for task in self._timers:
                     task.cancel()
-                self._rounds = []
+                self._timers = []
 
     async def graph(self, job_id: int | None) -> Graph | None:
-        """The pipeline of a job; asked for once, as it never changes."""
+        """Return the graph of a job, cached: it never changes."""
         if job_id is None:
             return None
         if job_id not in self._graphs:
@@ -77,7 +77,7 @@ class Streams:
                 self._graphs[job_id] = await self.engine.graph(job_id)
             except NotFound:
                 return None
-            if len(self._graphs) > KNOWN_JOBS:
+            if len(self._graphs) > MAX_CACHED_GRAPHS:
                 self._graphs.popitem(last=False)
         return self._graphs[job_id]
 
@@ -85,41 +85,41 @@ class Streams:
         settings = self._context.settings
         if self._per_account[account] >= settings.streams_per_key:
             raise TooManyRequests(
-                f"this key has {settings.streams_per_key} streams open, and may have no more", retry_after=TRY_AGAIN
+                f"this key has {settings.streams_per_key} open streams, the limit", retry_after=RETRY_AFTER
             )
         if len(self._open) >= settings.streams_per_server:
-            raise TooManyRequests("the server has as many streams open as it may have", retry_after=TRY_AGAIN)
+            raise TooManyRequests("the server has reached its limit of open streams", retry_after=RETRY_AFTER)
 
     async def _beat(self) -> None:
-        """Now and then, and at once when the server stops."""
+        """Send heartbeats at intervals, and end all streams when the server stops."""
         loop = asyncio.get_running_loop()
         while not self._context.stopping.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(LOOK_EVERY, self.heartbeat)):
+                async with asyncio.timeout(min(CHECK_INTERVAL, self.heartbeat)):
                     await self._context.stopping.wait()
             for stream in self:
                 stream.beat(loop.time())
         while self._open:
             for stream in self:
                 stream.end()
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(CHECK_INTERVAL)
 
-    async def _look_at_keys(self) -> None:
-        """End the streams of keys that are revoked or over."""
+    async def _check_keys(self) -> None:
+        """End the streams of revoked and expired keys."""
         while True:
-            await asyncio.sleep(LOOK_EVERY)
-            await asyncio.gather(*(self._look_at(key_id) for key_id in {stream.key_id for stream in self}))
+            await asyncio.sleep(CHECK_INTERVAL)
+            await asyncio.gather(*(self._check_key(key_id) for key_id in {stream.key_id for stream in self}))
 
-    async def _look_at(self, key_id: str) -> None:
+    async def _check_key(self, key_id: str) -> None:
         try:
             if await self._context.keys.in_force(key_id):
                 return
         except StoreError as error:
-            logger.info("whether key %s is still in force is not known: %s", key_id, error)
+            logger.info("key not checked key=%s error=%s", key_id, error)
             return
         for stream in self:
             if stream.key_id == key_id:
-                stream.end(KeyRefused("the key is not in force any more", hint="ask an admin for another"))
+                stream.end(KeyRefused("the key is no longer valid", hint="ask an admin for another"))
 
 
 async def streams_of(connection: HTTPConnection) -> Streams:

@@ -87,7 +87,7 @@ class UploadDocument(BaseModel):
 
 @router.options("", status_code=204)
 async def discover(library: InLibrary) -> Response:
-    """What is spoken here."""
+    """List the supported upload protocol versions and extensions."""
     told = {"Tus-Version": TUS, "Tus-Extension": EXTENSIONS, "Tus-Max-Size": str(library.receiver.limit)}
     return Response(status_code=204, headers={**RESUMABLE, **told})
 
@@ -105,7 +105,7 @@ async def create(
     repr_digest: ReprDigest = None,
     content_digest: ContentDigest = None,
 ) -> Document:
-    """Begin an upload. A body of type `application/offset+octet-stream` is its first piece."""
+    """Create an upload. A body of type `application/offset+octet-stream` is its first chunk."""
     told, first = sha256_in("repr-digest", repr_digest), sha256_in("content-digest", content_digest)
     upload = await library.receiver.create(
         user_id=principal.user_id, length=upload_length, name=_name(upload_metadata), digest=told
@@ -119,13 +119,13 @@ async def create(
 
 @router.head("/{upload_id}", include_in_schema=False)
 async def look(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
-    """How far an upload is."""
+    """Get the offset of an upload."""
     return Response(headers=_headers(await library.receiver.find(upload_id, owner=principal.owner)))
 
 
 @router.get("/{upload_id}", response_model=UploadDocument)
 async def show(library: InLibrary, principal: Writer, upload_id: UploadId, response: Response) -> Document:
-    """How far an upload is; HEAD tells it in headers."""
+    """Get an upload and its offset. HEAD returns them as headers."""
     upload = await library.receiver.find(upload_id, owner=principal.owner)
     response.headers.update(_headers(upload))
     return _document(upload)
@@ -148,7 +148,7 @@ async def append(
     upload_offset: Offset,
     content_digest: ContentDigest = None,
 ) -> Response:
-    """Send more. If it breaks off, what came counts; with a Content-Digest only a whole piece does."""
+    """Append to an upload. Bytes received before a disconnect count; with Content-Digest only whole chunks do."""
     if request.headers.get("content-type") != PIECE:
         raise HTTPException(415, f"a piece of an upload is {PIECE}", headers=RESUMABLE)
     digest = sha256_in("content-digest", content_digest)
@@ -159,7 +159,7 @@ async def append(
 
 @router.delete("/{upload_id}", status_code=204)
 async def give_up(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
-    """Give an upload up. A video that was made of it stays."""
+    """Delete an upload. A video that was made from it stays."""
     if not await library.receiver.remove(upload_id, owner=principal.owner):
         raise NotFound("upload", upload_id)
     return Response(status_code=204, headers=RESUMABLE)

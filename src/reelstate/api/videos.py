@@ -61,7 +61,7 @@ async def create(
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> Document:
-    """Make a video from an address or an upload, and begin to work on it."""
+    """Create a video from an address or an upload, and start its transcode."""
     if (body.source is None) == (body.upload is None):
         raise InvalidRequest("source", "a video comes from an address or an upload", hint="send one of the two")
     user_id = _owner_of(principal, body.user_id)
@@ -108,7 +108,7 @@ async def create_from_body(
     content_digest: ContentDigest = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Document:
-    """Send a film as the body, and make a video of it: all in one request. Large ones are better sent to `/uploads`."""
+    """Create a video from the request body. Send large files to `/uploads` instead."""
     told = sha256_in("content-digest", content_digest)
     spec = _spec(f"{STORED}{'0' * 64}", profile=profile, captions=None)
     length = request.headers.get("content-length", "")
@@ -143,7 +143,7 @@ async def videos(
     limit: Limit = 50,
     after: After = None,
 ) -> Document:
-    """Videos, the newest first."""
+    """List videos, newest first."""
     user = user_of(principal, user_id)
     page = await library.videos.list(statuses=status, user_id=user, deleted=deleted, limit=limit, after=after)
     return paged(page, [video_document(video) for video in page.items], request, response)
@@ -153,7 +153,7 @@ async def videos(
 async def video(
     engine: OnEngine, library: InLibrary, principal: Reader, video_id: VideoId, response: Response
 ) -> Document:
-    """A video: how far its qualities are, its versions, and where it plays. Its version is the ETag."""
+    """Get a video with its qualities, versions and playback address. Its version is the ETag."""
     detail = await library.videos.get(video_id, owner=principal.owner)
     response.headers["ETag"] = f'"{detail.video.version}"'
     return {
@@ -173,7 +173,7 @@ async def retranscode(
     body: RetranscodeRequest | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Document:
-    """Make a further version. The old one plays until the new one is complete, and stays for a rollback."""
+    """Create a new version of a video. The old one plays until the new one is complete, and can be rolled back to."""
     body = body or RetranscodeRequest()
     detail = await library.videos.get(video_id, owner=principal.owner)
     wanted = {"qualities": body.qualities, "captions": body.captions, "profile": body.profile}
@@ -193,7 +193,7 @@ async def retranscode(
 async def pin(
     library: InLibrary, principal: Writer, video_id: VideoId, body: PinRequest, if_match: IfMatch = None
 ) -> Document:
-    """Have a video play one completed version, whatever comes after it."""
+    """Pin a video to one completed version."""
     verdict = await library.videos.pin(video_id, body.job, **_options(principal, body, if_match))
     return {"id": video_id, "job": body.job, "verdict": verdict}
 
@@ -206,7 +206,7 @@ async def unpin(
     body: ReasonRequest | None = None,
     if_match: IfMatch = None,
 ) -> Document:
-    """Have a video play its newest completed version again."""
+    """Unpin a video. Its newest completed version plays again."""
     verdict = await library.videos.unpin(video_id, **_options(principal, body, if_match))
     current = (await library.videos.get(video_id, owner=principal.owner)).video.current
     return {"id": video_id, "job": current, "verdict": verdict}
@@ -220,7 +220,7 @@ async def rollback(
     body: RollbackRequest | None = None,
     if_match: IfMatch = None,
 ) -> Document:
-    """Have a video play an earlier version, and keep to it until it is unpinned."""
+    """Roll a video back to an earlier version and pin it."""
     options = _options(principal, body, if_match)
     if body is not None and body.to is not None:
         return {"id": video_id, "job": body.to, "verdict": await library.videos.pin(video_id, body.to, **options)}
@@ -235,7 +235,7 @@ async def delete(
     reason: Annotated[str | None, Query(max_length=1000, description="Why; it is kept with the video.")] = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Take a video out of the library and end its jobs. Its files are kept as long as superseded versions are."""
+    """Delete a video and cancel its jobs. Its files are kept as long as superseded versions are."""
     await library.videos.delete(video_id, **_options(principal, ReasonRequest(reason=reason), if_match))
     return Response(status_code=204)
 

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
 from reelstate.api.auth import Remote
-from reelstate.api.body import SMALL, JsonRoute, told_length
+from reelstate.api.body import SMALL_BODY, JsonRoute, declared_length
 from reelstate.api.context import InContext, OnEngine
 from reelstate.api.errors import problems
 from reelstate.api.remotes import Granted, InRemotes, Remotes
@@ -66,14 +66,14 @@ class WorkerRoute(JsonRoute):
     Few large bodies of one key are handled at a time, because each of them occupies memory meanwhile.
     """
 
-    deepest = MAX_DEPTH + VALUE_DEPTH
+    max_depth = MAX_DEPTH + VALUE_DEPTH
 
-    def largest(self, settings: Settings) -> int:
+    def max_bytes(self, settings: Settings) -> int:
         return min(settings.limit_result, settings.remote_body_limit) + BODY_OVERHEAD
 
     def turn(self, request: Request) -> AbstractAsyncContextManager[Any]:
-        told = told_length(request)
-        if told is not None and told <= SMALL:
+        length = declared_length(request)
+        if length is not None and length <= SMALL_BODY:
             return nullcontext()
         remotes: Remotes = request.app.state.remotes
         return remotes.large_bodies(request.headers.get("authorization", ""))
@@ -90,7 +90,7 @@ ConflictResponse: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.post("/register", summary="Register a worker")
+@router.post("/register")
 async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body: RegisterRequest) -> RegisterAnswer:
     """Register an instance under the name of its key, with its protocol and the pipelines that it runs."""
     if not MIN_PROTOCOL <= body.protocol <= PROTOCOL:
@@ -107,7 +107,7 @@ async def register(engine: OnEngine, remotes: InRemotes, principal: Remote, body
     return RegisterAnswer(worker_id=worker_id, name=principal.name, protocol=PROTOCOL, software=version("reelstate"))
 
 
-@router.post("/claim", summary="Claim tasks")
+@router.post("/claim")
 async def claim(
     request: Request, context: InContext, remotes: InRemotes, principal: Remote, body: WireClaimRequest
 ) -> Response:
@@ -156,7 +156,7 @@ async def _claim_or_resend(remotes: InRemotes, body: WireClaimRequest) -> Claim:
     )
 
 
-@router.post("/heartbeat", summary="Renew leases")
+@router.post("/heartbeat")
 async def heartbeat(remotes: InRemotes, principal: Remote, body: ReportRequest) -> ReportAnswer:
     """Renew leases, and permits that expire soon. Without items, only record that the worker is alive."""
     await remotes.require_instance(body.worker_id, principal.name)
@@ -173,13 +173,13 @@ async def heartbeat(remotes: InRemotes, principal: Remote, body: ReportRequest) 
     return ReportAnswer(verdicts=report.verdicts, drain=report.drain, permits=renewed)
 
 
-@router.post("/progress", summary="Report progress")
+@router.post("/progress")
 async def progress(remotes: InRemotes, principal: Remote, body: ReportRequest) -> ReportAnswer:
     """Store progress, checkpoints, log lines, commands and states of tasks, and renew their leases."""
     return await heartbeat(remotes, principal, body)
 
 
-@router.post("/complete", summary="Complete tasks", responses=ConflictResponse)
+@router.post("/complete", responses=ConflictResponse)
 async def complete(remotes: InRemotes, principal: Remote, body: CompleteRequest, response: Response) -> VerdictAnswer:
     """Complete tasks. Files of video tasks are inspected first, which may take minutes."""
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name)
@@ -190,7 +190,7 @@ async def complete(remotes: InRemotes, principal: Remote, body: CompleteRequest,
     return _verdict_answer(verdicts, response)
 
 
-@router.post("/fail", summary="Fail tasks", responses=ConflictResponse)
+@router.post("/fail", responses=ConflictResponse)
 async def fail(remotes: InRemotes, principal: Remote, body: FailRequest, response: Response) -> VerdictAnswer:
     """Record failed attempts."""
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name)
@@ -201,7 +201,7 @@ async def fail(remotes: InRemotes, principal: Remote, body: FailRequest, respons
     return _verdict_answer(verdicts, response)
 
 
-@router.post("/release", summary="Release tasks", responses=ConflictResponse)
+@router.post("/release", responses=ConflictResponse)
 async def release(remotes: InRemotes, principal: Remote, body: ReleaseRequest, response: Response) -> VerdictAnswer:
     """Release tasks that will not be finished. A release does not count as an attempt."""
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name, expired=True)
@@ -219,7 +219,7 @@ def _verdict_answer(verdicts: Sequence[Verdict], response: Response) -> VerdictA
     return VerdictAnswer(verdicts=list(verdicts))
 
 
-@router.get("/results", summary="List results of a stage", response_model=ResultsAnswer, responses=problems(409))
+@router.get("/results", response_model=ResultsAnswer, responses=problems(409))
 async def results(
     remotes: InRemotes,
     grant: Granted,
@@ -243,7 +243,7 @@ async def results(
     return Response(body, media_type="application/json")
 
 
-@router.get("/wakeups", summary="Wait for wake-ups")
+@router.get("/wakeups")
 async def wakeups(
     request: Request,
     context: InContext,
@@ -271,7 +271,7 @@ def _key_refused() -> KeyRefused:
     return KeyRefused("the key is revoked or expired", hint="create a new one with `reel workers register`")
 
 
-@router.post("/leave", summary="Sign off a worker")
+@router.post("/leave")
 async def leave(remotes: InRemotes, principal: Remote, body: LeaveRequest) -> LeaveAnswer:
     """Mark a worker that has released its tasks offline."""
     await remotes.require_instance(body.worker_id, principal.name)

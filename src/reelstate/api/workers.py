@@ -42,27 +42,27 @@ class RevokedWorker(DisabledWorker):
     revoked: int = Field(description="Keys that were revoked.")
 
 
-@router.get("", summary="List workers", response_model=list[WorkerDocument])
+@router.get("", response_model=list[WorkerDocument])
 async def workers(engine: OnEngine, _: Admin) -> list[Document]:
     """List all registered instances, oldest first."""
     return [worker_document(worker) for worker in await engine.workers()]
 
 
-@router.post("/{name}/drain", summary="Drain a worker", response_model=ChangedWorker)
+@router.post("/{name}/drain", response_model=ChangedWorker)
 async def drain(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Let the instances of a name finish their tasks and claim no new ones."""
     await _require_name(engine, name)
     return {"name": name, "changed": await engine.drain(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/enable", summary="Enable a worker", response_model=ChangedWorker)
+@router.post("/{name}/enable", response_model=ChangedWorker)
 async def enable(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Let the instances of a name claim tasks again, after a drain or a disable."""
     await _require_name(engine, name)
     return {"name": name, "changed": await engine.enable(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/disable", summary="Disable a worker", response_model=DisabledWorker)
+@router.post("/{name}/disable", response_model=DisabledWorker)
 async def disable(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Refuse tasks to a name, also after a restart, until it is enabled; release the tasks that its instances run.
 
@@ -72,7 +72,7 @@ async def disable(engine: OnEngine, principal: Admin, name: Name, body: Operatio
     return {"name": name, "released": await engine.disable(name, actor=principal.actor, reason=_reason(body))}
 
 
-@router.post("/{name}/revoke", summary="Revoke the keys of a worker", response_model=RevokedWorker)
+@router.post("/{name}/revoke", response_model=RevokedWorker)
 async def revoke(engine: OnEngine, principal: Admin, name: Name) -> Document:
     """Revoke the keys of a remote worker, which is refused within five seconds, and release the tasks that it runs."""
     revoked, released = await engine.revoke(name, actor=principal.actor)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from reelstate.api.app import create_app
 from reelstate.api.connections import raise_open_files
-from reelstate.api.server import HttpServer, is_loopback, listening, url_of
+from reelstate.api.server import HttpServer, is_loopback, listen, url_of
 from reelstate.api.signin import sign_in_url
 from reelstate.app import keeper_for, open_engine
 from reelstate.cli.application import select_pipelines
@@ -34,7 +34,7 @@ async def serve_until_stopped(settings: Settings, *, insecure: bool, keeper: boo
     """Serve until a signal says to stop."""
     raise_open_files()
     url = settings.database_url
-    with closing(listening(settings, insecure=insecure)) as made:
+    with closing(listen(settings, insecure=insecure)) as made:
         async with (
             open_engine(url, pipelines=select_pipelines(settings), settings=settings, **store_options(url)) as engine,
             start_server(engine, settings, made) as server,
@@ -56,7 +56,7 @@ async def serve_until_stopped(settings: Settings, *, insecure: bool, keeper: boo
 def bind_socket(settings: Settings, *, insecure: bool, elsewhere: bool) -> Iterator[socket.socket]:
     """The socket to serve on, bound before anything else is started: a port that is taken stops the command first."""
     raise_open_files()
-    with closing(listening(settings, insecure=insecure, elsewhere=elsewhere)) as made:
+    with closing(listen(settings, insecure=insecure, elsewhere=elsewhere)) as made:
         if (port := made.getsockname()[1]) != settings.serve_port != 0:
             print_status(
                 f"port {settings.serve_port} is taken by another program, so it is {port}; REEL_SERVE_PORT chooses one"
