@@ -156,7 +156,7 @@ def test_errors_are_raised_to_the_caller(reel: rs.BlockingReel) -> None:
 def test_a_connection_without_the_code_checks_specs(reel: rs.BlockingReel, database_url: str) -> None:
     reel.pipelines.declare(rs.Graph.of("shots", [rs.StageSpec(name="grab")], spec={"required": ["video"]}))
     with rs.connect(database_url) as elsewhere, pytest.raises(InvalidRequest, match=r"spec\.video: is missing"):
-        elsewhere.submit("shots", {"film": "a.mp4"})
+        elsewhere.submit("shots", {"video_file": "a.mp4"})
 
 
 def test_many_threads_may_call_at_once(reel: rs.BlockingReel) -> None:

@@ -17,24 +17,24 @@ async def nothing_async(task: Any) -> None:
 
 
 def test_a_function_becomes_a_stage_under_its_own_name_and_stays_what_it_was() -> None:
-    film = rs.Pipeline("film")
-    assert film.stage(nothing) is nothing
-    assert film.graph == rs.Graph.of("film", [rs.StageSpec(name="nothing")])
+    video = rs.Pipeline("video")
+    assert video.stage(nothing) is nothing
+    assert video.graph == rs.Graph.of("video", [rs.StageSpec(name="nothing")])
 
 
 def test_where_a_handler_runs_follows_from_what_it_is() -> None:
-    film = rs.Pipeline("film")
-    film.stage(name="thread")(nothing)
-    film.stage(name="loop")(nothing_async)
-    film.stage(name="process", process=True)(nothing)
-    styles = {name: handler.style for name, handler in film.handlers.items()}
+    video = rs.Pipeline("video")
+    video.stage(name="thread")(nothing)
+    video.stage(name="loop")(nothing_async)
+    video.stage(name="process", process=True)(nothing)
+    styles = {name: handler.style for name, handler in video.handlers.items()}
     assert styles == {"thread": Style.THREAD, "loop": Style.ASYNC, "process": Style.PROCESS}
 
 
 def test_every_option_reaches_the_graph() -> None:
-    film = rs.Pipeline("film")
-    film.stage(name="plan", phase="planning")(nothing)
-    film.stage(
+    video = rs.Pipeline("video")
+    video.stage(name="plan", phase="planning")(nothing)
+    video.stage(
         name="cut",
         after="plan",
         each="plan.parts",
@@ -51,7 +51,7 @@ def test_every_option_reaches_the_graph() -> None:
         max_lost=2,
         strict_lease=True,
     )(nothing)
-    assert film.graph.stages[1] == rs.StageSpec(
+    assert video.graph.stages[1] == rs.StageSpec(
         name="cut",
         after=("plan",),
         each="plan.parts",
@@ -70,51 +70,51 @@ def test_every_option_reaches_the_graph() -> None:
 
 
 def test_a_stage_may_be_named_by_its_function_alone_or_among_others() -> None:
-    film = rs.Pipeline("film")
+    video = rs.Pipeline("video")
 
-    @film.stage
+    @video.stage
     def plan(task: Any) -> None: ...
 
-    @film.stage(name="sound", after=plan)
+    @video.stage(name="sound", after=plan)
     def other(task: Any) -> None: ...
 
-    film.stage(name="pack", after=[plan, other])(nothing)
-    assert film.graph.stages[2].after == ("plan", "sound")
+    video.stage(name="pack", after=[plan, other])(nothing)
+    assert video.graph.stages[2].after == ("plan", "sound")
     assert [stage_name(plan), stage_name(other), stage_name("pack")] == ["plan", "sound", "pack"]
 
 
-def _circle(film: rs.Pipeline) -> None:
-    film.stage(name="cut", after="cut")(nothing)
+def _cycle(video: rs.Pipeline) -> None:
+    video.stage(name="cut", after="cut")(nothing)
 
 
-def _stranger(film: rs.Pipeline) -> None:
-    film.stage(name="cut", after=nothing_async)(nothing)
+def _foreign_stage(video: rs.Pipeline) -> None:
+    video.stage(name="cut", after=nothing_async)(nothing)
 
 
-def _nested(film: rs.Pipeline) -> None:
-    @film.stage(name="cut", process=True)
+def _nested(video: rs.Pipeline) -> None:
+    @video.stage(name="cut", process=True)
     def inner(task: Any) -> None: ...
 
 
 WRONG: list[tuple[Callable[[rs.Pipeline], Any], str, str]] = [
-    (_circle, "film.cut.after", "waits for itself: cut → cut"),
-    (_stranger, "film.cut.after", "'nothing_async' is not a stage of this pipeline"),
-    (_nested, "film.cut.process", "a new process can't import it"),
-    (lambda film: film.stage(name="cut", after="plam")(nothing), "film.cut.after", "unknown stage 'plam'"),
-    (lambda film: film.stage(name="plan")(nothing), "film.plan", "another stage has this name"),
-    (lambda film: film.stage(name="Cut")(nothing), "film.Cut", "invalid name 'Cut'"),
-    (lambda film: film.stage(name="cut")(lambda: None), "film.cut", "does not take exactly one argument"),  # type: ignore[type-var]
-    (lambda film: film.stage(name="cut")(7), "film.cut", "7 is not a function"),  # type: ignore[type-var]
-    (lambda film: film.stage(name="cut", leese=3)(nothing), "film.cut.leese", "unknown option"),  # type: ignore[call-overload]
-    (lambda film: film.stage(name="cut", phase="encoding")(nothing), "film.cut.phase", "invalid value 'encoding'"),  # type: ignore[call-overload]
-    (lambda film: film.stage(name="cut", attempts=0)(nothing), "film.cut.attempts", "invalid value 0"),
-    (lambda film: film.stage(name="cut", lease="60")(nothing), "film.cut.lease", "invalid value '60'"),  # type: ignore[call-overload]
-    (lambda film: film.stage(name="cut", timeout=-1)(nothing), "film.cut.timeout", "invalid value -1"),
-    (lambda film: film.stage(name="cut", needs=3)(nothing), "film.cut.needs", "invalid value 3"),  # type: ignore[call-overload]
-    (lambda film: film.stage(name="cut", tags=3)(nothing), "film.cut.tags", "invalid value 3"),  # type: ignore[call-overload]
-    (lambda film: film.stage(name="cut", tags="a/b")(nothing), "film.cut.tags", "'a/b' contains a slash"),
-    (lambda film: film.stage(name="cut", backoff=-2)(nothing), "film.cut.backoff", "invalid value Backoff(base=-2"),
-    (lambda film: film.stage(name="cut", each="plam.parts")(nothing), "film.cut.each", "'plam' is not a stage"),
+    (_cycle, "video.cut.after", "waits for itself: cut → cut"),
+    (_foreign_stage, "video.cut.after", "'nothing_async' is not a stage of this pipeline"),
+    (_nested, "video.cut.process", "a new process can't import it"),
+    (lambda video: video.stage(name="cut", after="plam")(nothing), "video.cut.after", "unknown stage 'plam'"),
+    (lambda video: video.stage(name="plan")(nothing), "video.plan", "another stage has this name"),
+    (lambda video: video.stage(name="Cut")(nothing), "video.Cut", "invalid name 'Cut'"),
+    (lambda video: video.stage(name="cut")(lambda: None), "video.cut", "does not take exactly one argument"),  # type: ignore[type-var]
+    (lambda video: video.stage(name="cut")(7), "video.cut", "7 is not a function"),  # type: ignore[type-var]
+    (lambda video: video.stage(name="cut", leese=3)(nothing), "video.cut.leese", "unknown option"),  # type: ignore[call-overload]
+    (lambda video: video.stage(name="cut", phase="encoding")(nothing), "video.cut.phase", "invalid value 'encoding'"),  # type: ignore[call-overload]
+    (lambda video: video.stage(name="cut", attempts=0)(nothing), "video.cut.attempts", "invalid value 0"),
+    (lambda video: video.stage(name="cut", lease="60")(nothing), "video.cut.lease", "invalid value '60'"),  # type: ignore[call-overload]
+    (lambda video: video.stage(name="cut", timeout=-1)(nothing), "video.cut.timeout", "invalid value -1"),
+    (lambda video: video.stage(name="cut", needs=3)(nothing), "video.cut.needs", "invalid value 3"),  # type: ignore[call-overload]
+    (lambda video: video.stage(name="cut", tags=3)(nothing), "video.cut.tags", "invalid value 3"),  # type: ignore[call-overload]
+    (lambda video: video.stage(name="cut", tags="a/b")(nothing), "video.cut.tags", "'a/b' contains a slash"),
+    (lambda video: video.stage(name="cut", backoff=-2)(nothing), "video.cut.backoff", "invalid value Backoff(base=-2"),
+    (lambda video: video.stage(name="cut", each="plam.parts")(nothing), "video.cut.each", "'plam' is not a stage"),
 ]
 
 
@@ -122,16 +122,16 @@ WRONG: list[tuple[Callable[[rs.Pipeline], Any], str, str]] = [
 def test_a_mistake_is_reported_where_it_is_written(
     declare: Callable[[rs.Pipeline], Any], path: str, words: str
 ) -> None:
-    film = rs.Pipeline("film")
-    film.stage(name="plan")(nothing)
+    video = rs.Pipeline("video")
+    video.stage(name="plan")(nothing)
     with pytest.raises(InvalidPipeline) as raised:
-        declare(film)
+        declare(video)
     assert raised.value.field == path
     assert words in raised.value.message
     assert raised.value.hint
-    assert list(film.handlers) == ["plan"], "what was refused left no trace"
+    assert list(video.handlers) == ["plan"], "what was refused left no trace"
 
 
 def test_a_pipeline_has_a_name() -> None:
-    with pytest.raises(InvalidPipeline, match="invalid name 'Film!'"):
-        rs.Pipeline("Film!")
+    with pytest.raises(InvalidPipeline, match="invalid name 'Video!'"):
+        rs.Pipeline("Video!")

@@ -1,4 +1,4 @@
-"""What type checkers make of the public surface, and that whatever it takes and gives has a public name."""
+"""Type checkers report wrong uses of the public surface, and every type that it takes or returns has a public name."""
 
 import dataclasses
 import inspect
@@ -28,8 +28,8 @@ from reelstate.services.workers import KINDS, RegisterOptions, Registration
 ROOT = Path(__file__).parent.parent
 USES = ROOT / "tests" / "typing_uses.py"
 IGNORE = re.compile(r"  # type: ignore\[([a-z-]+)\]")
-INTERNAL = {"NextStages", "Opening", "Permit", "ValuePath", "StageHandler", "Style", "UnpublishedVersion"}
-"""Reached from public methods, but for the package's own workers and keepers."""
+INTERNAL = {"NextStages", "Opening", "Permit", "Resource", "StageHandler", "Style", "ValuePath"}
+"""Types of public methods that only workers and keepers of the package use."""
 
 
 def test_every_wrong_use_is_reported_and_no_right_one(tmp_path: Path) -> None:
@@ -54,14 +54,14 @@ def test_every_wrong_use_is_reported_and_no_right_one(tmp_path: Path) -> None:
         (WorkerKind, KINDS),
     ],
 )
-def test_the_literals_are_the_words_that_are_accepted(names: Any, values: Any) -> None:
+def test_the_literals_are_the_accepted_values(names: Any, values: Any) -> None:
     assert {str(name) for name in typing.get_args(names)} == {str(value) for value in values}
 
 
 @pytest.mark.parametrize(
     "options, record, given",
     [
-        (SubmitOptions, rs.Submission, {"pipeline", "spec"}),
+        (SubmitOptions, rs.Submission, {"pipeline", "spec", "resource"}),
         (ClaimOptions, ClaimRequest, {"worker_id", "limit"}),
         (RegisterOptions, Registration, {"name"}),
     ],
@@ -83,7 +83,7 @@ def found_in(hint: Any, found: set[type]) -> None:
                     found_in(inner, found)
 
 
-def test_whatever_a_public_method_takes_or_gives_has_a_public_name() -> None:
+def test_every_type_of_a_public_method_has_a_public_name() -> None:
     found: set[type] = set()
     nouns = [kind for kind in vars(reel).values() if inspect.isclass(kind) and issubclass(kind, Noun)]
     for owner in (Engine, rs.Pipeline, rs.Graph, rs.Run, rs.BlockingRun, *nouns):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Flaky steps: one film gets its captions after all, another file can never have any."""
+"""Flaky steps: one video gets its captions after retries, another file fails at once."""
 
 import asyncio
 import tempfile
@@ -12,7 +12,7 @@ import reelstate as rs
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with rs.open(f"sqlite:///{folder}/jobs.db", pipelines=[captions], workers=4) as reel:
-            for file in ("film.mp4", "notes.txt"):
+            for file in ("video.mp4", "notes.txt"):
                 job = await reel.submit("captions", {"file": file, "languages": ["en", "de", "tlh"]})
                 await show(reel, file, job.id)
 

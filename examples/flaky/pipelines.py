@@ -1,4 +1,4 @@
-"""Captions from services that fail now and then: what is tried again, what is not, and what may be missing."""
+"""Captions from unreliable services: tasks that are retried, that fail at once, and that are optional."""
 
 from typing import Any
 
@@ -9,23 +9,23 @@ captions = rs.Pipeline("captions")
 
 @captions.stage(phase="validating")
 async def probe(task: rs.Run) -> dict[str, Any]:
-    """A file that is no film will be none the next time either: `Fail` ends the job at once."""
+    """Fail the job at once if the file is not a video: another attempt would not help."""
     if not task.spec["file"].endswith((".mp4", ".mov")):
-        raise rs.Fail(f"{task.spec['file']} is not a film")
+        raise rs.Fail(f"{task.spec['file']} is not a video")
     return {"scenes": ["opening", "chase", "ending"]}
 
 
 @captions.stage(after=probe, each="probe.scenes", attempts=5, backoff=rs.Backoff(base=0.2, cap=2))
 async def transcribe(task: rs.Run) -> str:
-    """Up to five runs each. Any exception is tried again after a rest that doubles; `Retry` chooses the rest."""
+    """Run up to five times. An exception is retried after a doubling delay; `Retry` sets the delay."""
     return recognise(task.input, task.attempt)
 
 
 @captions.stage(after=transcribe, each="spec.languages", required=False)
 async def translate(task: rs.Run) -> str:
-    """Nice to have: when a language fails for good, the job goes on without it, and says so."""
+    """Optional: if a language fails, the job goes on without it and is marked as degraded."""
     if task.input == "en":
-        raise rs.Skip("the film is in English")
+        raise rs.Skip("the video is in English")
     if task.input not in {"de", "fr"}:
         raise rs.Fail(f"no translator for {task.input!r}")
     return str(task.input)
@@ -40,10 +40,10 @@ async def publish(task: rs.Run) -> dict[str, Any]:
 
 
 def recognise(scene: str, attempt: int) -> str:
-    """A service that is busy, then breaks the connection, then works."""
+    """Simulate a service that is busy, then breaks the connection, then works."""
     match scene, attempt:
         case "chase", 1:
             raise rs.Retry("the service is busy", after=0.5)
         case "chase", 2:
-            raise ConnectionError("the line broke")
+            raise ConnectionError("connection reset")
     return f"text of the {scene}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Resume: a worker process is killed in the middle of an upload; the next run goes on at the last checkpoint."""
+"""Resume: a worker process is killed during an upload; the next run continues at the last checkpoint."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ PIECES = 10
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        source, store = Path(folder) / "film.mov", Path(folder) / "store"
+        source, store = Path(folder) / "video.mov", Path(folder) / "store"
         source.write_bytes(b"".join(bytes([number]) * PIECE for number in range(PIECES)))
         store.mkdir()
         url = f"sqlite:///{folder}/jobs.db"
@@ -36,7 +36,7 @@ def main() -> None:
 
 @contextmanager
 def reel_up(url: str) -> Iterator[None]:
-    """`reel up` in a process of its own; what it says goes to stderr."""
+    """Run `reel up` in a separate process, which logs to stderr."""
     command = [sys.executable, "-m", "reelstate", "up", "--app", "pipelines:upload", "--database", url]
     process = subprocess.Popen(command, cwd=Path(__file__).parent, env={**os.environ, "REEL_SWEEP_EVERY": "0.5"})
     try:

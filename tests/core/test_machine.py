@@ -1,4 +1,4 @@
-"""The machines, change by change: written down here a second time, by hand, and compared without exception."""
+"""The state machines, transition by transition: declared here a second time and compared in full."""
 
 from itertools import product
 

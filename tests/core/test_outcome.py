@@ -5,7 +5,7 @@ from reelstate.core.model import ClaimedTask, Completion, Failure
 from reelstate.core.outcome import completion, outcome_of
 
 KEY = rs.TaskKey(1, 0, 0)
-TASK = ClaimedTask(KEY, 7, 1, 3, 0, 60.0, None, None, "film", "cut", {})
+TASK = ClaimedTask(KEY, 7, 1, 3, 0, 60.0, None, None, "video", "cut", {})
 
 
 def test_a_result_is_a_completion() -> None:
