@@ -10,7 +10,7 @@ from tests.postgres import PostgresServer, memory_folder
 
 @pytest.fixture(scope="session")
 def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the processes of all fleets keep compiled modules; parallel runs of one session share it."""
+    """The folder for compiled modules that all fleets of a test session share."""
     base = tmp_path_factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bytecode"
 
@@ -24,7 +24,7 @@ async def fleet(database_url: str, tmp_path: Path, bytecode: Path) -> AsyncItera
 
 @pytest.fixture
 def frail_server() -> Iterator[PostgresServer]:
-    """A server of the test's own, which it may stop."""
+    """A PostgreSQL server that the test may stop."""
     with PostgresServer(folder=memory_folder()) as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""A fleet of real processes on one store: they are started, waited for, hurt and, whatever happens, ended."""
+"""A fleet of real processes on one store, which a test starts, waits for, kills and always ends."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from tests.chaos.reel_process import HERE
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 300.0
-LOOK_EVERY = 0.02
+POLL_INTERVAL = 0.02
 SWEEP = POLL = HEARTBEAT = 0.5
 SETTINGS = {
     "app": "tests.chaos.pipelines:every",
@@ -38,12 +38,12 @@ SETTINGS = {
     "worker_prefetch": 0,
     "worker_kill_after": 1.0,
 }
-ONE_BY_ONE = "\n"
+LINE_BREAK = "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A line that a handler wrote."""
+    """A line that a handler wrote to the file of runs."""
 
     what: str
     job: int
@@ -64,7 +64,7 @@ def _thread_state(thread: Path) -> str:
 
 
 class Member:
-    """A process of the fleet, the leader of a session of its own."""
+    """A process of the fleet, in its own session."""
 
     def __init__(self, name: str, command: list[str], environment: dict[str, str], log: Path) -> None:
         self.name = name
@@ -111,7 +111,7 @@ class Member:
         self._process.wait()
 
     async def ended(self, seconds: float = TIMEOUT) -> int:
-        """Its exit code."""
+        """Wait for the process and return its exit code."""
         return await asyncio.to_thread(self._process.wait, seconds)
 
     def close(self) -> None:
@@ -121,6 +121,8 @@ class Member:
 
 
 class Fleet:
+    """Members, and queries of the store that they share."""
+
     def __init__(self, url: str, folder: Path, engine: Engine, bytecode: Path) -> None:
         self.url = url
         self.engine = engine
@@ -129,14 +131,14 @@ class Fleet:
         self._members: list[Member] = []
 
     def worker(self, name: str, *, host: str = HERE, **settings: Any) -> Member:
-        """Start `reel worker`; another host makes it one of a machine on which nobody can look for its process."""
+        """Start `reel worker`; with another host, its process can't be checked by the keepers of this machine."""
         return self._start(name, host, ["worker"], {"worker_name": name, **settings})
 
     def up(self, name: str = "up", *, workers: int = 1, **settings: Any) -> Member:
         return self._start(name, HERE, ["up", "--workers", str(workers)], settings)
 
     def reel(self, *arguments: str) -> Any:
-        """What a command prints, as JSON."""
+        """Run a command and return its JSON output."""
         command = [sys.executable, "-m", "reelstate", *arguments, "--json"]
         answer = subprocess.run(
             command, env=self._environment({}), cwd=ROOT, capture_output=True, text=True, check=False, timeout=TIMEOUT
@@ -144,24 +146,24 @@ class Fleet:
         assert answer.returncode == 0, answer.stderr
         return json.loads(answer.stdout)
 
-    def open(self, *gates: str) -> None:
+    def open_gates(self, *gates: str) -> None:
         for gate in gates:
             (self._folder / gate).touch()
 
     def runs(self, what: str = "started", **wanted: Any) -> list[Run]:
-        """What handlers wrote down, in that order."""
+        """Return the lines that handlers wrote, in order."""
         return [run for run in self._read() if run.what == what and _matches(run, wanted)]
 
     def processes(self) -> list[int]:
-        """Every living process of this fleet, handlers and what they have started among them."""
-        sign = f"{pipelines.FOLDER}={self._folder}\0".encode()
-        return [pid for pid in _processes() if sign in _environment_of(pid)]
+        """Return all live processes of this fleet, including handlers and their children."""
+        marker = f"{pipelines.FOLDER}={self._folder}\0".encode()
+        return [pid for pid in _processes() if marker in _environment_of(pid)]
 
     async def submit(self, pipeline: str, **spec: Any) -> int:
         return (await self.engine.submit(pipeline, {"work": [], "encode": [], **spec})).job_id
 
     async def submit_each(self, pipeline: str, specs: Collection[dict[str, Any]]) -> list[int]:
-        """Many jobs at once, so that the first worker who looks sees all of them."""
+        """Submit jobs in one transaction, so that the first claim finds all of them."""
         made = await self.engine.submit_many([Submission(pipeline=pipeline, spec=spec) for spec in specs])
         return [each.job_id for each in made]
 
@@ -183,8 +185,8 @@ class Fleet:
             if (after := page.after) is None:
                 return found
 
-    async def held(self, *jobs: int) -> dict[str, list[Task]]:
-        """What each worker holds of some jobs, by the worker's name."""
+    async def leases_by_worker(self, *jobs: int) -> dict[str, list[Task]]:
+        """Return the running tasks of jobs by the name of their worker."""
         names = {worker.id: worker.name for worker in await self.engine.workers()}
         held: dict[str, list[Task]] = {}
         for job in jobs:
@@ -192,44 +194,44 @@ class Fleet:
                 held.setdefault(names[task.worker_id or 0], []).append(task)
         return held
 
-    async def is_at_work(self, *names: str) -> bool:
-        """Whether workers of these names have registered and are not gone."""
+    async def are_online(self, *names: str) -> bool:
+        """Return whether workers of these names are registered and online."""
         found = {worker.name for worker in await self.engine.workers() if worker.shown in {"idle", "busy"}}
         return found.issuperset(names)
 
-    async def named(self, name: str) -> Worker:
-        """The newest instance of a name."""
+    async def find_worker(self, name: str) -> Worker:
+        """Return the newest instance of a name."""
         return max((each for each in await self.engine.workers() if each.name == name), key=lambda each: each.id)
 
-    async def ready(self, *names: str) -> None:
-        await self.until(lambda: self.is_at_work(*names), f"workers {names} register")
+    async def wait_ready(self, *names: str) -> None:
+        await self.wait_for(lambda: self.are_online(*names), f"workers {names} register")
 
-    async def rests(self, job: int, status: JobStatus = JobStatus.COMPLETED, seconds: float = TIMEOUT) -> None:
-        """Wait until a job has come to this end."""
+    async def wait_status(self, job: int, status: JobStatus = JobStatus.COMPLETED, seconds: float = TIMEOUT) -> None:
+        """Wait until a job has a status."""
 
-        async def look() -> bool:
+        async def check() -> bool:
             return (await self.engine.job(job)).job.status is status
 
-        await self.until(look, f"job {job} is {status}", seconds)
+        await self.wait_for(check, f"job {job} is {status}", seconds)
 
-    async def said(self, member: Member, words: str) -> None:
-        await self.sees(lambda: words in member.log, f"{member.name} says: {words}")
+    async def wait_log(self, member: Member, text: str) -> None:
+        await self.wait_until(lambda: text in member.log, f"{member.name} logs: {text}")
 
-    async def sees(self, look: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
-        """Wait until something is so that needs no question to the store."""
+    async def wait_until(self, condition: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
+        """Wait until a condition that needs no query is true."""
 
-        async def looked() -> bool:
-            return look()
+        async def check() -> bool:
+            return condition()
 
-        await self.until(looked, what, seconds)
+        await self.wait_for(check, what, seconds)
 
-    async def until(self, look: Callable[[], Awaitable[T | None]], what: str, seconds: float = TIMEOUT) -> T:
-        """The first answer that is true; a failure that shows what every process has said when there is none."""
-        end = time.monotonic() + seconds
-        while not (answer := await look()):
-            if time.monotonic() > end:
-                pytest.fail(f"{what}: not within {seconds} s\n{await self._told()}")
-            await asyncio.sleep(LOOK_EVERY)
+    async def wait_for(self, query: Callable[[], Awaitable[T | None]], what: str, seconds: float = TIMEOUT) -> T:
+        """Poll a query until its answer is true, and return it; on timeout fail with the logs of all processes."""
+        deadline = time.monotonic() + seconds
+        while not (answer := await query()):
+            if time.monotonic() > deadline:
+                pytest.fail(f"{what}: not within {seconds} s\n{await self._diagnostics()}")
+            await asyncio.sleep(POLL_INTERVAL)  # other processes give no signal
         return answer
 
     def close(self) -> None:
@@ -258,16 +260,18 @@ class Fleet:
             for line in (self._folder / "runs").read_text().splitlines():
                 yield Run(**json.loads(line))
 
-    async def _told(self) -> str:
-        """Everything that helps to see why something did not happen."""
+    async def _diagnostics(self) -> str:
+        """Return logs and tasks that help to find out why something did not happen."""
         logs = [f"== {each.name} (alive: {each.alive})\n{each.log[-6000:]}" for each in self._members]
         with contextlib.suppress(Exception):
             jobs = (await self.engine.jobs(limit=10)).items
-            logs += [f"== job {job.id} {job.pipeline}: {job.status}\n{await self._shown(job.id)}" for job in jobs]
-        return ONE_BY_ONE.join(logs)
+            logs += [
+                f"== job {job.id} {job.pipeline}: {job.status}\n{await self._describe_tasks(job.id)}" for job in jobs
+            ]
+        return LINE_BREAK.join(logs)
 
-    async def _shown(self, job: int) -> str:
-        return ONE_BY_ONE.join(
+    async def _describe_tasks(self, job: int) -> str:
+        return LINE_BREAK.join(
             f"{task.stage_name}/{task.part}: {task.status}, token {task.token}, lost {task.lost}, {task.reason}"
             for task in (await self.tasks(job))[:60]
         )
@@ -275,7 +279,7 @@ class Fleet:
 
 @asynccontextmanager
 async def open_fleet(url: str, folder: Path, bytecode: Path) -> AsyncIterator[Fleet]:
-    """A fleet without members yet, and the test's own engine on its store."""
+    """Open a fleet without members, with an engine of the test on its store."""
     async with open_engine(url, pipelines=pipelines.every, migrate=True) as engine:
         fleet = Fleet(url, folder, engine, bytecode)
         try:

@@ -1,8 +1,7 @@
-"""Pipelines for fleets under test. Each run is written down, and waits at gates that the test opens.
+"""Pipelines for fleets under test. Each run is recorded in a file, and waits at gates that the test opens.
 
-What a run does is said by its input, or by the job's spec where there is no fan-out: `gate` is the name of a gate it
-waits at, `first` one that only the first run of the task waits at, `grandchild` has a process start one of its own,
-`kill` kills the worker once so many runs of the job's pipeline have started.
+The input of a task, or the spec of a job without fan-out, controls a run: `gate` names a gate to wait at, `first` one
+for the first run only, `grandchild` starts a child process, `kill` kills the worker after that number of runs.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ import reelstate as rs
 
 FOLDER = "CHAOS_FOLDER"
 SHORT_LEASE, LONG_LEASE = 3.0, 60.0
-STEP = 0.02
+POLL_INTERVAL = 0.02
 
 Attempt = rs.Run | rs.BlockingRun
 
@@ -28,10 +27,10 @@ def folder() -> Path:
     return Path(os.environ[FOLDER])
 
 
-def note(task: Attempt, what: str, **more: Any) -> None:
-    """Write down what a run does: one line, added in one step, so that those of several processes don't mix."""
-    place = {"job": task.job_id, "stage": task.stage, "part": task.part, "token": task.token}
-    line = json.dumps({"what": what, **place, "pid": os.getpid(), "at": time.time(), **more}) + "\n"
+def record(task: Attempt, what: str, **more: Any) -> None:
+    """Append one line about a run in one write, so that lines of several processes do not mix."""
+    run = {"job": task.job_id, "stage": task.stage, "part": task.part, "token": task.token}
+    line = json.dumps({"what": what, **run, "pid": os.getpid(), "at": time.time(), **more}) + "\n"
     descriptor = os.open(folder() / "runs", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(descriptor, line.encode())
@@ -39,73 +38,73 @@ def note(task: Attempt, what: str, **more: Any) -> None:
         os.close(descriptor)
 
 
-def orders(task: Attempt) -> dict[str, Any]:
+def options(task: Attempt) -> dict[str, Any]:
     return task.input if isinstance(task.input, dict) else task.spec
 
 
 def may_pass(task: Attempt) -> bool:
-    told = orders(task)
-    gates = [told.get("gate"), told.get("first") if task.token == 1 else None]
+    given = options(task)
+    gates = [given.get("gate"), given.get("first") if task.token == 1 else None]
     return all((folder() / gate).exists() for gate in gates if gate)
 
 
 def result(task: Attempt) -> dict[str, Any]:
-    note(task, "ended")
+    record(task, "ended")
     return {"part": task.part, "token": task.token}
 
 
-async def until(look: Callable[[], bool]) -> None:
-    while not look():  # noqa: ASYNC110 - what is looked at lies with another process
-        await asyncio.sleep(STEP)
+async def wait_until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - another process changes it
+        await asyncio.sleep(POLL_INTERVAL)
 
 
 async def in_loop(task: rs.Run) -> dict[str, Any]:
-    note(task, "started")
+    record(task, "started")
     try:
-        await until(lambda: may_pass(task))
+        await wait_until(lambda: may_pass(task))
     except asyncio.CancelledError:
-        note(task, "stopped")
+        record(task, "stopped")
         raise
     return result(task)
 
 
 def in_thread(task: rs.BlockingRun) -> dict[str, Any]:
-    note(task, "started")
+    record(task, "started")
     try:
         while not may_pass(task):
-            time.sleep(STEP)
+            time.sleep(POLL_INTERVAL)
     except rs.Stopped:
-        note(task, "stopped")
+        record(task, "stopped")
         raise
     return result(task)
 
 
 def in_process(task: rs.BlockingRun) -> dict[str, Any]:
-    pids = [subprocess.Popen(["sleep", "1000"]).pid] if orders(task).get("grandchild") else []
-    note(task, "started", grandchildren=pids)
+    pids = [subprocess.Popen(["sleep", "1000"]).pid] if options(task).get("grandchild") else []
+    record(task, "started", grandchildren=pids)
     while not may_pass(task):
-        time.sleep(STEP)
+        time.sleep(POLL_INTERVAL)
     return result(task)
 
 
 async def gather(task: rs.Run) -> dict[str, Any]:
-    note(task, "started")
+    record(task, "started")
     return {"work": [each["part"] async for each in task.results("work")]}
 
 
 async def brief(task: rs.Run) -> int:
-    note(task, "started")
+    record(task, "started")
     await asyncio.sleep(task.spec.get("seconds", 0.0))
     return int(task.input)
 
 
-async def dangerous(task: rs.Run) -> dict[str, Any]:
-    crowd = orders(task).get("kill")
+async def kill_worker(task: rs.Run) -> dict[str, Any]:
+    crowd = options(task).get("kill")
     if not crowd:
         return await in_loop(task)
-    note(task, "started")
+    record(task, "started")
     await task.progress(10, "about to break", checkpoint={"seen": True})
-    await until(lambda: len((folder() / "runs").read_text().splitlines()) >= crowd)
+    await wait_until(lambda: len((folder() / "runs").read_text().splitlines()) >= crowd)
     os.kill(os.getpid(), signal.SIGKILL)
     return {}
 
@@ -131,7 +130,7 @@ loop = single("loop", in_loop, lease=LONG_LEASE)
 thread = single("thread", in_thread, lease=LONG_LEASE)
 process = single("process", in_process, lease=LONG_LEASE, process=True)
 many = single("many", brief, each="spec.count", lease=30.0)
-crowd = single("crowd", dangerous, each="spec.parts", lease=SHORT_LEASE)
+crowd = single("crowd", kill_worker, each="spec.parts", lease=SHORT_LEASE)
 prefer = single("prefer", in_loop, prefers={"gpu"})
 codec = single("codec", in_loop, prefers={"gpu"}, needs={"encoder:av1"})
 

@@ -1,4 +1,4 @@
-"""Starts `reel` as a process that dies with the one that started it. First argument: the host it says it runs on."""
+"""Run `reel` in a process that dies with its parent. The first argument is the host name that it reports."""
 
 import ctypes
 import signal

@@ -1,4 +1,4 @@
-"""The pipeline `transcode` for fleets under test: as it is, but for leases that a test can wait for."""
+"""The pipeline `transcode` with leases that are short enough for a test to wait for."""
 
 import os
 

@@ -63,7 +63,7 @@ class RemoteFleet:
             "serve_port": self.port,
         }
         member = self.fleet._start(name, HERE, ["serve"], {**given, **settings})
-        await self.fleet.until(self.answers, "the server answers", TIMEOUT)
+        await self.fleet.wait_for(self.answers, "the server answers", TIMEOUT)
         return member
 
     async def answers(self) -> bool:
@@ -100,7 +100,7 @@ class RemoteFleet:
         command = [sys.executable, "-m", "tests.chaos.reel_process", HERE, "worker"]
         member = Member(name, command, environment, self.server_folder / f"{name}.log")
         self.fleet._members.append(member)
-        await self.fleet.ready(name)
+        await self.fleet.wait_ready(name)
         return member
 
     async def submit(self, source: Path | str, **spec: Any) -> int:
@@ -108,7 +108,7 @@ class RemoteFleet:
         return (await self.fleet.engine.submit("transcode", given)).job_id
 
     async def stream(self, job: int) -> Stream:
-        await self.fleet.rests(job, JobStatus.COMPLETED, TIMEOUT)
+        await self.fleet.wait_status(job, JobStatus.COMPLETED, TIMEOUT)
         return Stream(self.storage, await self.fleet.engine.job(job))
 
     async def wait_chunks(self, job: int, count: int) -> dict[int, Task]:
@@ -118,7 +118,7 @@ class RemoteFleet:
             found = {task.part: task for task in await self.fleet.tasks(job, TaskStatus.DONE, stage=ENCODE)}
             return found if len(found) >= count else None
 
-        return await self.fleet.until(look, f"{count} chunks are done", TIMEOUT)
+        return await self.fleet.wait_for(look, f"{count} chunks are done", TIMEOUT)
 
     async def encodes(self, job: int) -> list[tuple[int, int]]:
         """Return part and token of every encode that ended."""

@@ -15,17 +15,17 @@ async def test_a_cancel_stops_a_run_at_once_and_a_revoked_key_its_worker(remote_
     await remote_fleet.serve()
     far = await remote_fleet.worker("far", heartbeat=60.0, stale_after=180.0, worker_concurrency=2)
     first = await fleet.submit("long", work=[{"gate": "never"}])
-    await fleet.sees(lambda: len(fleet.runs(job=first)) == 1, "a run has started")
+    await fleet.wait_until(lambda: len(fleet.runs(job=first)) == 1, "a run has started")
     started = time.monotonic()
     await fleet.engine.cancel(first, reason="test")
-    await fleet.sees(lambda: len(fleet.runs("stopped", job=first)) == 1, "the run is stopped", SOON)
+    await fleet.wait_until(lambda: len(fleet.runs("stopped", job=first)) == 1, "the run is stopped", SOON)
     assert time.monotonic() - started < SOON  # long before the next heartbeat
 
     second = await fleet.submit("long", work=[{"gate": "never"}])
-    await fleet.sees(lambda: len(fleet.runs(job=second)) == 1, "a run has started")
+    await fleet.wait_until(lambda: len(fleet.runs(job=second)) == 1, "a run has started")
     assert fleet.reel("workers", "revoke", "far") == {"name": "far", "keys": 1, "released": 1}
     revoked = time.monotonic()
-    await fleet.sees(lambda: len(fleet.runs("stopped", job=second)) == 1, "the run is stopped", 2 * SOON)
+    await fleet.wait_until(lambda: len(fleet.runs("stopped", job=second)) == 1, "the run is stopped", 2 * SOON)
     assert await far.ended(2 * SOON) == 1
     assert time.monotonic() - revoked < 2 * SOON
     assert "not in force" in far.log
@@ -40,9 +40,9 @@ async def test_a_disabled_worker_stops_its_run_and_continues_when_it_is_enabled(
     await remote_fleet.serve()
     far = await remote_fleet.worker("far", heartbeat=0.5)
     job = await fleet.submit("long", work=[{"gate": "open"}])
-    await fleet.sees(lambda: len(fleet.runs(job=job)) == 1, "a run has started")
+    await fleet.wait_until(lambda: len(fleet.runs(job=job)) == 1, "a run has started")
     assert fleet.reel("workers", "disable", "far") == {"name": "far", "released": 1}
-    await fleet.sees(lambda: len(fleet.runs("stopped", job=job)) == 1, "the run is stopped", 2 * SOON)
+    await fleet.wait_until(lambda: len(fleet.runs("stopped", job=job)) == 1, "the run is stopped", 2 * SOON)
     assert fleet.reel("workers", "enable", "far") == {"name": "far", "changed": []}
-    await fleet.sees(lambda: len(fleet.runs(job=job)) == 2, "the same process runs it again", 2 * SOON)
+    await fleet.wait_until(lambda: len(fleet.runs(job=job)) == 2, "the same process runs it again", 2 * SOON)
     assert {run.pid for run in fleet.runs(job=job)} == {far.pid}

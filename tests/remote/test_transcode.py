@@ -42,13 +42,13 @@ async def transcode_with_kills(remote_fleet: RemoteFleet, source: Path, *, kills
         await remote_fleet.wait_chunks(job, 1 + number * (seconds - 2) // kills)
         server.kill()
         done = await remote_fleet.wait_chunks(job, 0)
-        await remote_fleet.fleet.said(worker, "retry_seconds=")
+        await remote_fleet.fleet.wait_log(worker, "retry_seconds=")
         server = await remote_fleet.serve(f"server-{number}")
         assert {part: task.token for part, task in done.items()} == dict.fromkeys(done, 1)
     stream = await remote_fleet.stream(job)
     assert {len(frames) for frames in stream.decode_rungs().values()} == {seconds * RATE}
     assert sorted(await remote_fleet.encodes(job)) == [(part, 1) for part in range(seconds)]
-    remote = await remote_fleet.fleet.named("far")
+    remote = await remote_fleet.fleet.find_worker("far")
     assert remote.kind == "remote"
     assert {task.last_worker for task in await remote_fleet.fleet.tasks(job)} == {remote.id}
     assert remote_fleet.keys["far"] not in worker.log + server.log
@@ -61,7 +61,7 @@ async def test_the_files_of_a_worker_that_resumes_too_late_are_deleted(remote_fl
     async with LossyProxy.to(remote_fleet.port) as proxy:
         late = await remote_fleet.worker("late", url=proxy.url)
         job = await remote_fleet.submit(source)
-        await remote_fleet.fleet.until(
+        await remote_fleet.fleet.wait_for(
             lambda: remote_fleet.fleet.tasks(job, TaskStatus.DONE, stage="fetch"), "fetched", TIMEOUT
         )
         proxy.hold = b"POST /api/worker/complete"
@@ -78,7 +78,7 @@ async def test_the_files_of_a_worker_that_resumes_too_late_are_deleted(remote_fl
         assert list(staging.iterdir())
         proxy.go.set()
         late.send(signal.SIGCONT)
-        await remote_fleet.fleet.said(late, "verdict=lost")
+        await remote_fleet.fleet.wait_log(late, "verdict=lost")
         assert not staging.exists()
         assert "/api/worker/complete 409" in server.log
         after = next(task for task in await remote_fleet.fleet.tasks(job) if task.key == held.key)
@@ -96,7 +96,7 @@ async def test_a_chunk_that_was_sent_before_its_worker_was_killed_is_not_encoded
     async with LossyProxy.to(remote_fleet.port) as proxy:
         killed = await remote_fleet.worker("killed", url=proxy.url)
         job = await remote_fleet.submit(source)
-        await remote_fleet.fleet.until(
+        await remote_fleet.fleet.wait_for(
             lambda: remote_fleet.fleet.tasks(job, TaskStatus.DONE, stage="audio"), "sound", TIMEOUT
         )
         proxy.hold = b"POST /api/worker/complete"

@@ -35,9 +35,9 @@ async def test_workers_that_share_no_folder_make_a_stream_in_a_bucket(bucket_url
     async with open_fleet(f"sqlite:///{tmp_path / 'jobs.db'}", tmp_path, tmp_path / "bytecode") as fleet:
         for name in ("one", "two"):
             fleet.worker(name, scratch=tmp_path / name, **settings)
-        await fleet.ready("one", "two")
+        await fleet.wait_ready("one", "two")
         answer = await Videos(fleet.engine).submit(f"{bucket_url}/sources/video.mp4", spec={"profile": profile()})
-        await fleet.rests(answer.job_id, seconds=TIMEOUT)
+        await fleet.wait_status(answer.job_id, seconds=TIMEOUT)
         assert len({task.last_worker for task in await fleet.tasks(answer.job_id, stage="encode")}) == 2
         await Publisher(fleet.engine, storage, keep=0).publish()
         source = (await fleet.engine.job(answer.job_id)).plan["fetch"]["source"]

@@ -1,4 +1,4 @@
-"""Redis is killed, frozen, flushed, restarted and filled up under a fleet at work: nothing is lost or done twice."""
+"""Redis is killed, frozen, flushed, restarted and filled while a fleet works: no job is lost or done twice."""
 
 import asyncio
 import itertools
@@ -22,36 +22,36 @@ from tests.chaos import pipelines
 from tests.chaos.fleet import Fleet, open_fleet
 from tests.redis_server import RedisServer
 
-AWAY = 1.0
+OUTAGE_SECONDS = 1.0
 
 
-async def killed(server: RedisServer, link: RedisClient) -> None:
+async def kill(server: RedisServer, link: RedisClient) -> None:
     await asyncio.to_thread(server.stop)
-    await asyncio.sleep(AWAY)
+    await asyncio.sleep(OUTAGE_SECONDS)
     await asyncio.to_thread(server.start)
 
 
-async def frozen(server: RedisServer, link: RedisClient) -> None:
-    """DEBUG SLEEP: it accepts connections and answers nobody."""
-    await link.client.execute_command("DEBUG", "SLEEP", AWAY)  # type: ignore[no-untyped-call]
+async def freeze(server: RedisServer, link: RedisClient) -> None:
+    """Make Redis accept connections without answering, with DEBUG SLEEP."""
+    await link.client.execute_command("DEBUG", "SLEEP", OUTAGE_SECONDS)  # type: ignore[no-untyped-call]
 
 
-async def flushed(server: RedisServer, link: RedisClient) -> None:
+async def flush(server: RedisServer, link: RedisClient) -> None:
     await link.client.flushall()
 
 
-async def restarted(server: RedisServer, link: RedisClient) -> None:
+async def restart(server: RedisServer, link: RedisClient) -> None:
     await asyncio.to_thread(server.stop)
     await asyncio.to_thread(server.start)
 
 
-async def filled(server: RedisServer, link: RedisClient) -> None:
+async def fill(server: RedisServer, link: RedisClient) -> None:
     await link.client.config_set("maxmemory", "1")
-    await asyncio.sleep(AWAY)
+    await asyncio.sleep(OUTAGE_SECONDS)
     await link.client.config_set("maxmemory", "0")
 
 
-FAULTS: list[Callable[[RedisServer, RedisClient], Awaitable[None]]] = [killed, frozen, flushed, restarted, filled]
+FAULTS: list[Callable[[RedisServer, RedisClient], Awaitable[None]]] = [kill, freeze, flush, restart, fill]
 
 
 @pytest.fixture
@@ -62,30 +62,30 @@ async def fleet(postgres_database: str, tmp_path: Path, bytecode: Path) -> Async
 
 @asynccontextmanager
 async def submitter(fleet: Fleet, options: dict[str, Any]) -> AsyncIterator[Engine]:
-    """Another process that submits, with the same settings as the workers."""
+    """Open an engine with the settings of the workers."""
     settings = Settings(database_url=fleet.url, **options)
     async with open_engine(fleet.url, pipelines=pipelines.every, settings=settings) as engine:
         yield engine
 
 
-async def submitted(engine: Engine, count: int) -> list[int]:
+async def submit_jobs(engine: Engine, count: int) -> list[int]:
     wanted = [Submission(pipeline="many", spec={"count": 1}, priority=number % 11) for number in range(count)]
     return [made.job_id for made in await engine.submit_many(wanted)]
 
 
 async def feed(engine: Engine, jobs: list[int], count: int) -> None:
-    """Submit jobs steadily, some at a time."""
+    """Submit jobs in batches until there are `count`."""
     while len(jobs) < count:
-        jobs += await submitted(engine, min(25, count - len(jobs)))
-        await asyncio.sleep(0.05)
+        jobs += await submit_jobs(engine, min(25, count - len(jobs)))
+        await asyncio.sleep(0.05)  # a steady rate of submissions
 
 
-async def are(jobs: list[int], enough: int) -> bool:
+async def has_jobs(jobs: list[int], enough: int) -> bool:
     return len(jobs) >= enough
 
 
 async def completions(engine: Engine) -> tuple[Counter[int], list[float]]:
-    """How often each job's task was done, and when."""
+    """Return how often each job's task was done, and when."""
     done: Counter[int] = Counter()
     at: list[float] = []
     after: str | None = None
@@ -111,7 +111,7 @@ async def completions(engine: Engine) -> tuple[Counter[int], list[float]]:
         ],
     ],
 )
-async def test_whatever_happens_to_redis_every_job_is_done_once(
+async def test_every_job_is_done_once_whatever_happens_to_redis(
     fleet: Fleet, frail_redis: RedisServer, mode: str, queue: str, count: int, workers: int
 ) -> None:
     options: dict[str, Any] = {
@@ -124,7 +124,7 @@ async def test_whatever_happens_to_redis_every_job_is_done_once(
     names = [f"worker-{number}" for number in range(workers)]
     for name in names:
         fleet.worker(name, worker_prefetch=20, worker_concurrency=4, **options)
-    await fleet.ready(*names)
+    await fleet.wait_ready(*names)
     jobs: list[int] = []
     times: list[tuple[str, float, float]] = []
     async with (
@@ -134,18 +134,18 @@ async def test_whatever_happens_to_redis_every_job_is_done_once(
         feeding = asyncio.create_task(feed(engine, jobs, count))
         for fault in FAULTS:
             enough = min(len(jobs) + 20, count)
-            await fleet.until(partial(are, jobs, enough), "jobs are submitted")
-            began = time.time()
+            await fleet.wait_for(partial(has_jobs, jobs, enough), "jobs are submitted")
+            started = time.time()
             await fault(frail_redis, link)
-            times.append((fault.__name__, began, time.time()))
+            times.append((fault.__name__, started, time.time()))
         await feeding
-        await fleet.until(lambda: all_completed(engine), "every job is completed")
+        await fleet.wait_for(lambda: all_completed(engine), "every job is completed")
     done, at = await completions(fleet.engine)
-    told = [f"{name}: {pause_from(at, began, ended):.2f} s" for name, began, ended in times]
-    print(f"\n{count} jobs, {mode}, {queue}, {workers} workers; longest pause of work: {', '.join(told)}")  # noqa: T201
+    pauses = [f"{name}: {longest_pause(at, started, ended):.2f} s" for name, started, ended in times]
+    print(f"\n{count} jobs, {mode}, {queue}, {workers} workers; longest pause of work: {', '.join(pauses)}")  # noqa: T201
     assert done == dict.fromkeys(jobs, 1)
     assert len(jobs) == count
-    assert all(pause_from(at, began, ended) < 60 for _, began, ended in times)
+    assert all(longest_pause(at, started, ended) < 60 for _, started, ended in times)
 
 
 async def all_completed(engine: Engine) -> bool:
@@ -153,7 +153,7 @@ async def all_completed(engine: Engine) -> bool:
     return not (await engine.jobs(limit=1, statuses=others)).items
 
 
-def pause_from(at: list[float], began: float, ended: float) -> float:
-    """The longest time without a completion from the beginning of a fault until some seconds after its end."""
-    inside = [moment for moment in at if began - 1 <= moment <= ended + 5]
+def longest_pause(at: list[float], started: float, ended: float) -> float:
+    """Return the longest time without a completion from the start of a fault until 5 s after its end."""
+    inside = [moment for moment in at if started - 1 <= moment <= ended + 5]
     return max((later - earlier for earlier, later in itertools.pairwise(inside)), default=0.0)

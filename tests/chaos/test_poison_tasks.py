@@ -5,38 +5,40 @@ from tests.chaos.fleet import Fleet
 
 CROWD = 50
 HEALTHY = {"first": "never"}
-"""Its first run is there when the worker is killed; the next one completes, unless the worker is killed again."""
-KILLER = {"kill": CROWD}
+"""Its first run waits until the worker is killed; the next one completes, unless the worker is killed again."""
+POISON = {"kill": CROWD}
 LONG = 60.0
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgres", marks=pytest.mark.prove)], indirect=True)
-async def test_a_job_that_kills_its_worker_ends_quarantined_and_its_neighbours_complete(fleet: Fleet) -> None:
-    *healthy, killer = await fleet.submit_each("crowd", [{"parts": [each]} for each in [*[HEALTHY] * 49, KILLER]])
+async def test_a_job_that_kills_its_worker_is_quarantined_and_the_others_complete(fleet: Fleet) -> None:
+    *healthy, poison = await fleet.submit_each("crowd", [{"parts": [each]} for each in [*[HEALTHY] * 49, POISON]])
     fleet.up(worker_concurrency=CROWD)
-    await fleet.rests(killer, JobStatus.QUARANTINED, LONG)
+    await fleet.wait_status(poison, JobStatus.QUARANTINED, LONG)
     for job in healthy:
-        await fleet.rests(job)
+        await fleet.wait_status(job)
 
-    assert len(fleet.runs(job=killer)) == 3
+    assert len(fleet.runs(job=poison)) == 3
     assert {len(fleet.runs(job=job)) for job in healthy} <= {2, 3}, "isolated after the second loss"
-    await it_left_evidence(fleet, killer, part=0)
+    await require_error(fleet, poison, part=0)
 
 
 @pytest.mark.parametrize("dialect", ["postgres", pytest.param("sqlite", marks=pytest.mark.prove)], indirect=True)
-async def test_a_part_that_kills_its_worker_has_its_job_quarantined_and_the_others_are_done(fleet: Fleet) -> None:
-    job = await fleet.submit("crowd", parts=[*[HEALTHY] * 49, KILLER])
+async def test_a_job_with_a_part_that_kills_its_worker_is_quarantined_and_its_other_parts_are_done(
+    fleet: Fleet,
+) -> None:
+    job = await fleet.submit("crowd", parts=[*[HEALTHY] * 49, POISON])
     fleet.up(worker_concurrency=CROWD)
-    await fleet.rests(job, JobStatus.QUARANTINED, LONG)
+    await fleet.wait_status(job, JobStatus.QUARANTINED, LONG)
 
     tasks = await fleet.tasks(job)
     assert [task.status for task in tasks] == [*[TaskStatus.DONE] * 49, TaskStatus.ERROR]
     assert {task.lost for task in tasks[:-1]} <= {1, 2}, "isolated after the second loss"
     assert tasks[-1].lost == 3
-    await it_left_evidence(fleet, job, part=49)
+    await require_error(fleet, job, part=49)
 
 
-async def it_left_evidence(fleet: Fleet, job: int, part: int) -> None:
+async def require_error(fleet: Fleet, job: int, part: int) -> None:
     error = (await fleet.engine.job(job)).job.error
     assert error["task"] == f"{job}/0/{part}"
     assert error["cause"]["last_message"] == "about to break"
