@@ -60,7 +60,7 @@ async def fail_for_good(engine: Engine, *tasks: ClaimedTask) -> None:
 
 
 async def lose(engine: Engine, clock: FakeClock, seconds: float = LEASE) -> None:
-    """Let the leases of the house's usual length run out, and have them taken back."""
+    """Let the leases of the default length expire, and reclaim them."""
     clock.advance(seconds + 1)
     await engine.reclaim()
 
@@ -69,8 +69,8 @@ def released(task: ClaimedTask) -> Release:
     return Release(key=task.key, token=task.token)
 
 
-def progress(task: ClaimedTask, **said: Any) -> Progress:
-    return Progress(key=task.key, token=task.token, **said)
+def progress(task: ClaimedTask, **values: Any) -> Progress:
+    return Progress(key=task.key, token=task.token, **values)
 
 
 async def status_of(engine: Engine, job_id: int) -> JobStatus:

@@ -181,10 +181,10 @@ async def test_what_its_running_task_reports_does_not_touch_others(engine: Engin
     worker = await a_worker(engine)
     tasks = await take(engine, worker)
     await lose_pipeline(engine, manual_sql)
-    said = [
+    reported = [
         Progress(key=task.key, token=task.token, states=(TaskState(tag="step", status=1, number=1),)) for task in tasks
     ]
-    assert (await engine.report(worker, said)).verdicts == [Verdict.OK, Verdict.OK]
+    assert (await engine.report(worker, reported)).verdicts == [Verdict.OK, Verdict.OK]
     assert await engine.fail([failed(task) for task in tasks]) == [Verdict.OK, Verdict.OK]
     await repaired(engine)
 

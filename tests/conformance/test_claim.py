@@ -338,47 +338,47 @@ async def test_other_lanes_are_open_while_one_is_held_back(engine: Engine) -> No
     assert await take_by_cpu(engine) == 1
 
 
-# Suspects: a task that has lost a worker is run alone.
+# Isolated tasks: a task that has lost a worker is run alone.
 
 
-async def a_suspect(engine: Engine, clock: FakeClock) -> TaskKey:
+async def an_isolated_task(engine: Engine, clock: FakeClock) -> TaskKey:
     """A ready task whose first worker was lost."""
     task = await a_running_task(engine, priority=1)
     await lose(engine, clock)
     return task.key
 
 
-async def test_a_suspect_is_given_alone_to_a_worker_that_runs_nothing(engine: Engine, clock: FakeClock) -> None:
-    suspect = await a_suspect(engine, clock)
+async def test_an_isolated_task_is_given_alone_to_a_worker_that_runs_nothing(engine: Engine, clock: FakeClock) -> None:
+    isolated = await an_isolated_task(engine, clock)
     await submitted(engine, "parts", {"parts": 3}, priority=10)
     worker = await a_worker(engine, "other")
     claim = await engine.claim(worker, 10)
-    assert keys(claim.tasks) == [suspect]
+    assert keys(claim.tasks) == [isolated]
     assert not claim.isolated_waiting
 
 
-async def test_a_worker_that_runs_a_suspect_gets_nothing_more(engine: Engine, clock: FakeClock) -> None:
-    await a_suspect(engine, clock)
+async def test_a_worker_that_runs_an_isolated_task_gets_nothing_more(engine: Engine, clock: FakeClock) -> None:
+    await an_isolated_task(engine, clock)
     await submitted(engine, "parts", {"parts": 3})
     worker = await a_worker(engine, "other")
-    suspect = await take_one(engine, worker)
+    isolated = await take_one(engine, worker)
     assert await take(engine, worker) == []
-    await engine.complete([done(suspect)])
+    await engine.complete([done(isolated)])
     assert len(await take(engine, worker)) == 3
 
 
-async def test_a_busy_worker_leaves_a_suspect_and_is_told_that_it_waits(engine: Engine, clock: FakeClock) -> None:
-    suspect = await a_suspect(engine, clock)
+async def test_a_busy_worker_leaves_an_isolated_task_and_learns_that_it_waits(engine: Engine, clock: FakeClock) -> None:
+    isolated = await an_isolated_task(engine, clock)
     other = await submitted(engine, "parts", {"parts": 2}, priority=0)
     busy, idle = await a_worker(engine, "busy"), await a_worker(engine, "idle")
     await take(engine, busy, 1, hints=[TaskKey(other, 0, 0)], pipelines=["parts"])
     claim = await engine.claim(busy, 10)
     assert keys(claim.tasks) == [TaskKey(other, 0, 1)]
     assert claim.isolated_waiting
-    assert keys(await take(engine, idle)) == [suspect]
+    assert keys(await take(engine, idle)) == [isolated]
 
 
-async def test_suspects_are_given_one_at_a_time_in_the_usual_order(engine: Engine, clock: FakeClock) -> None:
+async def test_isolated_tasks_are_given_one_at_a_time_in_the_usual_order(engine: Engine, clock: FakeClock) -> None:
     urgent = [await submitted(engine, priority=priority) for priority in (2, 9, 5)]
     await take(engine, await a_worker(engine))
     await lose(engine, clock)
@@ -388,7 +388,7 @@ async def test_suspects_are_given_one_at_a_time_in_the_usual_order(engine: Engin
     assert [key.job_id for key in seen] == [urgent[1], urgent[2], urgent[0]]
 
 
-async def test_a_suspect_that_a_worker_can_not_run_does_not_stop_it(engine: Engine, clock: FakeClock) -> None:
+async def test_an_isolated_task_that_a_worker_can_not_run_does_not_stop_it(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "needy", StageSpec(name="main", needs=GPU))
     await submitted(engine, "needy")
     await take_one(engine, await a_worker(engine), capabilities=GPU)
@@ -399,12 +399,12 @@ async def test_a_suspect_that_a_worker_can_not_run_does_not_stop_it(engine: Engi
     assert not claim.isolated_waiting
 
 
-async def test_a_hint_does_not_put_a_suspect_beside_others(engine: Engine, clock: FakeClock) -> None:
-    suspect = await a_suspect(engine, clock)
+async def test_a_hint_does_not_put_an_isolated_task_beside_others(engine: Engine, clock: FakeClock) -> None:
+    isolated = await an_isolated_task(engine, clock)
     other = await submitted(engine, "parts", {"parts": 1})
     busy = await a_worker(engine, "busy")
     await take(engine, busy, hints=[TaskKey(other, 0, 0)], pipelines=["parts"])
-    assert await take(engine, busy, hints=[suspect]) == []
+    assert await take(engine, busy, hints=[isolated]) == []
 
 
 # Who may claim.

@@ -51,7 +51,7 @@ async def test_nothing_completed_is_nothing_answered(engine: Engine) -> None:
     assert await engine.complete([]) == []
 
 
-async def test_a_late_completion_is_accepted_while_nobody_took_the_task(engine: Engine, clock: FakeClock) -> None:
+async def test_a_late_completion_is_accepted_until_another_claim_of_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(100_000)
     assert await engine.complete([done(task, "late")]) == [OK]
@@ -141,7 +141,7 @@ async def test_a_task_that_was_never_claimed_can_not_be_completed(engine: Engine
     assert await task_statuses(engine, job_id) == [TaskStatus.READY]
 
 
-async def test_a_completion_after_a_cancel_is_told_of_the_cancel(engine: Engine) -> None:
+async def test_a_completion_after_a_cancel_gets_the_verdict_cancelled(engine: Engine) -> None:
     task = await a_running_task(engine)
     await engine.cancel(task.key.job_id)
     assert await engine.complete([done(task)]) == [CANCELLED]

@@ -51,11 +51,11 @@ async def test_the_rest_is_spread_between_nothing_and_the_stages_backoff(engine:
     for ceiling in (8, 16, 20, 20):
         await engine.fail([failed(task) for task in await take(engine, worker)])
         due = [task.run_after for task in (await engine.tasks(job_id)).items if task.run_after is not None]
-        rests = [(at - clock.now).total_seconds() for at in due]
-        assert len(rests) == 300
-        assert 0 <= min(rests) < ceiling * 0.1
-        assert ceiling * 0.9 < max(rests) <= ceiling
-        assert ceiling * 0.4 < sum(rests) / 300 < ceiling * 0.6
+        delays = [(at - clock.now).total_seconds() for at in due]
+        assert len(delays) == 300
+        assert 0 <= min(delays) < ceiling * 0.1
+        assert ceiling * 0.9 < max(delays) <= ceiling
+        assert ceiling * 0.4 < sum(delays) / 300 < ceiling * 0.6
         clock.advance(ceiling)
         assert (await engine.orchestrate()).ready == 300
 
@@ -228,7 +228,7 @@ async def test_a_failure_is_refused_once_the_lease_was_taken_back(engine: Engine
     assert await status_of(engine, task.key.job_id) is JobStatus.PROCESSING
 
 
-async def test_a_late_failure_is_accepted_while_nobody_took_the_task(engine: Engine, clock: FakeClock) -> None:
+async def test_a_late_failure_is_accepted_until_another_claim_of_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(10_000)
     assert await engine.fail([failed(task)]) == [OK]

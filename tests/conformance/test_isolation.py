@@ -1,4 +1,4 @@
-"""When a task that has lost its worker runs alone, and who is told of it."""
+"""When a task that has lost its worker runs alone, and where that is shown."""
 
 import pytest
 
@@ -32,7 +32,9 @@ async def test_what_one_killed_worker_ran_is_run_together_again(engine: Engine, 
     assert len((await engine.claim(await a_worker(engine, slots=PARTS), PARTS)).tasks) == PARTS
 
 
-async def test_from_the_second_loss_on_a_task_runs_alone_and_that_is_told(engine: Engine, clock: FakeClock) -> None:
+async def test_from_the_second_loss_on_a_task_runs_alone_and_an_event_records_it(
+    engine: Engine, clock: FakeClock
+) -> None:
     await declared(engine, "film", StageSpec(name="cut", each="spec.parts", attempts=10))
     job_id = await submitted(engine, "film", spec={"parts": PARTS})
     await lost_together(engine, clock)
@@ -40,8 +42,8 @@ async def test_from_the_second_loss_on_a_task_runs_alone_and_that_is_told(engine
     detail = await engine.job(job_id)
     assert detail.stages[0].isolated == PARTS
     assert [task.isolated for task in (await engine.tasks(job_id)).items] == [True] * PARTS
-    told = [event.data for event in (await engine.history(job_id, part=0, stage=0)).items if event.target == "ready"]
-    assert told[-1] == {"isolated": True, "lost": 2}
+    shown = [event.data for event in (await engine.history(job_id, part=0, stage=0)).items if event.target == "ready"]
+    assert shown[-1] == {"isolated": True, "lost": 2}
     worker = await a_worker(engine, slots=PARTS)
     (alone,) = (await engine.claim(worker, PARTS)).tasks
     assert (await engine.claim(worker, PARTS)).tasks == []
@@ -63,7 +65,7 @@ async def test_isolation_is_refused_where_it_is_no_count() -> None:
 
 
 def test_a_stage_without_the_option_is_stored_as_before() -> None:
-    """A digest must not change because the code has learned of an option that nobody uses."""
+    """A digest must not change because the code has learned of an unused option."""
     assert "isolate_after" not in StageSpec(name="cut").document()
     again = StageSpec.from_document(StageSpec(name="cut", isolate_after=5).document())
     assert again.isolate_after == 5

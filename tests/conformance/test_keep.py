@@ -1,4 +1,4 @@
-"""keep: who leads, what follows a pause of all keepers, and what is told of findings. The time is the test's."""
+"""keep: who leads, what follows a pause of all keepers, and how findings are recorded. The time is the test's."""
 
 from datetime import timedelta
 from typing import Any
@@ -310,7 +310,7 @@ async def test_a_stall_or_timeout_of_a_dead_worker_is_a_loss_all_the_same(engine
     assert (row.reason, row.lost) == ("worker died", 1)
 
 
-async def test_a_killer_is_quarantined_however_fast_its_workers_are_found_dead(engine: Engine) -> None:
+async def test_a_poison_task_is_quarantined_however_fast_its_workers_are_found_dead(engine: Engine) -> None:
     await declared(engine, "deadly", StageSpec(name="main", attempts=10, isolate_after=1))
     job_id = await submitted(engine, "deadly")
     swept = []
@@ -376,11 +376,11 @@ async def test_a_name_keeps_its_flag_when_its_instances_are_forgotten(engine: En
 # Findings
 
 
-async def told(engine: Engine) -> list[Event]:
+async def finding_events(engine: Engine) -> list[Event]:
     return [event for event in (await engine.events(limit=10_000)).items if event.entity == "finding"]
 
 
-async def test_a_finding_is_logged_and_told_once_while_it_stands(
+async def test_a_finding_is_logged_and_recorded_once_while_it_stands(
     engine: Engine, manual_sql: ManualSql, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = await a_running_task(engine)
@@ -389,16 +389,17 @@ async def test_a_finding_is_logged_and_told_once_while_it_stands(
     (found,) = await engine.check()
     assert (found.check, found.job_id) == ("unknown_worker", task.key.job_id)
     assert await engine.check() == []
-    (event,) = await told(engine)
+    (event,) = await finding_events(engine)
     assert (event.version, event.origin, event.target, event.actor) == (1, None, "found", "keeper")
     assert event.data == {"check": "unknown_worker", "job_id": task.key.job_id, "stage": 0, "part": 0}
     assert event.reason == found.detail
     assert (event.job_id, event.worker_id) == (None, None)
-    assert [record.getMessage().split(" ")[0] for record in caplog.records] == ["unknown_worker"]
+    logged = [record.getMessage().split(" ")[:2] for record in caplog.records]
+    assert logged == [["finding", "check=unknown_worker"]]
     await engine.doctor(repair=True)
 
 
-async def test_what_was_mended_is_told_and_may_be_found_again(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_what_was_repaired_is_recorded_and_may_be_found_again(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await submitted(engine)
     for _ in range(2):
         await take(engine, await a_worker(engine))
@@ -406,7 +407,7 @@ async def test_what_was_mended_is_told_and_may_be_found_again(engine: Engine, ma
         assert len(await engine.check()) == 1
         await engine.doctor(repair=True)
         assert await engine.check() == []
-    events = await told(engine)
+    events = await finding_events(engine)
     assert [(event.version, event.origin, event.target) for event in events] == [
         (1, None, "found"),
         (2, "found", "gone"),
@@ -422,12 +423,12 @@ async def test_each_missing_guard_is_a_finding_of_its_own(engine: Engine, manual
     missing = await engine.check()
     assert len(missing) > 5
     assert {finding.check for finding in missing} == {"guards"}
-    assert [event.version for event in await told(engine)] == list(range(1, len(missing) + 1))
+    assert [event.version for event in await finding_events(engine)] == list(range(1, len(missing) + 1))
     assert await engine.check() == []
     assert (await engine.doctor(repair=True)).healthy
     await engine.check()
-    assert {event.target for event in (await told(engine))[len(missing) :]} == {"gone"}
-    assert len(await told(engine)) == 2 * len(missing)
+    assert {event.target for event in (await finding_events(engine))[len(missing) :]} == {"gone"}
+    assert len(await finding_events(engine)) == 2 * len(missing)
 
 
 async def test_events_of_findings_are_numbered_without_a_gap_after_old_ones_are_gone(
@@ -438,7 +439,7 @@ async def test_events_of_findings_are_numbered_without_a_gap_after_old_ones_are_
     manual_sql.run("DELETE FROM events WHERE entity = 'finding'")
     await engine.doctor(repair=True)
     await engine.check()
-    assert [event.version for event in await told(engine)] == list(range(count + 1, 2 * count + 1))
+    assert [event.version for event in await finding_events(engine)] == list(range(count + 1, 2 * count + 1))
 
 
 def test_the_record_of_findings_takes_no_number_twice(engine: Engine, manual_sql: ManualSql) -> None:

@@ -125,8 +125,8 @@ async def test_one_event_tells_that_a_stage_opened_and_with_how_many_parts(engin
     job_id = await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), {"plan": {"items": ["a", "c"]}})
     opened = [event for event in (await engine.history(job_id)).items if event.entity == "stage"]
-    told = [(event.stage_number, event.part, event.target, event.actor, event.data) for event in opened]
-    assert told == [
+    shown = [(event.stage_number, event.part, event.target, event.actor, event.data) for event in opened]
+    assert shown == [
         (0, None, "opened", "orchestrator", {"total": 1}),
         (1, None, "opened", "orchestrator", {"total": 2}),
         (2, None, "opened", "orchestrator", {"total": 1}),
@@ -263,15 +263,15 @@ async def test_a_failed_part_of_an_optional_stage_leaves_the_job_degraded(engine
     assert (job.status, job.degraded, job.error) == (JobStatus.COMPLETED, [reason], None)
 
 
-@pytest.mark.parametrize("result, told", [({"degraded": ["1080p", 4]}, ["1080p", "4"]), ({"degraded": "no"}, None)])
-async def test_a_last_stage_may_say_what_is_missing(engine: Engine, result: Json, told: list[str] | None) -> None:
+@pytest.mark.parametrize("result, shown", [({"degraded": ["1080p", 4]}, ["1080p", "4"]), ({"degraded": "no"}, None)])
+async def test_a_last_stage_may_report_what_is_missing(engine: Engine, result: Json, shown: list[str] | None) -> None:
     await declared(engine, "two", *chain(JobStatus.VALIDATING, JobStatus.UPLOADING_OUTPUTS))
     job_id = await submitted(engine, "two", {})
     worker = await a_worker(engine)
     while tasks := (await engine.claim(worker, 10)).tasks:
         await engine.complete([done(task, result) for task in tasks])
     job = (await engine.job(job_id)).job
-    assert (job.status, job.degraded) == (JobStatus.COMPLETED, told)
+    assert (job.status, job.degraded) == (JobStatus.COMPLETED, shown)
 
 
 async def test_a_job_in_which_all_went_well_is_not_degraded(engine: Engine) -> None:

@@ -112,7 +112,7 @@ async def take_one_of_simple(engine: Engine) -> None:
 # A result that comes after the task was taken back
 
 
-async def test_a_result_is_accepted_until_somebody_else_begins_the_task(engine: Engine, clock: FakeClock) -> None:
+async def test_a_result_is_accepted_until_another_worker_claims_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await lose(engine, clock)
     assert await engine.complete([done(task, "late")]) == [Verdict.OK]
@@ -133,7 +133,7 @@ async def test_the_same_result_twice_has_the_first_answer(engine: Engine, clock:
     assert await engine.complete([done(task, "late")]) == [Verdict.REPEATED]
 
 
-async def test_a_result_is_refused_once_somebody_else_has_begun_the_task(engine: Engine, clock: FakeClock) -> None:
+async def test_a_result_is_refused_once_another_worker_has_claimed_the_task(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await lose(engine, clock)
     other = await take_one(engine, await a_worker(engine, "other"))

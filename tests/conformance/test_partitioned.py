@@ -23,7 +23,7 @@ async def test_a_stage_of_many_parts_opens_and_closes_once(engine: Engine, parts
     detail = await engine.job(job_id)
     assert detail.job.status is JobStatus.COMPLETED
     assert (detail.stages[0].total, detail.stages[0].done) == (parts, parts)
-    assert await _told(engine) == {
+    assert await _count_events(engine) == {
         ("job", "pending"): 1,
         ("job", "processing"): 1,
         ("job", "completed"): 1,
@@ -33,7 +33,7 @@ async def test_a_stage_of_many_parts_opens_and_closes_once(engine: Engine, parts
     }
 
 
-async def _told(engine: Engine) -> Counter[tuple[str, str]]:
+async def _count_events(engine: Engine) -> Counter[tuple[str, str]]:
     """Every event but the worker's, by what it says."""
     counted: Counter[tuple[str, str]] = Counter()
     page = await engine.events(limit=10_000)

@@ -160,10 +160,10 @@ async def test_a_running_task_of_a_failed_job_that_is_lost_waits_as_new(engine: 
     assert (row.status, row.lost) == (TaskStatus.NEW, 1)
 
 
-# A task that keeps losing its worker while alone on it is a killer.
+# A task that keeps losing its worker while alone on it is a poison task.
 
 
-async def test_a_killer_is_quarantined_with_the_evidence(engine: Engine, clock: FakeClock) -> None:
+async def test_a_poison_task_is_quarantined_with_the_evidence(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "deadly", StageSpec(name="main", attempts=10, isolate_after=1))
     job_id = await submitted(engine, "deadly")
     await lose_alone(engine, clock, "first")
@@ -194,24 +194,24 @@ async def test_losses_beside_others_do_not_count_towards_quarantine(engine: Engi
     assert await status_of(engine, job_id) is JobStatus.PROCESSING
 
 
-async def test_only_the_killer_of_several_suspects_is_found_guilty(engine: Engine, clock: FakeClock) -> None:
+async def test_only_the_poison_task_of_several_isolated_tasks_is_quarantined(engine: Engine, clock: FakeClock) -> None:
     stage = StageSpec(name="main", attempts=10, isolate_after=1, max_lost=2)
     await declared(engine, "crowd", stage)
-    killer, innocent = await submitted(engine, "crowd", priority=9), await submitted(engine, "crowd")
+    poison, innocent = await submitted(engine, "crowd", priority=9), await submitted(engine, "crowd")
     await take(engine, await a_worker(engine))
     await lose(engine, clock)
     for name in ("first", "second"):
         worker = await a_worker(engine, name)
-        assert [task.key.job_id for task in await take(engine, worker)] == [killer]
+        assert [task.key.job_id for task in await take(engine, worker)] == [poison]
         await lose(engine, clock)
-    assert await status_of(engine, killer) is JobStatus.QUARANTINED
+    assert await status_of(engine, poison) is JobStatus.QUARANTINED
     assert await status_of(engine, innocent) is JobStatus.PROCESSING
     task = await take_one(engine, await a_worker(engine, "third"))
     assert (task.key.job_id, task.lost) == (innocent, 1)
 
 
 @pytest.mark.parametrize("max_lost, status", [(2, JobStatus.QUARANTINED), (3, JobStatus.FAILED)])
-async def test_losing_its_last_attempt_alone_makes_a_killer_only_if_it_lost_too_many(
+async def test_losing_its_last_attempt_alone_makes_a_poison_task_only_if_it_lost_too_many(
     engine: Engine, clock: FakeClock, max_lost: int, status: JobStatus
 ) -> None:
     await declared(engine, "deadly", StageSpec(name="main", attempts=2, isolate_after=1, max_lost=max_lost))
@@ -223,7 +223,9 @@ async def test_losing_its_last_attempt_alone_makes_a_killer_only_if_it_lost_too_
     assert await status_of(engine, job_id) is status
 
 
-async def test_the_siblings_of_a_killer_are_stopped_uncharged(engine: Engine, clock: FakeClock) -> None:
+async def test_the_siblings_of_a_poison_task_are_stopped_without_counting_the_attempt(
+    engine: Engine, clock: FakeClock
+) -> None:
     stage = StageSpec(name="part", each="spec.parts", attempts=5, isolate_after=1, max_lost=1)
     await declared(engine, "deadly", stage)
     job_id = await submitted(engine, "deadly", {"parts": 3})
@@ -241,7 +243,7 @@ async def test_the_siblings_of_a_killer_are_stopped_uncharged(engine: Engine, cl
     assert await take(engine, busy) == []
 
 
-async def test_a_killer_of_an_optional_stage_is_quarantined_all_the_same(engine: Engine, clock: FakeClock) -> None:
+async def test_a_poison_task_of_an_optional_stage_is_quarantined_all_the_same(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "deadly", StageSpec(name="main", isolate_after=1, max_lost=1, required=False))
     job_id = await submitted(engine, "deadly")
     await lose_alone(engine, clock, "first")
@@ -260,7 +262,7 @@ async def test_a_worker_with_one_slot_that_took_several_had_none_of_them_alone(
     assert await task_statuses(engine, job_id) == [TaskStatus.READY] * 3
 
 
-async def test_a_job_with_a_killer_is_quarantined_even_if_another_part_fails_it(
+async def test_a_job_with_a_poison_task_is_quarantined_even_if_another_part_fails_it(
     engine: Engine, clock: FakeClock
 ) -> None:
     stage = StageSpec(name="part", each="spec.parts", attempts=1, isolate_after=1, max_lost=1)
@@ -274,7 +276,7 @@ async def test_a_job_with_a_killer_is_quarantined_even_if_another_part_fails_it(
     assert (job.status, job.error["part"]) == (JobStatus.QUARANTINED, 1)
 
 
-async def test_a_retried_killer_is_still_run_alone_but_counted_anew(engine: Engine, clock: FakeClock) -> None:
+async def test_a_retried_poison_task_is_still_run_alone_but_counted_anew(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "deadly", StageSpec(name="main", isolate_after=1, max_lost=1, attempts=3))
     job_id = await submitted(engine, "deadly")
     await lose_alone(engine, clock, "first")

@@ -1,4 +1,4 @@
-"""release: a worker gives tasks back that it will not finish, and nobody is charged for it."""
+"""release: a worker gives tasks back that it will not finish, and the run does not count as an attempt."""
 
 import pytest
 

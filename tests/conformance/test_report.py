@@ -30,8 +30,8 @@ async def owner_of(engine: Engine, task: ClaimedTask) -> int:
     return (await task_at(engine, task.key)).worker_id or 0
 
 
-async def say(engine: Engine, task: ClaimedTask, **said: Any) -> None:
-    report = await engine.report(await owner_of(engine, task), [progress(task, **said)])
+async def say(engine: Engine, task: ClaimedTask, **values: Any) -> None:
+    report = await engine.report(await owner_of(engine, task), [progress(task, **values)])
     assert report == Report([Verdict.OK], drain=False)
 
 
@@ -53,7 +53,7 @@ async def test_a_report_renews_the_lease(engine: Engine, clock: FakeClock) -> No
     assert (await engine.reclaim()).total == 0
 
 
-async def test_a_report_after_expiry_renews_what_nobody_has_taken_back(engine: Engine, clock: FakeClock) -> None:
+async def test_a_report_after_expiry_renews_what_was_not_reclaimed(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     clock.advance(500)
     await say(engine, task)
@@ -91,15 +91,15 @@ async def test_a_stall_is_an_expiry(engine: Engine, clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reported",
     [{"percent": 11}, {"message": "other"}, {"step": "other"}, {"checkpoint": {"a": 1}}],
-    ids=lambda said: next(iter(said)),
+    ids=lambda reported: next(iter(reported)),
 )
-async def test_anything_new_is_progress(engine: Engine, clock: FakeClock, said: dict[str, Any]) -> None:
+async def test_anything_new_is_progress(engine: Engine, clock: FakeClock, reported: dict[str, Any]) -> None:
     task = await a_limited_task(engine, stall_after=20)
     await say(engine, task, percent=10, message="same", step="same")
     clock.advance(10)
-    await say(engine, task, **said)
+    await say(engine, task, **reported)
     assert (await task_at(engine, task.key)).progress_at == clock.now
     assert await expiry(engine, task) == clock.now + timedelta(seconds=20)
 
@@ -107,11 +107,11 @@ async def test_anything_new_is_progress(engine: Engine, clock: FakeClock, said: 
 async def test_saying_the_same_again_is_no_progress(engine: Engine, clock: FakeClock) -> None:
     task = await a_limited_task(engine, stall_after=20)
     await say(engine, task, percent=33.3, message="same", step="same")
-    said = clock.now
+    reported = clock.now
     clock.advance(10)
     await say(engine, task, percent=33.3, message="same", step="same")
-    assert (await task_at(engine, task.key)).progress_at == said
-    assert await expiry(engine, task) == said + timedelta(seconds=20)
+    assert (await task_at(engine, task.key)).progress_at == reported
+    assert await expiry(engine, task) == reported + timedelta(seconds=20)
 
 
 async def test_a_timeout_is_counted_from_the_claim_whatever_is_said(engine: Engine, clock: FakeClock) -> None:
@@ -227,8 +227,8 @@ async def test_log_lines_are_kept_in_order_with_their_task(engine: Engine, clock
     items = [progress(first, logs=lines), progress(second, logs=(LogLine(message="c"),))]
     await engine.report(await owner_of(engine, first), items)
     entries = (await engine.logs(first.key.job_id)).items
-    told = [(entry.part, entry.token, entry.level, entry.message, entry.metadata) for entry in entries]
-    assert told == [(0, 1, "debug", "a", None), (0, 1, "error", "b", {"code": 1}), (1, 1, "info", "c", None)]
+    shown = [(entry.part, entry.token, entry.level, entry.message, entry.metadata) for entry in entries]
+    assert shown == [(0, 1, "debug", "a", None), (0, 1, "error", "b", {"code": 1}), (1, 1, "info", "c", None)]
     assert {entry.at for entry in entries} == {clock.now}
 
 
@@ -258,8 +258,8 @@ async def test_steps_are_kept_in_order_with_their_run(engine: Engine, clock: Fak
     items = [progress(first, steps=own), progress(second, steps=(Step(number=1, argv=["x"], exit_code=137),))]
     await engine.report(await owner_of(engine, first), items)
     entries = (await engine.steps(first.key.job_id)).items
-    told = [(step.part, step.token, step.number, step.argv, step.exit_code, step.seconds) for step in entries]
-    assert told == [
+    shown = [(step.part, step.token, step.number, step.argv, step.exit_code, step.seconds) for step in entries]
+    assert shown == [
         (0, 1, 1, ["ffmpeg", "-i", "a b"], 0, 1.5),
         (0, 1, 2, ["ffmpeg"], None, 0.0),
         (1, 1, 1, ["x"], 137, 0.0),
@@ -268,7 +268,7 @@ async def test_steps_are_kept_in_order_with_their_run(engine: Engine, clock: Fak
     assert {step.at for step in entries} == {clock.now}
 
 
-async def test_a_step_told_twice_is_kept_once_but_every_run_has_its_own(engine: Engine, clock: FakeClock) -> None:
+async def test_a_step_reported_twice_is_kept_once_but_every_run_has_its_own(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     step = Step(number=1, argv=["ffmpeg"], exit_code=0)
     await say(engine, task, steps=(step,))
@@ -277,8 +277,8 @@ async def test_a_step_told_twice_is_kept_once_but_every_run_has_its_own(engine: 
     await lose(engine, clock)
     again = await take_one(engine, worker)
     await say(engine, again, steps=(step,))
-    told = [(entry.token, entry.number) for entry in (await engine.steps(task.key.job_id)).items]
-    assert told == [(1, 1), (1, 2), (2, 1)]
+    shown = [(entry.token, entry.number) for entry in (await engine.steps(task.key.job_id)).items]
+    assert shown == [(1, 1), (1, 2), (2, 1)]
 
 
 async def test_the_steps_of_a_lost_run_are_not_kept(engine: Engine, clock: FakeClock) -> None:
@@ -326,7 +326,7 @@ async def test_a_report_of_an_unknown_worker_is_refused(engine: Engine, clock: F
     assert (await task_at(engine, task.key)).percent == 0
 
 
-async def test_a_draining_worker_is_told_so_and_keeps_its_lease(engine: Engine, clock: FakeClock) -> None:
+async def test_a_draining_worker_learns_it_and_keeps_its_lease(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await engine.drain("worker")
     clock.advance(10)
@@ -335,7 +335,7 @@ async def test_a_draining_worker_is_told_so_and_keeps_its_lease(engine: Engine, 
     assert await expiry(engine, task) == clock.now + timedelta(seconds=60)
 
 
-async def test_a_disabled_worker_is_told_to_drain_and_has_lost_its_task(engine: Engine) -> None:
+async def test_a_disabled_worker_should_drain_and_has_lost_its_task(engine: Engine) -> None:
     task = await a_running_task(engine)
     worker = await owner_of(engine, task)
     await engine.disable("worker")

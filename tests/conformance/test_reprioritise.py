@@ -55,8 +55,8 @@ async def test_what_runs_and_what_waits_for_its_next_attempt_has_it_when_it_is_r
     await engine.reclaim()
     await engine.orchestrate()
     worker = await a_worker(engine, slots=1)
-    (suspect,) = await take(engine, worker, 1)
-    assert suspect.key == running.key, "a task that lost its worker goes to an empty worker first"
+    (isolated,) = await take(engine, worker, 1)
+    assert isolated.key == running.key, "a task that lost its worker goes to an empty worker first"
     others = await take(engine, await a_worker(engine), 10)
     assert [task.key.job_id for task in others] == [urgent, waiting.key.job_id]
 

@@ -169,7 +169,7 @@ async def test_what_a_stage_sets_wins_over_the_deployment(engine: Engine, clock:
 
 
 async def test_no_run_is_recovered_as_stalled_in_a_grace(engine: Engine, clock: FakeClock) -> None:
-    """After an outage of the store nobody could report progress: the workers have their lease to do so."""
+    """After an outage of the store no worker could report progress: the workers have their lease to do so."""
     task = await a_running_task(engine)
     terms = {"lead": 10.0, "gap": 60.0, "grace": 120.0}
     await engine.lead("keeper", **terms)

@@ -1,4 +1,4 @@
-"""submit: jobs are born, once each, and their first stages open."""
+"""submit: jobs are created once each, and their first stages open."""
 
 import re
 from datetime import UTC, datetime, timedelta

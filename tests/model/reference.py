@@ -1,4 +1,4 @@
-"""The rules of the engine once more, as plainly as they can be said: objects, loops, no SQL, no clock but a number.
+"""The rules of the engine once more, as plainly as possible: objects, loops, no SQL, no clock but a number.
 
 It is written from the rules (docs/lifecycle.md), not from the statements, so that a mistake there is not repeated here.
 A stage has no counters: whatever is asked of it is counted from its tasks. Times are seconds.
@@ -62,7 +62,7 @@ class RefTask:
     result: Json = None
     ends: dict[int, Ended] = field(default_factory=dict)
     taken_back: bool = False
-    """The keeper took it from its worker, and nobody has begun it since."""
+    """The keeper took it from its worker, and no worker has claimed it since."""
     loss_alone: bool | None = None
     """Of a task that was taken back for a loss: whether its worker had run it alone."""
 
@@ -116,7 +116,7 @@ class RefTask:
         self.attempt -= 1
 
     def again(self, target: TaskStatus) -> None:
-        """An operator has it run again, with the stage's attempts once more; being suspect is not forgotten."""
+        """An operator has it run again, with the stage's attempts once more; being isolated is not forgotten."""
         self.move(target)
         self.max_attempts, self.lost_alone = self.attempt + self.spec.attempts, 0
 
@@ -156,8 +156,8 @@ class RefJob:
     def become(self, status: str) -> None:
         self.status, self.version = status, self.version + 1
 
-    def rest(self, *, stop: bool) -> None:
-        """Whatever waits goes back to `new`; with `stop` also what runs, uncharged."""
+    def reset_tasks(self, *, stop: bool) -> None:
+        """Whatever waits goes back to `new`; with `stop` also what runs, not counted as an attempt."""
         for task in self.tasks.values():
             if task.status is READY or (task.status is ERROR and not task.final):
                 task.move(NEW)
@@ -172,7 +172,7 @@ class RefJob:
             parts = {number: self._parts(number) for number in openable}
             if None in parts.values():
                 self.become(JobStatus.FAILED)
-                self.rest(stop=False)
+                self.reset_tasks(stop=False)
                 return
             for number, inputs in parts.items():
                 self._open(number, inputs or 0, delay_until)
@@ -286,9 +286,9 @@ class Reference:
         if worker.status is WorkerStatus.DRAINING or any(task.isolated for task in mine):
             return []
         waiting = sorted((task for task in self.tasks() if task.status is READY), key=lambda task: task.order)
-        suspects = [task for task in waiting if task.isolated]
-        if suspects and not mine:
-            taken, alone = suspects[:1], True
+        isolated = [task for task in waiting if task.isolated]
+        if isolated and not mine:
+            taken, alone = isolated[:1], True
         else:
             taken = [task for task in waiting if not task.isolated][:limit]
             alone = worker.slots == 1 and limit == 1 and not mine
@@ -300,7 +300,7 @@ class Reference:
         return [(task.key, task.token, task.attempt) for task in taken]
 
     def report(self, worker_id: int, held: Held, percent: float | None) -> tuple[Verdict, bool]:
-        """The verdict, and whether the worker is told to drain."""
+        """The verdict, and whether the worker should drain."""
         worker = self.workers[worker_id]
         self._heard(worker)
 
@@ -339,7 +339,7 @@ class Reference:
                 final.append(task)
 
         verdicts = self._each(items, [ERROR], end)
-        self._settle(final, killers=())
+        self._settle(final, poison=())
         return verdicts
 
     def release(self, items: Sequence[Held]) -> list[Verdict]:
@@ -373,7 +373,7 @@ class Reference:
                 worker.become(WorkerStatus.OFFLINE)
 
     def orchestrate(self) -> None:
-        """What is due becomes ready; in a job at rest it waits as `new`."""
+        """What is due becomes ready; in an inactive job it waits as `new`."""
         for task in self.tasks():
             if task.run_after is not None and task.run_after <= self.now:
                 if self._job(task).active:
@@ -384,9 +384,9 @@ class Reference:
                     task.move(NEW)
 
     def reclaim(self) -> None:
-        """Expired leases: back to `ready`, or finally failed; silence while alone, too often, makes a killer."""
+        """Expired leases: back to `ready`, or finally failed; silence while alone, too often, makes a poison task."""
         final: list[RefTask] = []
-        killers: list[RefTask] = []
+        poison: list[RefTask] = []
         expired = [task for task in self.tasks() if task.expires is not None and task.expires < self.now]
         for task in sorted(expired, key=lambda task: task.key):
             loss = task.loss(self.now)
@@ -401,24 +401,24 @@ class Reference:
                 task.move(ERROR)
                 final.append(task)
                 if too_often or (suspicious and task.lost >= task.spec.max_lost):
-                    killers.append(task)
+                    poison.append(task)
             else:
                 task.move(READY)
                 task.taken_back, task.loss_alone = True, suspicious if loss else None
-        self._settle(final, killers)
+        self._settle(final, poison)
 
     def cancel(self, job_id: int) -> Verdict:
         return self._operate(job_id, JobStatus.CANCELLED, self._cancel_tasks)
 
     def quarantine(self, job_id: int) -> Verdict:
-        return self._operate(job_id, JobStatus.QUARANTINED, lambda job: job.rest(stop=True))
+        return self._operate(job_id, JobStatus.QUARANTINED, lambda job: job.reset_tasks(stop=True))
 
     def force(self, job_id: int, target: JobStatus) -> Verdict:
         def apply(job: RefJob) -> None:
             if target is JobStatus.COMPLETED:
                 self._cancel_tasks(job)
             else:
-                job.rest(stop=True)
+                job.reset_tasks(stop=True)
             if target is JobStatus.PENDING:
                 job.reopen()
 
@@ -508,9 +508,9 @@ class Reference:
         *,
         late: bool = False,
     ) -> list[Verdict]:
-        """Only a running task under the same token takes a worker's word; the rest are told why not.
+        """Only a running task under the same token accepts a report; the others are refused with a reason.
 
-        What may be `late` is also taken by a task that the keeper took back and nobody has begun since.
+        What may be `late` is also taken by a task that the keeper took back and no worker has claimed since.
         """
         verdicts = []
         for key, token in items:
@@ -543,14 +543,14 @@ class Reference:
             if done + skipped + failed == total:
                 self.jobs[job_id].advance()
 
-    def _settle(self, final: Sequence[RefTask], killers: Collection[RefTask]) -> None:
-        """A killer has its job quarantined, a required task fails it, an optional one is gone without."""
+    def _settle(self, final: Sequence[RefTask], poison: Collection[RefTask]) -> None:
+        """A poison task has its job quarantined, a required task fails it, an optional one is gone without."""
         moved: set[int] = set()
-        for task in sorted(final, key=lambda task: (task not in killers, task.key)):
+        for task in sorted(final, key=lambda task: (task not in poison, task.key)):
             job = self._job(task)
-            if job.active and (task in killers or task.spec.required):
-                killed = task in killers
+            if job.active and (task in poison or task.spec.required):
+                killed = task in poison
                 job.become(JobStatus.QUARANTINED if killed else JobStatus.FAILED)
-                job.rest(stop=killed)
+                job.reset_tasks(stop=killed)
                 moved.add(job.id)
         self._advance_closed(task.key for task in final if task.key.job_id not in moved)

@@ -40,7 +40,7 @@ async def never_shared(url: str, racers: RacingProcesses, *, jobs: int, parts: i
         assert Counter(verdict for *_, verdict in taken) == {Verdict.OK: expected}
         assert len({key for key, *_ in taken}) == expected
         assert {token for _, token, _ in taken} == {1}
-        assert sum(1 for result in results if result) > 1, "nobody competed, so nothing was shown"
+        assert sum(1 for result in results if result) > 1, "no process competed, so nothing was shown"
         completed = await engine.jobs(statuses=[JobStatus.COMPLETED], limit=10_000)
         assert len(completed.items) == 2 * jobs
         assert (await engine.doctor()).findings == ()
@@ -80,7 +80,7 @@ async def test_parallel_submits_with_one_key_make_one_job(url: str, racers: Raci
 
 
 async def declare(url: str, number: int, parties: int) -> int:
-    """All processes of a fleet start at once, with a pipeline that nobody has declared before."""
+    """All processes of a fleet start at once, with a pipeline that no process has declared before."""
     start(parties)
     async with engine_at(url) as engine:
         return (await engine.submit("simple")).job_id

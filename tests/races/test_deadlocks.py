@@ -1,4 +1,4 @@
-"""Every verb at once on the same multi-stage jobs: nobody waits in a circle, and the doctor finds nothing after."""
+"""Every verb at once on the same multi-stage jobs: none deadlocks, and the doctor finds nothing after."""
 
 import asyncio
 import random
@@ -125,8 +125,8 @@ async def no_circle(url: str, racers: RacingProcesses, *, jobs: int, turns: int)
             [(work, (url, turns, number, SIZE)) for number in range(workers)]
             + [(meddle, (url, turns, number, SIZE)) for number in range(workers, SIZE)]
         )
-        assert sum(results[:workers]), "nobody worked, so nothing was shown"
-        assert sum(results[workers:]), "nobody meddled, so nothing was shown"
+        assert sum(results[:workers]), "no worker ran a task, so nothing was shown"
+        assert sum(results[workers:]), "no operator changed a job, so nothing was shown"
         assert (await engine.doctor()).findings == ()
         assert await deadlocks(url) == before
     await every_job_can_end(url)

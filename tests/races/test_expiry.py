@@ -64,7 +64,7 @@ async def one_outcome_each(url: str, racers: RacingProcesses, *, parts: int) -> 
         counted = Counter(verdicts)
         begun = {key for keys in swept for key in keys}
         assert counted.keys() <= {Verdict.OK, Verdict.LOST}
-        assert len(begun) == sum(map(len, swept)), "nobody began what another had begun"
+        assert len(begun) == sum(map(len, swept)), "no task was claimed twice"
         assert counted[Verdict.OK] + len(begun) == parts, "one run of each task counts"
         tasks: dict[TaskKey, Task] = {}
         after = None

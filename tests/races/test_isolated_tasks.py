@@ -1,6 +1,6 @@
-"""Suspects and killers met by others at the wrong moment: a suspect stays alone, a killer's siblings are stopped.
+"""Isolated and poison tasks under concurrent claims: an isolated task runs alone, siblings of a poison task stop.
 
-On PostgreSQL only: in SQLite a write transaction has the database to itself, so nobody comes by in its middle.
+On PostgreSQL only: in SQLite a write transaction has the database to itself, so no other transaction interleaves.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tests.races.test_deadlocks import deadlocks
 from tests.races.test_lock_order import Connection
 
 DEADLY = Graph.of("deadly", [StageSpec(name="part", each="spec.parts", attempts=5, max_lost=1)])
-"""One loss suffered alone makes a killer."""
+"""One loss suffered alone makes a poison task."""
 LEASE = 61.0
 LONG_ENOUGH = 20.0
 
@@ -98,21 +98,21 @@ async def one_running(engine: Engine, pipeline: str = "simple") -> TaskKey:
     return task.key
 
 
-async def test_a_worker_that_takes_a_suspect_gets_nothing_more_by_another_claim_at_once(
+async def test_a_worker_that_takes_an_isolated_task_gets_nothing_more_by_another_claim_at_once(
     engine: Engine, clock: FakeClock, onlooker: Connection
 ) -> None:
-    suspect = await one_running(engine)
+    isolated = await one_running(engine)
     clock.advance(LEASE)
     await engine.reclaim()
     await engine.submit("simple")
     claims = Claims(engine, await a_worker(engine), onlooker)
     first = await claims.first()
     second = await claims.second()
-    assert [task.key for task in (await first).tasks] == [suspect]
+    assert [task.key for task in (await first).tasks] == [isolated]
     assert second.tasks == []
 
 
-async def test_a_worker_that_takes_a_task_gets_no_suspect_by_another_claim_at_once(
+async def test_a_worker_that_takes_a_task_gets_no_isolated_task_by_another_claim_at_once(
     engine: Engine, clock: FakeClock, onlooker: Connection
 ) -> None:
     await one_running(engine)
@@ -126,7 +126,7 @@ async def test_a_worker_that_takes_a_task_gets_no_suspect_by_another_claim_at_on
     assert second.tasks == []
 
 
-async def test_a_task_that_another_claim_joined_at_once_is_no_killer(
+async def test_a_task_that_another_claim_joined_at_once_is_no_poison_task(
     engine: Engine, clock: FakeClock, onlooker: Connection
 ) -> None:
     await engine.submit("simple")
@@ -139,13 +139,13 @@ async def test_a_task_that_another_claim_joined_at_once_is_no_killer(
     assert await engine.reclaim() == Reclaimed(ready=2, failed=0, stopped=0, quarantined=())
 
 
-# A killer whose sibling somebody holds when the job is quarantined.
+# A poison task whose sibling is locked when the job is quarantined.
 
 
 class Siblings:
-    """A job with a killer, its lease over, and a sibling that is well."""
+    """A job with a poison task, its lease over, and a sibling that is well."""
 
-    killer: ClaimedTask
+    poison: ClaimedTask
     sibling: ClaimedTask
     busy: int
 
@@ -153,7 +153,7 @@ class Siblings:
     async def at_work(cls, engine: Engine, clock: FakeClock) -> "Siblings":
         made = cls()
         await engine.submit("deadly", {"parts": 2})
-        (made.killer,) = (await engine.claim(await a_worker(engine, "alone", slots=1), 1)).tasks
+        (made.poison,) = (await engine.claim(await a_worker(engine, "alone", slots=1), 1)).tasks
         clock.advance(LEASE / 2)
         made.busy = await a_worker(engine, "busy")
         (made.sibling,) = (await engine.claim(made.busy, 1)).tasks
@@ -162,7 +162,7 @@ class Siblings:
 
 
 async def swept_while(engine: Engine, held: Awaitable[object], pause: Pause, onlooker: Connection) -> object:
-    """Quarantine the killer's job while a verb, stopped on its way, holds the sibling; gives the verb's answer."""
+    """Quarantine the poison task's job while a verb, stopped on its way, holds the sibling; gives the verb's answer."""
     verb = asyncio.ensure_future(held)
     await pause.reached.wait()
     restart = Restart("reclaim")
@@ -178,20 +178,20 @@ async def statuses(engine: Engine, job_id: int) -> tuple[JobStatus, list[TaskSta
     return (await engine.job(job_id)).job.status, [task.status for task in (await engine.tasks(job_id)).items]
 
 
-async def test_a_killers_sibling_that_just_reports_is_stopped_too(
+async def test_a_poison_tasks_sibling_that_just_reports_is_stopped_too(
     engine: Engine, clock: FakeClock, onlooker: Connection
 ) -> None:
     scene = await Siblings.at_work(engine, clock)
     pause = Pause(after=2)
-    said = Progress(key=scene.sibling.key, token=scene.sibling.token, percent=50)
-    await swept_while(engine, wrap_engine(engine, pause).report(scene.busy, [said]), pause, onlooker)
+    reported = Progress(key=scene.sibling.key, token=scene.sibling.token, percent=50)
+    await swept_while(engine, wrap_engine(engine, pause).report(scene.busy, [reported]), pause, onlooker)
     assert pause.statement == "report"
     now = await statuses(engine, scene.sibling.key.job_id)
     assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.NEW])
     assert (await engine.doctor()).findings == ()
 
 
-async def test_a_killers_sibling_that_just_completes_is_kept_and_nobody_waits_in_a_circle(
+async def test_a_poison_tasks_sibling_that_just_completes_is_kept_without_a_deadlock(
     engine: Engine, clock: FakeClock, onlooker: Connection, url: str
 ) -> None:
     scene = await Siblings.at_work(engine, clock)

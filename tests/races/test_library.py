@@ -98,14 +98,14 @@ async def test_versions_of_several_videos_are_added_in_any_order_without_a_circl
         assert len((await Videos(engine).get(video)).versions) == 3
 
 
-async def test_nobody_begins_more_uploads_at_once_than_they_may(engine: Engine, url: str) -> None:
+async def test_concurrent_uploads_do_not_exceed_the_limit_of_a_user(engine: Engine, url: str) -> None:
     uploads = Uploads(engine.store, lifetime=60.0, limits=TWO)
     second: list[asyncio.Task[object]] = []
 
     async def meet() -> None:
         second.append(asyncio.create_task(uploads.create(user_id="ada", length=1)))
         await done_or_waiting(url, second[0])
-        await uploads.create(user_id="bob", length=1)  # who is somebody else, and need not wait
+        await uploads.create(user_id="bob", length=1)  # another user need not wait
 
     await uploads.create(user_id="ada", length=1)
     met = Uploads(WrappedStore(engine.store, Meeting("uploads_create", meet)), lifetime=60.0, limits=TWO)

@@ -1,6 +1,6 @@
 """Two verbs on one job, the first stopped after each of its statements in turn while the second comes by.
 
-Whoever must wait does, nobody waits in a circle, and whatever the order was, every invariant holds afterwards.
+Each waits where it must, none deadlocks, and whatever the order was, every invariant holds afterwards.
 """
 
 import asyncio
@@ -166,7 +166,7 @@ async def meetings(stage: Stage, url: str, name: str, others: Iterable[str], *, 
             scene = await a_scene(engine, clock, again=again)
             paused = await meet(engine, scene, onlooker, pause, (name, other))
             met[scene.job_id] = f"{name} stopped after {pause.statement}, {other}"
-            # A claim locks more rows than it takes. What a failing job can't bring to rest meanwhile, the sweep does.
+            # A claim locks more rows than it takes. The sweep resets what a failing job could not.
             await engine.orchestrate()
             for check in ("restless", "counters", "stuck"):
                 bad += [f"{check}: {met[scene.job_id]}: {row}" for row in await found(engine, check)]

@@ -12,7 +12,7 @@ from tests.faults.wrapped_store import wrap_engine
 TIMEOUT = 300.0
 
 
-def said(task: ClaimedTask, message: str) -> Progress:
+def reported(task: ClaimedTask, message: str) -> Progress:
     return Progress(key=task.key, token=task.token, logs=(LogLine(message=message),))
 
 
@@ -65,10 +65,10 @@ async def test_a_line_that_is_committed_late_is_not_passed_over(url: str) -> Non
             return [entry.message async for entry in _entries(reader, wanted, follow=True)]
 
         following = asyncio.create_task(followed())
-        await engine.report(slow, [said(first, "one")])
-        late = asyncio.create_task(wrap_engine(engine, held).report(slow, [said(first, "two")]))
+        await engine.report(slow, [reported(first, "one")])
+        late = asyncio.create_task(wrap_engine(engine, held).report(slow, [reported(first, "two")]))
         await held.reached.wait()
-        await engine.report(quick, [said(second, "three")])
+        await engine.report(quick, [reported(second, "three")])
         await looks.more(3)
         held.go_on.set()
         await late
