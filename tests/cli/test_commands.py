@@ -130,7 +130,7 @@ def test_a_plain_path_is_the_address_of_a_database(reel: Reel, address: str) -> 
 def test_migrate_may_be_run_again(reel: Reel) -> None:
     first = reel("migrate", "--database", "sqlite:///jobs.db")
     again = reel("migrate", "--database", "sqlite:///jobs.db")
-    assert first.stdout.startswith("applied: 0001_engine, 0002_constraints, ")
+    assert first.stdout.startswith("applied: 0001_initial")
     assert first.stdout.endswith(", guards\n")
     assert again.stdout == "the schema is up to date\n"
     assert reel("migrate", "--database", "sqlite:///jobs.db", "--json").json == {"applied": []}

@@ -11,7 +11,7 @@ from reelstate.app import store_at
 from reelstate.core.machine import JobStatus
 from reelstate.stores.migrate import statements
 from reelstate.stores.postgres.address import session_address
-from reelstate.stores.sqlite.statement import bound
+from reelstate.stores.sqlite.statement import bind
 from tests.postgres import PostgresServer
 
 JOBS = 20_000
@@ -50,7 +50,7 @@ async def file(tmp_path: Path) -> sqlite3.Connection:
 
 def listed(file: sqlite3.Connection, **wanted: Any) -> tuple[list[int], int]:
     """The jobs that are found, and how many instructions SQLite takes for them."""
-    return counted(file, "observe_jobs", {name: bound(value) for name, value in {**EVERYTHING, **wanted}.items()})
+    return counted(file, "observe_jobs", {name: bind(value) for name, value in {**EVERYTHING, **wanted}.items()})
 
 
 def counted(file: sqlite3.Connection, statement: str, parameters: dict[str, Any]) -> tuple[list[int], int]:

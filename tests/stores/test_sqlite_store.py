@@ -221,7 +221,7 @@ async def test_a_schema_of_before_the_first_release_is_refused(
 
 
 async def test_an_old_library_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_store, "OLDEST_LIBRARY", (99, 0, 0))
+    monkeypatch.setattr(sqlite_store, "MIN_LIBRARY_VERSION", (99, 0, 0))
     store = SQLiteStore(path)
     with pytest.raises(SchemaMismatch, match=r"linked to SQLite 3\."):
         await store.migrate()
@@ -286,7 +286,7 @@ def read_only(store: SQLiteStore, path: Path) -> Path:
 
 async def test_a_read_only_file_is_refused_with_a_hint(read_only: Path) -> None:
     answer = await asyncio.to_thread(python, OPEN_AS_ANYBODY, str(read_only))
-    assert f"{read_only} can't be written to" in answer
+    assert f"{read_only} is not writable" in answer
     assert "must be writable" in answer
 
 

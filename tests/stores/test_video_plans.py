@@ -10,7 +10,7 @@ import pytest
 from reelstate.app import store_at
 from reelstate.stores.migrate import statements
 from reelstate.stores.postgres.address import session_address
-from reelstate.stores.sqlite.statement import bound
+from reelstate.stores.sqlite.statement import bind
 from tests.postgres import PostgresServer
 from tests.stores.test_observe_plans import MAX_STEPS, counted
 
@@ -54,14 +54,14 @@ async def file(tmp_path: Path) -> sqlite3.Connection:
 @pytest.mark.parametrize("user_id", [None, "ada"])
 def test_sqlite_looks_at_no_video_that_plays(file: sqlite3.Connection, user_id: str | None) -> None:
     wanted = {**EVERYTHING, **UNREADY, "user_id": user_id}
-    ids, steps = counted(file, "videos_list", {name: bound(value) for name, value in wanted.items()})
+    ids, steps = counted(file, "videos_list", {name: bind(value) for name, value in wanted.items()})
     assert ids == list(range(FEW, 0, -1))
     assert steps < MAX_STEPS
 
 
 @pytest.mark.parametrize("wanted", [{}, {"statuses": ["failed"], "ready": True}, {"user_id": "ada"}])
 def test_sqlite_reads_no_more_than_a_page(file: sqlite3.Connection, wanted: dict[str, Any]) -> None:
-    given = {name: bound(value) for name, value in {**EVERYTHING, **wanted}.items()}
+    given = {name: bind(value) for name, value in {**EVERYTHING, **wanted}.items()}
     ids, steps = counted(file, "videos_list", given)
     assert ids == list(range(VIDEOS, VIDEOS - 50, -1))
     assert steps < 3 * MAX_STEPS

@@ -1,1 +1,1 @@
-"""The durable truth: one protocol, two databases."""
+"""The stores: one protocol for SQLite and PostgreSQL."""

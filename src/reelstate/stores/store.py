@@ -1,13 +1,13 @@
 """What a store is: named statements run in transactions. The stores differ in dialect, never in behaviour.
 
-Every verb of the engine is a *flow* (see `services/`): a coroutine function that is given a `Transaction` and awaits
-nothing but its `run`. The store runs the flow in one transaction, commits it, and runs it again from the start when
-the database asks for that (deadlock, serialization failure) or went away. A flow therefore has no other effects.
+Every verb of the engine is a *flow* (see `services/`): a coroutine function that receives a `Transaction` and awaits
+only its `run`. The store runs the flow in one transaction and commits it. It runs the flow again from the start after a
+deadlock, a serialization failure or a lost connection, so a flow has no other effects.
 
 A statement is a file `sql/<name>.sql`; both stores have the same names, take the same parameters and return the same
-columns. The verb that runs it declares its columns once, as a `Statement` with a NamedTuple. Three conventions stand
-for a schema between the stores: columns in `TIMES` hold instants, columns in `DOCUMENTS` hold JSON, and a `Batch`
-becomes parallel arrays in PostgreSQL and one JSON array in SQLite.
+columns. The verb that runs it declares its columns once, as a `Statement` with a NamedTuple. Columns in `TIMES` hold
+instants, columns in `DOCUMENTS` hold JSON, and a `Batch` becomes parallel arrays in PostgreSQL and one JSON array in
+SQLite.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Result = TypeVar("Result")
 Row = tuple[Any, ...]
 RowType = TypeVar("RowType", bound=Row)
 TOO_DEEP = {UNREADABLE: "it is nested too deep to be read"}
-"""Stands for a document, written by manual SQL, that no decoder reaches the bottom of: its row is read all the same."""
+"""Replaces a document, written by manual SQL, that can't be decoded, so that its row can still be read."""
 
 NO_JSON = {UNREADABLE: "it is not JSON"}
-"""Stands for a document in SQLite that manual SQL has replaced by other text."""
+"""Replaces a document in SQLite that manual SQL has overwritten with other text."""
 NO_TIME = datetime.fromtimestamp(0, UTC)
-"""Stands for an instant in SQLite that manual SQL has replaced by what is no number."""
+"""Replaces an instant in SQLite that manual SQL has overwritten with something else than a number."""
 
 TIMES = frozenset(
     {
@@ -83,7 +83,7 @@ DOCUMENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows handed to a statement at once."""
+    """Rows that a statement takes at once."""
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
@@ -118,7 +118,7 @@ class Statement(Generic[RowType]):
         return columns
 
     def check(self, names: Sequence[str]) -> None:
-        """Raise when a store returns other columns than declared; a store checks it the first time it runs one."""
+        """Raise if a store returns other columns than declared; a store checks each statement once."""
         if tuple(names) != self.columns:
             raise AssertionError(f"sql/{self.name}.sql returns {tuple(names)}, declared are {self.columns}")
 
@@ -128,6 +128,8 @@ def statement_name(statement: Statement[Any] | str) -> str:
 
 
 class Transaction(Protocol):
+    """Runs statements; all or none of them take effect."""
+
     @overload
     async def run(
         self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
@@ -137,7 +139,7 @@ class Transaction(Protocol):
     async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
-        """Run one statement and return its rows: records for a declared `Statement`, plain tuples for a mere name.
+        """Run one statement and return its rows: records for a declared `Statement`, plain tuples for a name.
 
         The store adds the parameter `now`.
         """
@@ -145,57 +147,57 @@ class Transaction(Protocol):
 
 
 Clock = Callable[[], datetime]
-"""A test that owns the time gives a store one of these; without it the database's clock rules."""
+"""Returns the present time in tests; without it a store uses the clock of the database."""
 
 Flow = Callable[[Transaction], Awaitable[Result]]
 
 
 class Store(Protocol):
-    """The durable truth. Open it once a process; it is safe to share between tasks of one event loop."""
+    """A database. Open it once per process and share it between the tasks of one event loop."""
 
     async def open(self) -> None:
-        """Connect, and refuse a database that this code can't read: wrong address, too old, newer schema."""
+        """Connect. Raise if the address is wrong, or the server or the schema is too old or too new."""
         ...
 
     async def close(self) -> None: ...
 
     async def migrate(self) -> list[str]:
-        """Bring the schema up to date under a lock and install the guards. Gives the names of what was applied."""
+        """Apply pending migrations under a lock and install the guards; return the names of what was applied."""
         ...
 
     async def missing_guards(self) -> list[str]:
-        """The triggers and constraints that should be there and are not."""
+        """Return the names of missing triggers and constraints."""
         ...
 
     async def restore_triggers(self) -> None:
-        """Put the triggers back; they look at what changes from now on."""
+        """Install the triggers again; they check later changes only."""
         ...
 
     async def restore_constraints(self) -> None:
-        """Put the constraints back; the rows must satisfy them by now."""
+        """Add missing constraints; the rows must satisfy them."""
         ...
 
     async def read(self, flow: Flow[Result]) -> Result:
-        """Run a flow that changes nothing, on one snapshot per statement."""
+        """Run a flow that only reads, with one snapshot per statement."""
         ...
 
     async def survey(self, flow: Flow[Result]) -> Result:
-        """Run a flow that reads whole tables, in one read-only transaction that holds up nobody."""
+        """Run a flow that reads whole tables, in one read-only transaction that blocks no other."""
         ...
 
     async def write(self, flow: Flow[Result]) -> Result:
-        """Run a flow in one transaction; whatever it answers has been committed."""
+        """Run a flow in one transaction and return its result after the commit."""
         ...
 
     async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
-        """Run a flow whose one writing statement is a transaction of its own, which saves two ways to the server.
+        """Run a flow with a single statement without BEGIN and COMMIT, which saves two round trips.
 
-        Where its answer is lost, or the database asks for it, `again` is run as by `write`: it must know how to find
-        out whether the first try took effect. Without `again` the flow itself is, and must bear that.
+        If the answer is lost, or the database asks for a retry, `again` (default: the flow) is run as by `write`. It
+        must find out whether the first attempt took effect, or be safe to repeat.
         """
         ...
 
 
 def columns_of(kind: frozenset[str], names: Sequence[str]) -> list[int]:
-    """The positions of the columns of a kind in a result."""
+    """Return the positions of the columns of a kind in a result."""
     return [position for position, name in enumerate(names) if name in kind]

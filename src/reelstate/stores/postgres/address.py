@@ -1,4 +1,4 @@
-"""The address of a PostgreSQL database: what we add to it, and how it may be shown."""
+"""The address of a PostgreSQL database: the settings added to it, and how it is shown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.stores.postgres.faults import first_line
 
 SESSION = {
-    # Statements here are written for their indexes: one nested loop over the input, one probe a row. The tables grow
-    # and shrink faster than their statistics, so the plan is pinned rather than guessed anew from them. Probes are
-    # called free, or a plan made while a table is small would walk all of it, and be kept when it is large.
+    # Statements are written for their indexes: one nested loop over the input, one probe per row. Tables change faster
+    # than their statistics, so the plan is pinned. Probes cost nothing, because a plan made for a small table
+    # would otherwise scan it, and be kept when the table is large.
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
@@ -20,33 +20,33 @@ SESSION = {
     "cpu_operator_cost": "0.00001",
     "jit": "off",
     "timezone": "UTC",
-    # An open transaction holds back every reader of the event stream.
+    # An open transaction delays every reader of the event stream.
     "idle_in_transaction_session_timeout": "10s",
 }
 
 
 def session_address(url: str) -> str:
-    """The connection string with our session settings after whatever options it has."""
+    """Return the connection string with our session settings after its own options."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         raise InvalidRequest(
             "database_url",
-            f"is not a PostgreSQL address: {_unquoted(first_line(error))}",
-            hint="it looks like postgresql://user@host:5432/name",
+            f"is not a PostgreSQL address: {_before_quote(first_line(error))}",
+            hint="use postgresql://user@host:5432/name",
         ) from None
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
     options = f"{given.get('options') or ''} {settings}".strip()
     return make_conninfo(url, options=options, application_name=given.get("application_name") or "reelstate")
 
 
-def _unquoted(text: str) -> str:
-    """A message up to what it quotes: of an address that may be the password."""
+def _before_quote(text: str) -> str:
+    """Return a message up to its first quote, which may contain the password of an address."""
     return text.partition('"')[0].rstrip(" :")
 
 
 def shown_address(url: str) -> str:
-    """The address without its password, fit for messages."""
+    """Return the address without its password."""
     given = conninfo_to_dict(url)
     host, port = given.get("host") or "localhost", given.get("port") or 5432
     user = f"{given['user']}@" if given.get("user") else ""

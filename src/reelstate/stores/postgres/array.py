@@ -1,4 +1,4 @@
-"""Columns of a batch as PostgreSQL array literals, made several times faster than the driver makes them."""
+"""Columns of a batch as PostgreSQL array literals, several times faster than the driver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def array(values: Sequence[Any]) -> str:
-    """The values as one array literal; the statement casts it to its type."""
+    """Return the values as an array literal; the statement casts it to its type."""
     kinds = set(map(type, values))
     if kinds <= {int}:
         return f"{{{','.join(map(str, values))}}}"

@@ -1,4 +1,4 @@
-"""What PostgreSQL's errors mean to the engine. They are translated here, once."""
+"""Translates the errors of PostgreSQL into those of the engine."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from reelstate.core.errors import (
 )
 from reelstate.stores.postgres.guards import REFUSED
 
-AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
-AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
+RETRY = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
 
 
 class RetryTransaction(Exception):
-    """The database asks for the transaction to be run again."""
+    """The transaction must be run again."""
 
 
 class ServerUnreachable(Exception):
-    """The connection is gone; the server may come back."""
+    """The connection is lost; the server may become reachable again."""
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Raise the engine's errors for the driver's."""
+def translate_errors() -> Iterator[None]:
+    """Raise the errors of the engine for those of the driver."""
     try:
         yield
-    except AGAIN as error:
+    except RETRY as error:
         raise RetryTransaction(first_line(error)) from error
     except (psycopg.Error, PoolTimeout) as error:
-        if _is_away(error):
+        if _is_unreachable(error):
             raise ServerUnreachable(first_line(error)) from error
-        raise _meaning(error) from error
+        raise _translate(error) from error
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, without the server's context lines."""
+    """Return the message of an error without the context lines of the server."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def wrong_address(error: psycopg.OperationalError) -> bool:
-    """Whether trying again can't help: the server answered that it does not know the user or the database."""
+def is_wrong_address(error: psycopg.OperationalError) -> bool:
+    """Return whether a retry can't help: the server does not know the user or the database."""
     text = str(error)
     return any(
-        sign in text
-        for sign in (
+        part in text
+        for part in (
             "authentication failed",
             "does not exist",
             "could not translate",
@@ -67,12 +67,12 @@ def wrong_address(error: psycopg.OperationalError) -> bool:
     )
 
 
-def _is_away(error: Exception) -> bool:
+def _is_unreachable(error: Exception) -> bool:
     if isinstance(error, PoolClosed):
         return False
     if isinstance(error, PoolTimeout | psycopg.InterfaceError):
         return True
-    if isinstance(error, errors.IdleInTransactionSessionTimeout):  # this process slept, and its session was ended
+    if isinstance(error, errors.IdleInTransactionSessionTimeout):  # this process was suspended
         return True
     state = getattr(error, "sqlstate", None)
     return isinstance(error, psycopg.OperationalError) and (
@@ -80,10 +80,10 @@ def _is_away(error: Exception) -> bool:
     )
 
 
-def _meaning(error: Exception) -> ReelstateError:
+def _translate(error: Exception) -> ReelstateError:
     text = first_line(error)
     if getattr(error, "sqlstate", None) == REFUSED:
-        return GuardRefused(text.removeprefix("reelstate: "), hint="the machines are drawn in docs/lifecycle.md")
+        return GuardRefused(text.removeprefix("reelstate: "), hint="docs/lifecycle.md shows the allowed changes")
     match error:
         case errors.DiskFull():
             return StoreFull(
@@ -91,7 +91,7 @@ def _meaning(error: Exception) -> ReelstateError:
             )
         case errors.ReadOnlySqlTransaction():
             return StoreReadOnly(
-                "the database is read-only", hint="connect to the primary server, with a user that may write"
+                "the database is read-only", hint="connect to the primary server with a user that may write"
             )
         case errors.InsufficientPrivilege():
             return StoreReadOnly(text, hint="grant the user all rights on the schema reelstate")

@@ -1,12 +1,12 @@
-"""The PostgreSQL store: runs flows in transactions and survives what a server does to its clients.
+"""The PostgreSQL store: runs flows in transactions, across lost connections, deadlocks and restarts of the server.
 
-A transaction begins together with a question for its own id, so that when the connection breaks during COMMIT the
-server can be asked afterwards whether that transaction took effect. The outcome of a write is therefore never unknown:
-either the answer that was computed stands, or the flow runs again.
+BEGIN also reads the id of the transaction. When the connection breaks during COMMIT, the server is asked afterwards
+whether that transaction took effect. So the outcome of a write is never unknown: either its result stands, or the flow
+runs again.
 
-An id alone does not prove it: a server that crashed gives the ids of transactions it has lost to new ones. So an event
-must be there that was written under that id while our transaction ran. A transaction without events changes nothing
-that may not be written twice (a heartbeat, a declaration), and is simply run again.
+The id alone is no proof: after a crash a server gives the ids of lost transactions to new ones. So there must be an
+event with that id, written while the transaction ran. A transaction without events writes only what may be written
+twice (a heartbeat, a declaration), and is run again.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from reelstate.stores.postgres import guards
 from reelstate.stores.postgres.address import session_address, shown_address
 from reelstate.stores.postgres.array import array
 from reelstate.stores.postgres.faults import (
-    AWAY,
+    UNREACHABLE,
     RetryTransaction,
     ServerUnreachable,
     first_line,
-    translated,
-    wrong_address,
+    is_wrong_address,
+    translate_errors,
 )
 from reelstate.stores.store import TOO_DEEP, Batch, Clock, Flow, Row, RowType, Statement
 
@@ -48,13 +48,13 @@ logger = logging.getLogger("reelstate.store")
 _decode = json.JSONDecoder().raw_decode
 
 PACKAGE = "reelstate.stores.postgres"
-OLDEST_SERVER = 140000
+MIN_SERVER_VERSION = 140000
 BEGIN = "BEGIN; SELECT pg_current_xact_id()::text, clock_timestamp()"
 GENERIC_PLANS = "SET plan_cache_mode = force_generic_plan"
-"""A kept plan must not be made anew for each set of values; statements that are not kept carry theirs in the text."""
+"""The plans of prepared statements are kept; other statements carry their values in the text."""
 OUR_EVENT = "SELECT EXISTS (SELECT FROM reelstate.events WHERE xid = %s::xid8 AND at <= %s)"
 CLOCK_ERROR = timedelta(milliseconds=50)
-"""How far the server's clock may run ahead of ours within a transaction; much less than a crash and recovery take."""
+"""How far the clocks may drift apart within a transaction; much less than a crash recovery takes."""
 HOT = frozenset(
     {
         "claim",
@@ -74,12 +74,12 @@ HOT = frozenset(
         "submit_single",
     }
 )
-"""Statements whose plan is kept by the connection. The others are planned each time, for the tables as they are."""
+"""Statements that are prepared and keep their plan. The others are planned at each run."""
 MIGRATION_LOCK = 0x5245454C53544154
-FIRST_TIMEOUT = 10.0
-"""Seconds that opening waits for a server that is not there yet, unless `arrival` says more: it may never have been."""
-RECONNECT = 2.0
-"""Seconds in which the pool's own pauses grow; then it begins again, so that it is never far behind the server."""
+OPEN_TIMEOUT = 10.0
+"""Seconds that opening waits for an unreachable server, unless `arrival` is given."""
+POOL_RETRY_SECONDS = 2.0
+"""After which the growing delays of the pool start again, so that it reconnects soon after the server is back."""
 
 
 class PostgresTransaction:
@@ -131,12 +131,15 @@ class PostgresTransaction:
         text = self._statements[statement]
         if self._prepare and statement in HOT:
             return await self._connection.execute(text, parameters, prepare=True)
-        # The values stand in the text, so that it is planned for them: a filter that is left out costs nothing.
+        # The values are in the text, so that it is planned for them: an unused filter costs nothing.
         return await psycopg.AsyncClientCursor(self._connection).execute(text, parameters)
 
 
 class PostgresStore:
-    """A PostgreSQL database, 14 or newer, in which Reelstate owns the schema `reelstate`."""
+    """A PostgreSQL database, 14 or newer, with the schema `reelstate`.
+
+    Calls retry for up to `timeout` seconds while it is unreachable, and `open` for up to `arrival` seconds.
+    """
 
     def __init__(
         self,
@@ -150,7 +153,7 @@ class PostgresStore:
     ) -> None:
         self.url = url
         self._timeout = timeout
-        self._arrival = min(timeout, FIRST_TIMEOUT) if arrival is None else arrival
+        self._arrival = min(timeout, OPEN_TIMEOUT) if arrival is None else arrival
         self._clock = clock
         self._prepare = prepare
         self._statements = dict(migrate.statements(PACKAGE))
@@ -163,10 +166,10 @@ class PostgresStore:
             kwargs={"autocommit": True, "prepare_threshold": 0 if prepare else None},
             min_size=1,
             max_size=connections,
-            configure=_configured(prepare),
+            configure=_session_setup(prepare),
             open=False,
-            reconnect_timeout=min(timeout, RECONNECT),
-            reconnect_failed=_begin_again,
+            reconnect_timeout=min(timeout, POOL_RETRY_SECONDS),
+            reconnect_failed=_restart_reconnect,
             name="reelstate",
         )
 
@@ -174,14 +177,14 @@ class PostgresStore:
         return PostgresTransaction(connection, self._statements, self._clock, prepare=prepare, checked=self._checked)
 
     async def open(self) -> None:
-        """Connect and check the server and its schema."""
-        async with await self._first_connection() as connection:
-            if connection.info.server_version < OLDEST_SERVER:
+        """Connect and check the version of the server and the schema."""
+        async with await self._open_connection() as connection:
+            if connection.info.server_version < MIN_SERVER_VERSION:
                 raise SchemaMismatch(
                     f"the server is PostgreSQL {connection.info.server_version // 10000}",
                     hint="Reelstate needs PostgreSQL 14 or newer",
                 )
-            with translated():
+            with translate_errors():
                 applied = await _applied(connection)
             migrate.require_current(self._migrations, applied)
         await self._pool.open()
@@ -190,29 +193,29 @@ class PostgresStore:
         await self._pool.close()
 
     async def migrate(self) -> list[str]:
-        """Apply what is missing, one process at a time, and install the guards if they are not these."""
-        async with await self._first_connection() as connection:
-            with translated():
+        """Apply pending migrations, one process at a time, and install the guards if they differ."""
+        async with await self._open_connection() as connection:
+            with translate_errors():
                 return await self._migrate(connection)
 
     async def missing_guards(self) -> list[str]:
-        async with await self._first_connection() as connection:
-            with translated():
+        async with await self._open_connection() as connection:
+            with translate_errors():
                 if (await _applied(connection)).is_ahead(self._migrations):
-                    return []  # they are those of a newer release
+                    return []  # they belong to a newer release
                 return sorted((guards.triggers() | self._constraints.keys()) - await _installed(connection))
 
     async def restore_triggers(self) -> None:
         await self._restore([guards.script()])
 
     async def restore_constraints(self) -> None:
-        async with await self._first_connection() as connection:
+        async with await self._open_connection() as connection:
             missing = self._constraints.keys() - await _installed(connection)
         await self._restore([self._constraints[name] for name in sorted(missing)])
 
     async def _restore(self, scripts: list[str]) -> None:
-        async with await self._first_connection() as connection:
-            with translated():
+        async with await self._open_connection() as connection:
+            with translate_errors():
                 async with connection.transaction():
                     for script in scripts:
                         await connection.execute(script)
@@ -221,7 +224,7 @@ class PostgresStore:
         async def attempt(connection: Connection) -> Result:
             return await flow(self._transaction(connection, prepare=False))
 
-        return await self._persist(attempt)
+        return await self._run_with_retries(attempt)
 
     async def survey(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
@@ -229,10 +232,10 @@ class PostgresStore:
                 await connection.execute("SET TRANSACTION READ ONLY")
                 return await flow(self._transaction(connection, prepare=False))
 
-        return await self._persist(attempt)
+        return await self._run_with_retries(attempt)
 
     async def write(self, flow: Flow[Result]) -> Result:
-        return await self._persist(lambda connection: self._transact(connection, flow))
+        return await self._run_with_retries(lambda connection: self._transact(connection, flow))
 
     async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
         sent = False
@@ -244,7 +247,7 @@ class PostgresStore:
             sent = True
             return await flow(self._transaction(connection, prepare=self._prepare))
 
-        return await self._persist(attempt)
+        return await self._run_with_retries(attempt)
 
     async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
         begun = time.monotonic()
@@ -262,15 +265,15 @@ class PostgresStore:
             raise
         try:
             await connection.execute("COMMIT", prepare=False)
-        except AWAY as error:
-            if not await self._committed(transaction_id, written_until, error):
+        except UNREACHABLE as error:
+            if not await self._is_committed(transaction_id, written_until, error):
                 raise
         return result
 
-    async def _committed(self, transaction_id: str, written_until: datetime, cause: BaseException) -> bool:
-        """Ask the server what became of a transaction whose COMMIT got no answer.
+    async def _is_committed(self, transaction_id: str, written_until: datetime, cause: BaseException) -> bool:
+        """Return whether a transaction took effect whose COMMIT got no answer.
 
-        Not through the pool: all its connections may have broken at once, each with somebody who asks this.
+        Not through the pool: all its connections may have broken at once, each with a caller that asks this.
         """
         timer = RetryTimer(self._timeout)
         while await timer.wait(cause, "connection lost during COMMIT"):
@@ -282,28 +285,28 @@ class PostgresStore:
                         cursor = await connection.execute(OUR_EVENT, [transaction_id, written_until])
                         return status == "committed" and await cursor.fetchone() == (True,)
             except psycopg.errors.InvalidParameterValue:
-                return False  # an id from the future: the server crashed and has not given it out again yet
-            except AWAY as error:
+                return False  # a future id: the server crashed and has not assigned it again yet
+            except UNREACHABLE as error:
                 cause = error
         raise StoreUnavailable(
             f"the database became unreachable during COMMIT of transaction {transaction_id}",
             hint=f"once it is reachable, SELECT pg_xact_status('{transaction_id}') shows whether it took effect",
         ) from cause
 
-    async def _persist(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
-        """Run an attempt until it is through, the patience ends, or it fails for a reason of its own."""
+    async def _run_with_retries(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
+        """Repeat an attempt until it succeeds, fails for another reason than the connection, or the time is over."""
         seconds = timeout_left(self._timeout)
         timer = RetryTimer(seconds)
         while True:
             try:
-                with translated():
+                with translate_errors():
                     async with self._pool.connection(timeout=seconds) as connection:
                         return await attempt(connection)
             except RetryTransaction as error:
                 if not await timer.wait(error, "transaction conflict"):
-                    raise StoreUnavailable(str(error), hint="the database is too contended; try again later") from error
+                    raise StoreUnavailable(str(error), hint="transactions conflict; try again later") from error
             except ServerUnreachable as error:
-                # Where the network swallowed an answer, the other connections through it are as good as dead.
+                # Where an answer was lost, the other connections over that network are probably dead too.
                 await (self._pool.drain() if isinstance(error.__cause__, AnswerLost) else self._pool.check())
                 if not await timer.wait(error, "database unreachable"):
                     raise StoreUnavailable(
@@ -314,14 +317,14 @@ class PostgresStore:
     async def _connect(self) -> Connection:
         return await WatchedConnection.connect(session_address(self.url), autocommit=True)
 
-    async def _first_connection(self) -> Connection:
-        """A connection of its own, with an error that says what is wrong with the address."""
+    async def _open_connection(self) -> Connection:
+        """Open a connection outside the pool; raise with a hint if the address is wrong."""
         timer = RetryTimer(self._arrival)
         while True:
             try:
                 return await self._connect()
             except psycopg.OperationalError as error:
-                if wrong_address(error) or not await timer.wait(error, "database unreachable"):
+                if is_wrong_address(error) or not await timer.wait(error, "database unreachable"):
                     raise StoreUnavailable(
                         f"can't connect to {shown_address(self.url)}: {first_line(error)}",
                         hint="check REEL_DATABASE_URL: host, port, database, user and password",
@@ -329,7 +332,7 @@ class PostgresStore:
 
     async def _migrate(self, connection: Connection) -> list[str]:
         if await self._is_current(connection):
-            return []  # also for those who may not change a schema
+            return []  # also for users without rights on the schema
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATION_LOCK])
             await connection.execute("CREATE SCHEMA IF NOT EXISTS reelstate")
@@ -365,20 +368,20 @@ class PostgresStore:
 
 
 def _load(data: str | bytes) -> Json:
-    """The server writes JSON without white space around it, so the reader need not look for any."""
+    """Decode JSON of the server, which has no white space around it."""
     try:
         return _decode(data if isinstance(data, str) else data.decode())[0]
     except RecursionError:
         return dict(TOO_DEEP)
 
 
-async def _begin_again(pool: AsyncConnectionPool[Connection]) -> None:
-    """The pool has given up on a connection; somebody waits for it all the same."""
+async def _restart_reconnect(pool: AsyncConnectionPool[Connection]) -> None:
+    """Let the pool try again if callers wait for the connection that it gave up."""
     if pool.get_stats().get("requests_waiting"):
         await pool.check()
 
 
-def _configured(prepare: bool) -> Callable[[Connection], Awaitable[None]]:
+def _session_setup(prepare: bool) -> Callable[[Connection], Awaitable[None]]:
     async def configure(connection: Connection) -> None:
         set_json_loads(_load, context=connection)
         if prepare:
@@ -414,7 +417,7 @@ async def _installed_guards(connection: Connection) -> str | None:
 
 
 async def _install_guards(connection: Connection) -> bool:
-    """Put the generated triggers in place unless they are there, and unchanged."""
+    """Install the generated triggers; return False if they are installed and unchanged."""
     script = guards.script()
     digest = guard.digest(script)
     if await _installed_guards(connection) == digest:

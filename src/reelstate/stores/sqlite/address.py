@@ -1,4 +1,4 @@
-"""The address of a SQLite database: a path or a URL, and whether a database may live there at all."""
+"""The address of a SQLite database: a path or a URL, and whether a database can be kept there."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def database_url(address: str) -> str:
-    """The address as a URL: a plain path names a SQLite file."""
+    """Return the address as a URL; a plain path is that of a SQLite file."""
     if not address or address.startswith("://"):
         return address
     return address if _SCHEME.match(address) else f"sqlite:///{address}"
 
 
 def database_path(address: str | os.PathLike[str]) -> Path | None:
-    """The file that an address names; None is a database in memory."""
+    """Return the file of an address; None for a database in memory."""
     text = os.fspath(address)
     if not _SCHEME.match(text):
         return None if text == ":memory:" else _file(text)
@@ -37,45 +37,45 @@ def database_path(address: str | os.PathLike[str]) -> Path | None:
         raise InvalidRequest(
             "database_url",
             f"{text!r} is not a SQLite address",
-            hint="sqlite:///relative.db, sqlite:////absolute/path.db, sqlite:// for memory, or a plain path",
+            hint="use sqlite:///relative.db, sqlite:////absolute/path.db, sqlite:// for memory, or a plain path",
         )
     return _file(text.removeprefix("sqlite:///"))
 
 
-def require_place(path: Path) -> None:
-    """Refuse a place where a database can't be kept, with a reason; SQLite would only say that it failed."""
+def require_usable_path(path: Path) -> None:
+    """Raise with a reason if no database can be kept at this path; SQLite would only report a failure."""
     if path.is_dir():
         raise StoreUnavailable(f"{path} is a folder, not a database file", hint="name a file in it")
     if not path.parent.is_dir():
-        raise StoreUnavailable(f"there is no folder {path.parent}", hint="make it, or name a file in another")
+        raise StoreUnavailable(f"there is no folder {path.parent}", hint="create it, or name a file in another")
     kind = filesystem(path.resolve(), MOUNTS.read_text()) if MOUNTS.exists() else ""
     if is_networked(kind):
         raise StoreUnavailable(
             f"{path} is on a network filesystem ({kind})",
-            hint="SQLite needs locks and shared memory that only a local disk has; use one, or PostgreSQL",
+            hint="use a local disk, which has the locks and shared memory that SQLite needs, or PostgreSQL",
         )
-    for place in (path, path.parent):
-        if place.exists() and not os.access(place, os.W_OK):
+    for each in (path, path.parent):
+        if each.exists() and not os.access(each, os.W_OK):
             raise StoreReadOnly(
-                f"{place} can't be written to",
+                f"{each} is not writable",
                 hint="the database file and its folder must be writable for this user",
             )
 
 
 def filesystem(path: Path, mounts: str) -> str:
-    """The type of the filesystem that a path is on, by the kernel's table of mounts; else empty."""
+    """Return the type of the filesystem of a path, from the kernel's table of mounts; empty if unknown."""
     best, kind = "", ""
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
-        place = _unescaped(left.split(" ")[4])
-        inside = str(path) == place or str(path).startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):  # of two mounts on one place the later hides the earlier
-            best, kind = place, right.split(" ")[0]
+        mount = _unescape(left.split(" ")[4])
+        inside = str(path) == mount or str(path).startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= len(best):  # of two mounts on one folder the later hides the earlier
+            best, kind = mount, right.split(" ")[0]
     return kind
 
 
 def is_networked(kind: str) -> bool:
-    """Whether files of this filesystem may be changed by another machine."""
+    """Return whether other machines may change files of this filesystem."""
     return NETWORKED.fullmatch(kind) is not None
 
 
@@ -83,5 +83,5 @@ def _file(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def _unescaped(place: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), place)
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

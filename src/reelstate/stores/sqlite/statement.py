@@ -1,4 +1,4 @@
-"""A statement file as SQLite needs it: how its parameters are bound and how its rows are read."""
+"""Statement files for SQLite: how their parameters are bound and their rows are read."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 from reelstate.stores.store import DOCUMENTS, NO_JSON, NO_TIME, TIMES, TOO_DEEP, Batch, Row, columns_of
 
 NUMBER = "number"
-"""A column of `given` that is not in the batch: the number of the row."""
+"""The column of `given` with the number of the row; it is not in the batch."""
 _GIVEN = re.compile(r"\bgiven \(([^)]*)\) AS")
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteStatement:
-    """What one file says. It may have several parts, since a CTE can't write; the last one gives the rows."""
+    """The parts of one file. There may be several, because a CTE can't write; the last one returns the rows."""
 
     parts: tuple[str, ...]
     columns: tuple[str, ...]
-    """What `:rows` holds, in order: the columns of the expression `given`."""
+    """The columns of `:rows`, in the order of the expression `given`."""
 
     @classmethod
     def of(cls, text: str) -> SqliteStatement:
@@ -33,22 +33,22 @@ class SqliteStatement:
         return cls(tuple(split(text)), tuple(name for name in names if name != NUMBER))
 
     def rows_of(self, batch: Batch) -> str:
-        """A batch as one JSON array of arrays, its columns in the order in which they are read here."""
+        """Return a batch as a JSON array of arrays with the columns in the order of the statement."""
         if batch.columns == self.columns:
             return _encode(batch.rows)
         order = [batch.columns.index(name) for name in self.columns]
-        return _encode([[row[place] for place in order] for row in batch.rows])
+        return _encode([[row[position] for position in order] for row in batch.rows])
 
 
 @dataclass(slots=True)
 class ResultShape:
-    """The columns of a result, and which of them hold instants and documents. It is the same at every run."""
+    """The columns of a result, which are the same at every run, and which of them hold instants and documents."""
 
     names: tuple[str, ...]
     times: tuple[int, ...]
     documents: tuple[int, ...]
     checked: bool = False
-    """Whether the names were compared with the declaration of the statement."""
+    """Whether the names were compared with the declared ones."""
 
     @classmethod
     def of(cls, cursor: sqlite3.Cursor) -> ResultShape:
@@ -56,7 +56,7 @@ class ResultShape:
         return cls(names, tuple(columns_of(TIMES, names)), tuple(columns_of(DOCUMENTS, names)))
 
     def read(self, rows: list[Row]) -> list[Row]:
-        """The rows with their instants as times in UTC and their documents decoded."""
+        """Return the rows with instants as UTC times and documents decoded."""
         if not self.times and not self.documents:
             return rows
         read = []
@@ -73,7 +73,7 @@ class ResultShape:
 
 
 def _instant(stored: Any) -> datetime:
-    """A stored time. What is none stands for the beginning of time: one bad value must not hide a whole listing."""
+    """Return a stored time; `NO_TIME` for a bad value, which must not hide a whole listing."""
     try:
         return datetime.fromtimestamp(stored, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -89,8 +89,8 @@ def _decode(text: str) -> Any:
         return dict(NO_JSON)
 
 
-def bound(value: Any) -> Any:
-    """A parameter as SQLite takes it: lists as JSON, instants as unix seconds."""
+def bind(value: Any) -> Any:
+    """Return a parameter as SQLite takes it: lists as JSON, instants as unix seconds."""
     if isinstance(value, list | tuple):
         return _encode(value)
     if isinstance(value, datetime):
@@ -99,7 +99,7 @@ def bound(value: Any) -> Any:
 
 
 def split(script: str) -> Iterator[str]:
-    """The statements of a script, one by one: `executescript` would commit the transaction around them."""
+    """Yield the statements of a script: `executescript` would commit the transaction around them."""
     part = ""
     for line in script.splitlines(keepends=True):
         part += line
