@@ -1,4 +1,4 @@
-"""Commands for the tests of the runner: real ones of ffmpeg, and small ones of the shell."""
+"""Commands that tests run, of ffmpeg and of the shell, and the processes that they start."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ START = (
 
 
 def encoding(ffmpeg: str, target: Path, *, size: str = "320x180", seconds: float = 2, speed: str = "") -> list[str]:
-    """A picture with motion, encoded; `speed` `-re` makes it take as long as it lasts."""
+    """Return a command that encodes a moving picture; with `speed="-re"` in real time."""
     source = ["-f", "lavfi", "-i", f"testsrc2=s={size}:r=25:d={seconds}"]
     encoder = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
     return [ffmpeg, *START, *([speed] if speed else []), *source, *encoder, str(target)]
@@ -29,15 +29,15 @@ def shell(script: str, *arguments: str) -> list[str]:
 
 
 def running(marker: str) -> list[int]:
-    """The processes of this machine, other than ours, whose command has these words in it."""
+    """Return the pids of other processes whose command line contains the marker."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
             try:
-                words = (entry / "cmdline").read_bytes()
+                command = (entry / "cmdline").read_bytes()
             except OSError:
                 continue
-            if marker.encode() in words:
+            if marker.encode() in command:
                 found.append(int(entry.name))
     return found
 
@@ -47,13 +47,13 @@ def names_in(folder: Path) -> list[str]:
 
 
 class Handles:
-    """Processes by handles that are never another's: to see them end, and to end those that did not."""
+    """Processes by pidfd, which is never reused: to wait for their exit, and to kill the rest."""
 
     def __init__(self, pids: list[int]) -> None:
         self._open = {os.pidfd_open(pid): pid for pid in pids}
 
     def gone(self, seconds: float) -> bool:
-        """Whether all of them have ended within so long."""
+        """Return whether all of them exit within some seconds."""
         left = set(self._open)
         while left:
             ended, _, _ = select.select(list(left), [], [], seconds)

@@ -1,4 +1,4 @@
-"""Records that come from elsewhere: whatever a document says, a record holds what may be there, or is refused."""
+"""Results from other machines: whatever a document contains, a record has allowed values, or is refused."""
 
 import json
 import time
@@ -38,7 +38,7 @@ FACTS = SourceFacts(
 PLAN = make_plan(FACTS, load_profile("h264"))
 FILE = {"key": "versions/1/encode/0/1/720p.mp4", "size": 9, "sha256": "0" * 64}
 TRACK = {**FILE, "init_hash": "0" * 64, "timescale": 12800, "frames": 50, "segments": [[0, 9, 512, 3]], "init": FILE}
-WORDS = {"number": 0, "language": "eng", "title": "", "default": True}
+LABELS = {"number": 0, "language": "eng", "title": "", "default": True}
 SPRITES = {"sheets": [FILE], "every": 1, "width": 160, "height": 90, "columns": 10, "rows": 10, "count": 60}
 DOCUMENTS: dict[str, Json] = {
     "validate": {"profile": "h264", "size": 1000},
@@ -55,7 +55,7 @@ DOCUMENTS: dict[str, Json] = {
         "audio": PLAN.to_json()["audio"],
         "captions": PLAN.to_json()["captions"],
     },
-    "audio": {**TRACK, **WORDS, "samples": 96_000},
+    "audio": {**TRACK, **LABELS, "samples": 96_000},
     "encode": {
         "chunk": 0,
         "rungs": {"720p": {**TRACK, "score": {"measure": "ssim", "mean": 0.9}}},
@@ -63,7 +63,7 @@ DOCUMENTS: dict[str, Json] = {
         "encoder": "5.1.9",
     },
     "thumbnails": {"poster": FILE, "sprites": SPRITES},
-    "captions": {**FILE, **WORDS, "forced": False, "cues": 3},
+    "captions": {**FILE, **LABELS, "forced": False, "cues": 3},
     "package": {
         "manifest": FILE,
         "master": "versions/1/package/0/1/master.m3u8",
@@ -86,7 +86,7 @@ DOCUMENTS: dict[str, Json] = {
         "degraded": [],
     },
 }
-"""A result of every stage as a worker would send it."""
+"""A result of every stage, as a worker sends it."""
 HOSTILE: tuple[Json, ...] = (
     "1e3000000",
     "1/0",
@@ -115,27 +115,27 @@ HOSTILE: tuple[Json, ...] = (
 )
 
 
-def places(value: Json, place: tuple[Json, ...] = ()) -> Iterator[tuple[Json, ...]]:
-    """The way to every value in a document, the document itself with them."""
-    yield place
+def paths(value: Json, path: tuple[Json, ...] = ()) -> Iterator[tuple[Json, ...]]:
+    """Yield the path to every value in a document, and to the document itself."""
+    yield path
     for name, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from places(item, (*place, name))
+        yield from paths(item, (*path, name))
 
 
-def put(document: Json, place: tuple[Json, ...], value: Json) -> Json:
-    """The document with another value at a place."""
-    if not place:
+def put(document: Json, path: tuple[Json, ...], value: Json) -> Json:
+    """Return the document with another value at a path."""
+    if not path:
         return value
     copied = json.loads(json.dumps(document))
     inner = copied
-    for name in place[:-1]:
+    for name in path[:-1]:
         inner = inner[name]
-    inner[place[-1]] = value
+    inner[path[-1]] = value
     return copied
 
 
 def require_bounded(value: Any) -> None:
-    """What any field of any record holds at most."""
+    """Require that every field of a record is within its limits."""
     if is_dataclass(value):
         for field in fields(value):
             require_bounded(getattr(value, field.name))
@@ -155,15 +155,15 @@ def require_bounded(value: Any) -> None:
         assert abs(value) <= MAX_NUMBER
 
 
-def words_of(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def texts_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if is_dataclass(value):
         for field in fields(value):
-            yield from words_of(getattr(value, field.name), field.name)
+            yield from texts_of(getattr(value, field.name), field.name)
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from words_of(item, place)
+            yield from texts_of(item, path)
     elif isinstance(value, str):
-        yield place, value
+        yield path, value
 
 
 @pytest.mark.parametrize("stage", RESULTS)
@@ -180,22 +180,22 @@ def test_every_stage_of_the_pipeline_has_a_record(tmp_path: Path) -> None:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_no_value_at_any_place_of_any_record_is_taken_without_a_bound(data: st.DataObject) -> None:
+def test_no_value_of_any_record_is_accepted_without_a_limit(data: st.DataObject) -> None:
     stage = data.draw(st.sampled_from(sorted(RESULTS)))
-    place = data.draw(st.sampled_from(list(places(DOCUMENTS[stage]))))
+    path = data.draw(st.sampled_from(list(paths(DOCUMENTS[stage]))))
     anything = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     )
     value = data.draw(st.sampled_from(HOSTILE) | anything)
     try:
-        record = read_result(stage, put(DOCUMENTS[stage], place, value))
+        record = read_result(stage, put(DOCUMENTS[stage], path, value))
     except MalformedRecord:
         return
     require_bounded(record)
-    for name, word in words_of(record):
+    for name, text in texts_of(record):
         if name not in ("title", "language", "layout", "encoder", "warnings", "skipped", "needs", "wants", "degraded"):
-            assert not set(word) & set(" =:;'\"\\[]\n"), (name, word)
+            assert not set(text) & set(" =:;'\"\\[]\n"), (name, text)
 
 
 def test_a_number_that_would_take_minutes_is_refused_before_it_is_computed() -> None:
@@ -207,9 +207,9 @@ def test_a_number_that_would_take_minutes_is_refused_before_it_is_computed() -> 
 
 
 def test_a_number_that_no_float_can_hold_is_refused() -> None:
-    place = ("rungs", "720p", "score", "mean")
+    path = ("rungs", "720p", "score", "mean")
     with pytest.raises(MalformedRecord, match=r"encode.rungs.720p.score.mean: is out of range"):
-        read_result("encode", put(DOCUMENTS["encode"], place, 10**400))
+        read_result("encode", put(DOCUMENTS["encode"], path, 10**400))
 
 
 def test_a_grid_of_too_many_chunks_is_refused_before_they_are_made() -> None:
@@ -218,10 +218,10 @@ def test_a_grid_of_too_many_chunks_is_refused_before_they_are_made() -> None:
 
 
 @pytest.mark.parametrize("field", ["tonemap", "primaries", "matrix"])
-def test_a_picture_has_only_words_of_the_list(field: str) -> None:
-    word = "smpte2084:pin=input[a];movie=/etc/passwd"
+def test_a_picture_has_only_texts_of_the_list(field: str) -> None:
+    text = "smpte2084:pin=input[a];movie=/etc/passwd"
     with pytest.raises(MalformedRecord, match=f"picture.{field}"):
-        Plan.from_json(put(PLAN.to_json(), ("picture", field), word))
+        Plan.from_json(put(PLAN.to_json(), ("picture", field), text))
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", "-i", "A", "", "x" * 33, "720p\n"])
@@ -244,7 +244,7 @@ def test_a_text_is_as_long_as_it_may_be() -> None:
         SourceFacts.from_json(replace(FACTS, warnings=("x" * (MAX_TEXT + 1),)).to_json())
 
 
-def test_chunks_and_grids_survive_the_way_through_json() -> None:
+def test_chunks_and_grids_survive_json() -> None:
     for chunk in PLAN.grid.chunks():
         assert Chunk.from_json(json.loads(json.dumps(chunk.to_json()))) == chunk
     grid = Grid(rate=Fraction(25), frames=1000, segment_frames=50, chunk_frames=150, origin=Fraction(0))
