@@ -8,17 +8,17 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from bench.api.house import House
+from bench.api.server import Server
 
 
 class Connection:
     """One connection that is kept; a request is sent when the answer to the last one is there."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, server: Server) -> None:
+        self._server = server
 
     async def __aenter__(self) -> Self:
-        self._reader, self._writer = await asyncio.open_connection(self._house.host, self._house.port)
+        self._reader, self._writer = await asyncio.open_connection(self._server.host, self._server.port)
         return self
 
     async def __aexit__(
@@ -30,8 +30,8 @@ class Connection:
         content = b"" if body is None else json.dumps(body).encode()
         lines = [
             f"{method} {path} HTTP/1.1",
-            f"Host: {self._house.host}",
-            f"Authorization: Bearer {self._house.key}",
+            f"Host: {self._server.host}",
+            f"Authorization: Bearer {self._server.key}",
             "Content-Type: application/json",
             f"Content-Length: {len(content)}",
         ]
@@ -48,7 +48,7 @@ class Connection:
         return body
 
 
-async def rate(house: House, requests: Sequence[tuple[str, str, Any]], expect: int, connections: int = 8) -> float:
+async def rate(server: Server, requests: Sequence[tuple[str, str, Any]], expect: int, connections: int = 8) -> float:
     """Requests a second over so many connections."""
     waiting = iter(requests)
 
@@ -57,17 +57,17 @@ async def rate(house: House, requests: Sequence[tuple[str, str, Any]], expect: i
             await connection.send(connection.request(method, path, body), expect)
 
     async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(Connection(house)) for _ in range(connections)]
+        opened = [await stack.enter_async_context(Connection(server)) for _ in range(connections)]
         began = time.perf_counter()
         await asyncio.gather(*(one(connection) for connection in opened))
         return len(requests) / (time.perf_counter() - began)
 
 
-async def in_turns(houses: Sequence[House], path: str, count: int) -> list[list[float]]:
+async def in_turns(servers: Sequence[Server], path: str, count: int) -> list[list[float]]:
     """How long each of so many equal questions took, in seconds, of each server, asked one after the other."""
-    taken: list[list[float]] = [[] for _ in houses]
+    taken: list[list[float]] = [[] for _ in servers]
     async with AsyncExitStack() as stack:
-        connections = [await stack.enter_async_context(Connection(house)) for house in houses]
+        connections = [await stack.enter_async_context(Connection(server)) for server in servers]
         for _ in range(count):
             for place, connection in enumerate(connections):
                 request = connection.request("GET", path)

@@ -10,8 +10,8 @@ from typing import Final
 import psycopg
 
 from bench.api.client import in_turns
-from bench.api.house import House, databases, serving
 from bench.api.measured import Measured
+from bench.api.server import Server, databases, serving
 from reelstate.app import store_at
 
 FEW: Final = 1000
@@ -26,7 +26,7 @@ MAKE: Final = """
     INSERT INTO {schema}jobs (id, pipeline_id, user_id, status, finished_at, spec)
     WITH RECURSIVE numbers (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})
     SELECT n, (SELECT min(id) FROM {schema}pipelines), 'user-' || n % 100,
-           CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'completed' END, {now}, '{{"source": "film.mov"}}'
+           CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'completed' END, {now}, '{{"source": "video.mov"}}'
     FROM numbers
 """
 
@@ -44,25 +44,25 @@ def _compared(kind: str, folder: Path, urls: dict[int, str], *, quick: bool) -> 
     """Both are asked in turns, so that whatever else the machine does is in both figures."""
     (few, _), (many, _) = urls.items()
     with ExitStack() as stack:
-        houses = [
+        servers = [
             stack.enter_context(_filled(_folder(folder, f"{kind}-{count}"), url, count)) for count, url in urls.items()
         ]
         for name, path in PATHS.items():
-            asyncio.run(in_turns(houses, path, WARM_UP))
-            small, large = (slowest(taken) for taken in asyncio.run(in_turns(houses, path, 20 if quick else 1000)))
+            asyncio.run(in_turns(servers, path, WARM_UP))
+            small, large = (slowest(taken) for taken in asyncio.run(in_turns(servers, path, 20 if quick else 1000)))
             words = f"{small * 1000:.1f} ms with {few:,}, {large * 1000:.1f} ms with {many:,}"
             yield Measured(f"p99 of {name}, {kind}: {words}", large / small, "times", most=AIM)
 
 
 @contextmanager
-def _filled(folder: Path, url: str, count: int) -> Iterator[House]:
+def _filled(folder: Path, url: str, count: int) -> Iterator[Server]:
     """A server on a database with so many jobs."""
     with serving(url, folder):
         pass  # makes the schema, and declares the pipeline
     (_make_sqlite if url.startswith("sqlite:") else _make_postgres)(url, range(1, count + 1))
     asyncio.run(_restore(url))
-    with serving(url, folder) as house:
-        yield house
+    with serving(url, folder) as server:
+        yield server
 
 
 def _folder(folder: Path, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""The pipeline of the jobs that are submitted: one task that nobody runs."""
+"""The pipeline of the jobs that are submitted: one task that no worker runs."""
 
 import reelstate as rs
 

@@ -54,7 +54,7 @@ def main() -> int:
             "jobs": f"{arguments.jobs:,}",
         }
     rows = [(each.fault, f"{each.first:.2f}", f"{each.later:.2f}", f"{each.back:.2f}") for each in found]
-    tables = Table("Dispatch", HEADINGS, told(figures)), Table("Outages of Redis, hybrid, poll 1 s", OUTAGES, rows)
+    tables = Table("Dispatch", HEADINGS, rows_of(figures)), Table("Outages of Redis, hybrid, poll 1 s", OUTAGES, rows)
     page.show(console, machine, *tables)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps([asdict(each) for each in figures], indent=2) + "\n")
@@ -136,7 +136,7 @@ def ratios(figures: list[Figures]) -> dict[str, float]:
     }
 
 
-def told(figures: list[Figures]) -> list[tuple[str, ...]]:
+def rows_of(figures: list[Figures]) -> list[tuple[str, ...]]:
     over = ratios(figures)
     return [
         (

@@ -63,7 +63,7 @@ async def latency(way: Way, database: str, redis: str, count: int) -> list[float
             open_engine(database, migrate=True, pipelines=[pipeline], settings=settings) as client,
         ):
             for _ in range(count + 5):
-                await asyncio.sleep(random.uniform(0.06, 0.12))  # every ring is the first after a quiet while
+                await asyncio.sleep(random.uniform(0.06, 0.12))  # every wake-up is the first after a pause
                 began = time.perf_counter()
                 await client.submit("timed")
                 found.append(1000 * (await started.get() - began))
@@ -131,7 +131,7 @@ async def _left(engine: Engine) -> AsyncIterator[bool]:
 
 @contextmanager
 def _workers(settings: Settings, count: int) -> Iterator[None]:
-    told = {
+    options = {
         "REEL_DATABASE_URL": settings.database_url,
         "REEL_DISPATCH": settings.dispatch,
         "REEL_REDIS_URL": settings.redis_url,
@@ -142,7 +142,7 @@ def _workers(settings: Settings, count: int) -> Iterator[None]:
     command = [sys.executable, "-m", "reelstate", "worker", "-c", "50"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     processes = [
-        subprocess.Popen([*command, "--name", f"worker-{number}"], env={**os.environ, **told}, **quiet)  # type: ignore[call-overload]
+        subprocess.Popen([*command, "--name", f"worker-{number}"], env={**os.environ, **options}, **quiet)  # type: ignore[call-overload]
         for number in range(count)
     ]
     try:

@@ -1,4 +1,4 @@
-"""What an outage of Redis costs a hybrid house: how soon work starts while it is away, and when it is used again."""
+"""Outages of Redis in hybrid mode: how soon work starts while it is unreachable, and when it is used again."""
 
 import asyncio
 import os
@@ -52,8 +52,8 @@ async def outage(fault: str, database: str, redis: RedisServer) -> Outage:
     go, come = FAULTS[fault]
     with TemporaryDirectory() as folder:
         prefix = f"bench-{os.urandom(4).hex()}"
-        told = {"dispatch": "hybrid", "redis_url": redis.url, "redis_prefix": prefix, "storage_url": folder}
-        settings = Settings(database_url=database, poll=POLL, **told)  # type: ignore[arg-type]
+        options = {"dispatch": "hybrid", "redis_url": redis.url, "redis_prefix": prefix, "storage_url": folder}
+        settings = Settings(database_url=database, poll=POLL, **options)  # type: ignore[arg-type]
         async with (
             open_engine(database, migrate=True, pipelines=[pipeline], settings=settings, workers=1),
             open_engine(database, migrate=True, pipelines=[pipeline], settings=settings) as client,
@@ -70,5 +70,5 @@ async def outage(fault: str, database: str, redis: RedisServer) -> Outage:
 async def _until_used(engine: Engine) -> None:
     assert isinstance(engine.dispatch, RedisDispatch)
     async with asyncio.timeout(120):
-        while not engine.dispatch.redis.breaker.is_closed:  # noqa: ASYNC110 - it tells nobody
+        while not engine.dispatch.redis.breaker.is_closed:  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)

@@ -72,7 +72,7 @@ class Databases:
             self.server.drop_database(url)
 
 
-def run(plan: Plan, tell: Callable[[str], None]) -> Results:
+def run(plan: Plan, log: Callable[[str], None]) -> Results:
     with PostgresServer(settings=SERVER_SETTINGS, folder=DISK) as server:
         results = Results(machine(server))
         databases = Databases(server)
@@ -83,7 +83,7 @@ def run(plan: Plan, tell: Callable[[str], None]) -> Results:
             with databases.open(scenario, contestant) as url:
                 order = Order(contestant.module, scenario, url, count, plan.history)
                 outcome = take(order, contestant, number, results)
-            tell(f"run {number}  {scenario:<12} {contestant.name:<14} {outcome}")
+            log(f"run {number}  {scenario:<12} {contestant.name:<14} {outcome}")
     return results
 
 

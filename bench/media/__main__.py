@@ -21,9 +21,9 @@ from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 WORKERS = 2
 TRIAL = 8
 QUICK = 14
-"""Seconds of film."""
+"""Seconds of video."""
 CHUNK, QUICK_CHUNK = 30, 6
-"""The longest chunk, in seconds: as profiles have it, and so that a short film is cut too."""
+"""The longest chunk, in seconds: as profiles have it, and so that a short video is cut too."""
 
 
 def main() -> int:
@@ -46,9 +46,9 @@ def main() -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m bench.media", description="A ladder by workers and by one ffmpeg.")
-    made.add_argument("--quick", action="store_true", help=f"one run of {QUICK} seconds of film: does it work?")
+    made.add_argument("--quick", action="store_true", help=f"one run of {QUICK} seconds of video: does it work?")
     made.add_argument("--runs", type=int, default=3, help="interleaved runs of both (%(default)s)")
-    made.add_argument("--seconds", type=int, default=120, help="length of the film (%(default)s)")
+    made.add_argument("--seconds", type=int, default=120, help="length of the video (%(default)s)")
     made.add_argument("--ffmpeg", default="", metavar="FILE", help="the ffmpeg of both; else as a worker finds it")
     made.add_argument("--one-worker", action="store_true", help="measure one worker too, for the speed-up")
     made.add_argument("--folder", type=Path, metavar="FOLDER", help="where the files are while it runs")
@@ -60,25 +60,25 @@ def parser() -> argparse.ArgumentParser:
 def measured(arguments: argparse.Namespace, folder: Path, console: Console) -> Results:
     build = asyncio.run(find_ffmpeg(arguments.ffmpeg))
     seconds, runs = (QUICK, 1) if arguments.quick else (arguments.seconds, arguments.runs)
-    film, part = folder / "film.mp4", folder / "part.mp4"
-    console.print(f"making {seconds} s of film")
-    clip.make(build.path, film, seconds)
+    video, part = folder / "video.mp4", folder / "part.mp4"
+    console.print(f"making {seconds} s of video")
+    clip.make(build.path, video, seconds)
     threads = {0: 0.0}
     if not arguments.quick:
         console.print("trying the single command with several numbers of threads")
         clip.make(build.path, part, TRIAL)
         threads = single.best_threads(build.path, part, folder / "single", candidates())
-    results = Results(machine(build, film, seconds, next(iter(threads))), threads)
+    results = Results(machine(build, video, seconds, next(iter(threads))), threads)
     environment, profile = {"REEL_FFMPEG": build.path}, ladder.profile(QUICK_CHUNK if arguments.quick else CHUNK)
     for number in range(runs):
-        ours = fleet.run(film, profile, folder / "fleet", WORKERS, environment)
-        alone = single.run(build.path, film, folder / "single", next(iter(threads)))
+        ours = fleet.run(video, profile, folder / "fleet", WORKERS, environment)
+        alone = single.run(build.path, video, folder / "single", next(iter(threads)))
         results.rounds.append(Round(ours, alone))
         console.print(
             f"run {number + 1} of {runs}: ours {ours.seconds:.1f} s, the single command {alone.seconds:.1f} s"
         )
         if arguments.one_worker:
-            results.lone.append(fleet.run(film, profile, folder / "fleet", 1, environment).seconds)
+            results.lone.append(fleet.run(video, profile, folder / "fleet", 1, environment).seconds)
     return results
 
 
@@ -87,14 +87,14 @@ def candidates() -> list[int]:
     return sorted({0, 1, cores, 2 * cores})
 
 
-def machine(build: Build, film: Path, seconds: int, threads: int) -> dict[str, str]:
-    rate = film.stat().st_size * 8 / seconds / 1e6
+def machine(build: Build, video: Path, seconds: int, threads: int) -> dict[str, str]:
+    rate = video.stat().st_size * 8 / seconds / 1e6
     return {
         "processors": str(len(os.sched_getaffinity(0))),
         "system": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
         "ffmpeg": build.version,
-        "film": f"{seconds} s of 1920×1080 at {clip.RATE}, {rate:.0f} Mbit/s, a key frame every {clip.GOP} frames",
+        "video": f"{seconds} s of 1920×1080 at {clip.RATE}, {rate:.0f} Mbit/s, a key frame every {clip.GOP} frames",
         "made": ladder.describe(),
         "ours": f"{WORKERS} × reel worker -c 1, SQLite, a folder, verified; no poster, no sprites",
         "single command": f"one decode, split, HLS in fragmented MP4, {threads or 'ffmpeg’s own number of'} threads"

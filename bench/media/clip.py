@@ -1,4 +1,4 @@
-"""The film that is encoded: grain, motion all over the picture, sound, and a key frame every two seconds."""
+"""The video that is encoded: grain, motion all over the picture, sound, and a key frame every two seconds."""
 
 import subprocess
 from pathlib import Path

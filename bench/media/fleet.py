@@ -188,7 +188,7 @@ def children_cpu() -> float:
 
 
 def _adopt_orphans() -> None:
-    """A sandbox ends before the ffmpeg in it, whose CPU time is then told to nobody but who adopts it."""
+    """A sandbox ends before the ffmpeg in it, whose CPU time is then reported only to the process that adopts it."""
     if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError("orphans can't be adopted, so CPU time can't be counted; this needs Linux")
 

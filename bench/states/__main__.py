@@ -50,14 +50,14 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def measured(less: int, tell: Callable[[str], None]) -> Results:
+def measured(less: int, log: Callable[[str], None]) -> Results:
     with PostgresServer(settings=SERVER_SETTINGS, folder=DISK) as server:
         results = Results(machine(server))
         for store in ("PostgreSQL", "SQLite"):
             for scene, measure in scenes(less).items():
                 with database(store, server) as url:
                     results.measured[f"{store}, {scene}"] = values = measure(url)
-                tell(f"{store:<11} {scene:<28} {' · '.join(f'{value:,.4g}' for value in values.values())}")
+                log(f"{store:<11} {scene:<28} {' · '.join(f'{value:,.4g}' for value in values.values())}")
     return results
 
 

@@ -18,14 +18,14 @@ from reelstate.feed.subscriber import MessageKind
 GRAPH = Graph.of("bench", [StageSpec(name="work", each="spec.parts")])
 JOBS = 100
 PARTS = 100
-"""Tasks of a job; all of them run, so that progress of 10,000 is told."""
+"""Tasks of a job; all of them run, so that progress of 10,000 is published."""
 ROUNDS = 6
 WARM = 2
 """Rounds after which everything has been used once."""
 
 
 class Listener:
-    """Counts what it is told."""
+    """Counts the messages it receives."""
 
     def __init__(self) -> None:
         self.items = self.frames = 0
@@ -48,7 +48,7 @@ async def measure(url: str, subscribers: int, events: int) -> dict[str, float]:
         listeners = [Listener() for _ in range(subscribers)]
         async with asyncio.TaskGroup() as group:
             listening = [group.create_task(each.listen(engine, *_scope(n, jobs))) for n, each in enumerate(listeners)]
-            while engine.feed.figures.subscribers < subscribers:  # noqa: ASYNC110 - a figure tells nobody
+            while engine.feed.figures.subscribers < subscribers:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.01)
             sizes = []
             began = time.perf_counter()

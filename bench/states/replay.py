@@ -1,4 +1,4 @@
-"""How long it takes to be told again what many tasks have said."""
+"""How long it takes to replay the states of many tasks."""
 
 import asyncio
 import time

@@ -65,7 +65,7 @@ class PgQueuer:
             started.put_nowait(time.perf_counter())
 
         run = asyncio.create_task(manager.run(batch_size=10))
-        await asyncio.sleep(1)  # it tells nobody when it listens
+        await asyncio.sleep(1)  # there is no signal that it listens
         seconds = [await self._dispatched(started) for _ in range(count)]
         manager.shutdown.set()
         await run

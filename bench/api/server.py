@@ -17,22 +17,22 @@ UNLIMITED: Final = {"REEL_RATE_PER_KEY": "1e9", "REEL_RATE_PER_ADDRESS": "1e9"}
 
 
 @dataclass(frozen=True)
-class House:
+class Server:
     host: str
     port: int
     key: str
 
 
 @contextmanager
-def serving(url: str, folder: Path) -> Iterator[House]:
+def serving(url: str, folder: Path) -> Iterator[Server]:
     """A server on a database, with an admin key."""
     key_file = folder / "key"
     log = folder / "log"
     own = {name: value for name, value in os.environ.items() if not name.startswith("REEL_")}
-    told = {"REEL_DATABASE_URL": url, "REEL_KEY_FILE": str(key_file), "REEL_STORAGE_URL": str(folder / "media")}
+    options = {"REEL_DATABASE_URL": url, "REEL_KEY_FILE": str(key_file), "REEL_STORAGE_URL": str(folder / "media")}
     command = [sys.executable, "-m", "reelstate", "serve", "--port", "0", "--app", "bench.api.single:single"]
     with log.open("w") as written:
-        process = subprocess.Popen(command, env={**own, **told, **UNLIMITED}, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, env={**own, **options, **UNLIMITED}, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
         try:
             said = ""
@@ -42,7 +42,7 @@ def serving(url: str, folder: Path) -> Iterator[House]:
                     raise RuntimeError(f"the server ended: {said}")
                 said += line
             drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=written)
-            yield House(found[1], int(found[2]), key_file.read_text().strip())
+            yield Server(found[1], int(found[2]), key_file.read_text().strip())
         finally:
             process.terminate()
             process.wait(TIMEOUT)
