@@ -1,7 +1,7 @@
-"""Streams for players: the files of a video, for whoever sends a key or a session, or has an address with a ticket.
+"""Streams for players: the files of a video, for clients with a key, a session or a URL with a ticket.
 
-A player asks for playlists and segments by itself and sends nothing of ours, so a ticket is part of the path. Playlists
-lead to each other by relative addresses that stay below it:
+A player requests playlists and segments without our credentials, so the ticket is part of the path. Playlists refer to
+each other by relative URLs below it:
 
 ```text
  /play/<ticket>/videos/7/master.m3u8 ─▶ ../../versions/8/package/0/1/720p.m3u8 ─▶ ../../../encode/0/1/720p.mp4
@@ -34,13 +34,13 @@ from reelstate.media.packaging.manifest import DASH, MASTER
 router = APIRouter(tags=["playback"], route_class=JsonRoute)
 PLAY: Final = "/play"
 FOR_EVER: Final = "private, max-age=31536000, immutable"
-"""Files of a version never change. Not for shared caches: who may see them is asked each time."""
+"""Files of a version never change. Shared caches must not keep them: access is checked on each request."""
 ANYWHERE: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "Accept-Ranges, Content-Length, Content-Range, ETag",
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
-"""A ticket is all that is needed, so a page of any site may play with one; cookies play no part in it."""
+"""A ticket needs no cookies, so that pages of any site may play with one."""
 PREFLIGHT: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "GET, HEAD",
@@ -56,9 +56,9 @@ FILE: Final[dict[int | str, dict[str, Any]]] = {
             for kind in ("application/vnd.apple.mpegurl", "application/dash+xml", "video/mp4", "text/vtt", "image/jpeg")
         },
     },
-    PARTIAL: {"description": "The part that was asked for"},
-    UNCHANGED: {"description": "It is the one that the caller has"},
-    PAST_THE_END: {"description": "The part lies behind the end"},
+    PARTIAL: {"description": "The requested range"},
+    UNCHANGED: {"description": "The file has not changed"},
+    PAST_THE_END: {"description": "The range is beyond the end of the file"},
 }
 Key = Annotated[str, Path(max_length=keys.LONGEST_KEY, description="Below the storage: `videos/…` or `versions/…`.")]
 TicketText = Annotated[str, Path(max_length=100, description="From `POST /api/v1/videos/{id}/playback`.")]
@@ -68,10 +68,10 @@ class PlaybackRequest(Input):
     model_config = ConfigDict(json_schema_extra={"example": {"lifetime": 3600}})
 
     lifetime: Annotated[float, Field(ge=1, le=MAX_LIFETIME)] = Field(
-        default=LIFETIME, description="Seconds for which the address is good."
+        default=LIFETIME, description="Seconds until the URL expires."
     )
     version: Annotated[int, Field(ge=0, le=LARGEST_ID)] | None = Field(
-        default=None, description="Play this version (a job); else whatever plays, also while it is made."
+        default=None, description="A version (job) to play; default the current one, or the one in progress."
     )
 
 
@@ -86,9 +86,9 @@ class PlaybackDocument(BaseModel):
         }
     )
 
-    url: str = Field(description="The HLS playlist. Whoever has the address can play it: treat it like a password.")
+    url: str = Field(description="The HLS playlist. The URL gives access to the video: keep it secret.")
     dash: str = Field(description="The DASH manifest, once a version is complete.")
-    expires_at: datetime = Field(description="When it stops; earlier with its key or its video.")
+    expires_at: datetime = Field(description="When the URL expires; earlier if its key or its video is deleted.")
 
 
 @router.post(f"{PREFIX}/{{video_id}}/playback", status_code=201, response_model=PlaybackDocument)
@@ -114,7 +114,11 @@ async def open_playback(
 
 
 @router.head(f"{PREFIX}/{{video_id}}/files/{{key:path}}", include_in_schema=False)
-@router.get(f"{PREFIX}/{{video_id}}/files/{{key:path}}", response_class=Response, responses=FILE)
+@router.get(
+    f"{PREFIX}/{{video_id}}/files/{{key:path}}",
+    response_class=Response,
+    responses=FILE,
+)
 async def file(request: Request, library: InLibrary, principal: Reader, video_id: VideoId, key: Key) -> Response:
     """Get a file of a video. Files under `videos/` follow the current version; those under `versions/` never change."""
     await library.playback.require_video(video_id, owner=principal.owner)
@@ -122,7 +126,11 @@ async def file(request: Request, library: InLibrary, principal: Reader, video_id
 
 
 @router.head(f"{PLAY}/{{ticket}}/{{key:path}}", include_in_schema=False)
-@router.get(f"{PLAY}/{{ticket}}/{{key:path}}", response_class=Response, responses={**FILE, **problems(404)})
+@router.get(
+    f"{PLAY}/{{ticket}}/{{key:path}}",
+    response_class=Response,
+    responses={**FILE, **problems(404)},
+)
 async def play(request: Request, library: InLibrary, ticket: TicketText, key: Key) -> Response:
     """Get a file of a video with a playback ticket."""
     response = await _file(request, library, await library.playback.ticket_video(ticket), key)

@@ -1,6 +1,6 @@
-"""Uploads that can be resumed, by the protocol tus 1.0: create, ask how far it is, send more, give up.
+"""Resumable uploads by the tus 1.0 protocol: create, get the offset, append, delete.
 
-Clients for it exist for every language; curl will do. See https://tus.io/protocols/resumable-upload.
+Clients exist for every language; curl works too. See https://tus.io/protocols/resumable-upload.
 """
 
 from __future__ import annotations
@@ -41,22 +41,23 @@ BODY: Final[dict[str, Any]] = {
 }
 
 
-async def speaks_tus(
-    tus_resumable: Annotated[str | None, Header(max_length=20, description="1.0.0; may be left out.")] = None,
+async def require_tus(
+    tus_resumable: Annotated[str | None, Header(max_length=20, description="1.0.0; may be omitted.")] = None,
 ) -> None:
+    """Refuse other versions of tus."""
     if tus_resumable not in (None, TUS):
-        raise HTTPException(412, f"tus {tus_resumable} is not spoken here", headers={"Tus-Version": TUS, **RESUMABLE})
+        raise HTTPException(412, f"tus {tus_resumable} is not supported", headers={"Tus-Version": TUS, **RESUMABLE})
 
 
 router = APIRouter(
     prefix=PREFIX,
     tags=["uploads"],
     route_class=JsonRoute,
-    dependencies=[Depends(speaks_tus)],
+    dependencies=[Depends(require_tus)],
     responses=problems(412),
 )
 UploadId = Annotated[str, Path(max_length=64, description="The upload's id.")]
-Offset = Annotated[int, Header(ge=0, le=LARGEST_ID, description="From which byte on; as far as the upload is.")]
+Offset = Annotated[int, Header(ge=0, le=LARGEST_ID, description="The current offset of the upload.")]
 
 
 class UploadDocument(BaseModel):
@@ -64,7 +65,7 @@ class UploadDocument(BaseModel):
         json_schema_extra={
             "example": {
                 "id": "0d0b1b0c6f7c4b0e9d7a5d1b2c3d4e5f",
-                "name": "film.mov",
+                "name": "video.mov",
                 "length": 1_073_741_824,
                 "received": 536_870_912,
                 "complete": False,
@@ -78,27 +79,32 @@ class UploadDocument(BaseModel):
     id: str
     name: str
     length: int | None
-    received: int = Field(description="Bytes that count; the next piece begins here.")
+    received: int = Field(description="Bytes received; the next request starts here.")
     complete: bool
-    sha256: str | None = Field(description="Of the whole, once it is complete.")
+    sha256: str | None = Field(description="Of the whole file, once it is complete.")
     created_at: datetime
-    expires_at: datetime = Field(description="When it is given up, unless more comes.")
+    expires_at: datetime = Field(description="When it is deleted, unless more bytes arrive.")
 
 
 @router.options("", status_code=204)
 async def discover(library: InLibrary) -> Response:
     """List the supported upload protocol versions and extensions."""
-    told = {"Tus-Version": TUS, "Tus-Extension": EXTENSIONS, "Tus-Max-Size": str(library.receiver.limit)}
-    return Response(status_code=204, headers={**RESUMABLE, **told})
+    supported = {"Tus-Version": TUS, "Tus-Extension": EXTENSIONS, "Tus-Max-Size": str(library.receiver.limit)}
+    return Response(status_code=204, headers={**RESUMABLE, **supported})
 
 
-@router.post("", status_code=201, response_model=UploadDocument, responses=problems(408, 409, 413, 507))
+@router.post(
+    "",
+    status_code=201,
+    response_model=UploadDocument,
+    responses=problems(408, 409, 413, 507),
+)
 async def create(
     request: Request,
     library: InLibrary,
     principal: Writer,
     response: Response,
-    upload_length: Annotated[int, Header(ge=1, le=LARGEST_ID, description="Bytes of the whole film.")],
+    upload_length: Annotated[int, Header(ge=1, le=LARGEST_ID, description="Size of the whole file in bytes.")],
     upload_metadata: Annotated[
         str | None, Header(max_length=LONGEST_METADATA, description="`filename` and its value in base64.")
     ] = None,
@@ -106,19 +112,19 @@ async def create(
     content_digest: ContentDigest = None,
 ) -> Document:
     """Create an upload. A body of type `application/offset+octet-stream` is its first chunk."""
-    told, first = sha256_in("repr-digest", repr_digest), sha256_in("content-digest", content_digest)
+    whole, first = sha256_in("repr-digest", repr_digest), sha256_in("content-digest", content_digest)
     upload = await library.receiver.create(
-        user_id=principal.user_id, length=upload_length, name=_name(upload_metadata), digest=told
+        user_id=principal.user_id, length=upload_length, name=_name(upload_metadata), digest=whole
     )
     response.headers["Location"] = f"{PREFIX}/{upload.id}"
     if request.headers.get("content-type") == PIECE:
-        upload = await _received(library, upload, body_of(request, principal.key_id), 0, first)
+        upload = await _receive(library, upload, body_of(request, principal.key_id), 0, first)
     response.headers.update(_headers(upload))
     return _document(upload)
 
 
 @router.head("/{upload_id}", include_in_schema=False)
-async def look(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
+async def offset(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
     """Get the offset of an upload."""
     return Response(headers=_headers(await library.receiver.find(upload_id, owner=principal.owner)))
 
@@ -135,7 +141,7 @@ async def show(library: InLibrary, principal: Writer, upload_id: UploadId, respo
     "/{upload_id}",
     status_code=204,
     responses={
-        204: {"description": "What came counts: Upload-Offset says how far it is"},
+        204: {"description": "The bytes were received: Upload-Offset is the new offset"},
         **problems(408, 409, 413, 415, 507),
     },
     openapi_extra=BODY,
@@ -150,22 +156,22 @@ async def append(
 ) -> Response:
     """Append to an upload. Bytes received before a disconnect count; with Content-Digest only whole chunks do."""
     if request.headers.get("content-type") != PIECE:
-        raise HTTPException(415, f"a piece of an upload is {PIECE}", headers=RESUMABLE)
+        raise HTTPException(415, f"the content type of an upload is {PIECE}", headers=RESUMABLE)
     digest = sha256_in("content-digest", content_digest)
     upload = await library.receiver.find(upload_id, owner=principal.owner)
-    upload = await _received(library, upload, body_of(request, principal.key_id), upload_offset, digest)
+    upload = await _receive(library, upload, body_of(request, principal.key_id), upload_offset, digest)
     return Response(status_code=204, headers=_headers(upload))
 
 
 @router.delete("/{upload_id}", status_code=204)
-async def give_up(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
+async def delete(library: InLibrary, principal: Writer, upload_id: UploadId) -> Response:
     """Delete an upload. A video that was made from it stays."""
     if not await library.receiver.remove(upload_id, owner=principal.owner):
         raise NotFound("upload", upload_id)
     return Response(status_code=204, headers=RESUMABLE)
 
 
-async def _received(
+async def _receive(
     library: InLibrary, upload: Upload, pieces: AsyncIterator[bytes], offset: int, digest: str | None
 ) -> Upload:
     upload = await library.receiver.receive(upload, pieces, offset=offset, digest=digest)
@@ -173,17 +179,17 @@ async def _received(
 
 
 def _headers(upload: Upload) -> dict[str, str]:
-    told = {
+    headers = {
         **RESUMABLE,
         "Upload-Offset": str(upload.received),
         "Upload-Expires": format_datetime(upload.expires_at, usegmt=True),
         "Cache-Control": "no-store",
     }
     if upload.length is not None:
-        told["Upload-Length"] = str(upload.length)
+        headers["Upload-Length"] = str(upload.length)
     if upload.sha256 is not None:
-        told["Repr-Digest"] = header_of(upload.sha256)
-    return told
+        headers["Repr-Digest"] = header_of(upload.sha256)
+    return headers
 
 
 def _document(upload: Upload) -> Document:
@@ -200,7 +206,7 @@ def _document(upload: Upload) -> Document:
 
 
 def _name(metadata: str | None) -> str:
-    """The name of the file, as clients of tus tell it; what else they tell is not ours to keep."""
+    """Return the file name from tus metadata; other metadata is ignored."""
     for pair in (metadata or "").split(","):
         name, _, value = pair.strip().partition(" ")
         if name == "filename":

@@ -79,7 +79,7 @@ class RetranscodeRequest(Input):
 
 
 class ReasonRequest(Input):
-    reason: str | None = Field(default=None, description="Why; it is kept with the video.")
+    reason: str | None = Field(default=None, description="The reason; stored with the video.")
 
 
 class PinRequest(ReasonRequest):
@@ -92,7 +92,7 @@ class RollbackRequest(ReasonRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"reason": "green faces"}})
 
     to: Annotated[int, Field(ge=0, le=LARGEST_ID)] | None = Field(
-        default=None, description="This version; else the one before that which plays."
+        default=None, description="The version to go back to; default the one before the current one."
     )
 
 
@@ -100,10 +100,10 @@ class RollbackRequest(ReasonRequest):
 class VideoDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": VIDEO})
 
-    source: str = Field(description="Where it came from, without what may be a secret in it.")
-    pinned: int | None = Field(description="The version that was gone back to.")
+    source: str = Field(description="Its source, without credentials.")
+    pinned: int | None = Field(description="The version that an operator pinned.")
     current: int | None = Field(description="The version that plays: a job.")
-    published: int | None = Field(description="The version that its public place shows.")
+    published: int | None = Field(description="The version at its public address.")
     latest: int | None = Field(description="The version that was submitted last.")
     version: int = Field(description="+1 with every change of the video; its ETag.")
     error: Json = Field(description="Why the latest version failed; null unless it did.")
@@ -112,11 +112,11 @@ class VideoDocument(BaseModel):
 
 @like(Quality)
 class QualityDocument(BaseModel):
-    """How far one rung of the ladder is."""
+    """The progress of one rung of the ladder."""
 
 
 class VersionDocument(BaseModel):
-    """A version: a job, and what it is to its video."""
+    """A version of a video: a job, and whether it plays."""
 
     job: int
     status: JobStatus
@@ -125,15 +125,15 @@ class VersionDocument(BaseModel):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    removed_at: datetime | None = Field(description="Since when it can't be played any more.")
+    removed_at: datetime | None = Field(description="When it stopped being playable.")
     error: Shown
     degraded: Shown
     outputs: dict[str, Shown]
-    plays: str | None = Field(description="Its playlist, for whoever sends a key or a session.")
+    plays: str | None = Field(description="The path of its playlist, for clients with a key or a session.")
 
 
 class VideoDetailDocument(VideoDocument):
-    """A video with the qualities of the version that is made or plays, and its versions, the newest first."""
+    """A video with the qualities of its version in progress or its current one, and its versions, the newest first."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -159,8 +159,8 @@ class VideoDetailDocument(VideoDocument):
         }
     )
 
-    plays: str | None = Field(description="The playlist that always leads to what plays, also while it is made.")
-    progress: float | None = Field(description="Percent of the version that the qualities are of.")
+    plays: str | None = Field(description="The path of the playlist of the current version, or of the one in progress.")
+    progress: float | None = Field(description="Progress in percent of the version that `qualities` shows.")
     qualities: list[QualityDocument]
     versions: list[VersionDocument]
 
@@ -169,13 +169,13 @@ class MadeDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "job": 244813922305, "verdict": "ok"}})
 
     id: int = Field(description="The video.")
-    job: int = Field(description="The version of it that is made.")
-    verdict: Verdict = Field(description="`ok`, or `repeated` for a request that had made it before.")
+    job: int = Field(description="The job of its new version.")
+    verdict: Verdict = Field(description="`ok`, or `repeated` for a repeated request.")
 
 
 class ChangedDocument(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": {"id": 244813922304, "job": 244813922305, "verdict": "ok"}})
 
     id: int
-    job: int | None = Field(description="The version that plays now.")
-    verdict: Verdict = Field(description="`ok`, or `repeated` when it was so already.")
+    job: int | None = Field(description="The current version.")
+    verdict: Verdict = Field(description="`ok`, or `repeated` if nothing changed.")

@@ -1,4 +1,4 @@
-"""Videos: make them from an address or an upload, look at them, make further versions, go back, delete."""
+"""Videos: create them from a URL or an upload, list, retranscode, roll back and delete them."""
 
 from __future__ import annotations
 
@@ -49,11 +49,16 @@ PREFIX: Final = "/api/v1/videos"
 router = APIRouter(prefix=PREFIX, tags=["videos"], route_class=JsonRoute)
 VideoId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The video's id.")]
 MADE: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"model": MadeDocument, "description": "It was made before, under the same key"}
+    200: {"model": MadeDocument, "description": "It was created before, under the same key"}
 }
 
 
-@router.post("", status_code=201, response_model=MadeDocument, responses={**MADE, **problems(404, 409, 507)})
+@router.post(
+    "",
+    status_code=201,
+    response_model=MadeDocument,
+    responses={**MADE, **problems(404, 409, 507)},
+)
 async def create(
     library: InLibrary,
     principal: Writer,
@@ -63,7 +68,7 @@ async def create(
 ) -> Document:
     """Create a video from an address or an upload, and start its transcode."""
     if (body.source is None) == (body.upload is None):
-        raise InvalidRequest("source", "a video comes from an address or an upload", hint="send one of the two")
+        raise InvalidRequest("source", "needs either `source` or `upload`", hint="send one of the two")
     user_id = _owner_of(principal, body.user_id)
     source, name = body.source or "", ""
     if body.upload is not None:
@@ -109,15 +114,15 @@ async def create_from_body(
     idempotency_key: IdempotencyKey = None,
 ) -> Document:
     """Create a video from the request body. Send large files to `/uploads` instead."""
-    told = sha256_in("content-digest", content_digest)
+    announced = sha256_in("content-digest", content_digest)
     spec = _spec(f"{STORED}{'0' * 64}", profile=profile, captions=None)
     length = request.headers.get("content-length", "")
     upload = await library.receiver.create(
-        user_id=principal.user_id, length=int(length) if length.isdecimal() else None, digest=told
+        user_id=principal.user_id, length=int(length) if length.isdecimal() else None, digest=announced
     )
     try:
-        taken = await library.receiver.receive(upload, body_of(request, principal.key_id), digest=told)
-        whole = await library.receiver.finish(taken)
+        received = await library.receiver.receive(upload, body_of(request, principal.key_id), digest=announced)
+        whole = await library.receiver.finish(received)
         answer = await library.videos.submit(
             f"{STORED}{whole.sha256}",
             title=title,
@@ -139,7 +144,7 @@ async def videos(
     response: Response,
     status: Annotated[list[VideoStatus] | None, Query(description="Only these.")] = None,
     user_id: Annotated[str | None, Query(max_length=255, description="Only this user's; for admins.")] = None,
-    deleted: Annotated[bool, Query(description="Also those that were deleted.")] = False,
+    deleted: Annotated[bool, Query(description="Include deleted videos.")] = False,
     limit: Limit = 50,
     after: After = None,
 ) -> Document:
@@ -160,11 +165,16 @@ async def video(
         **video_document(detail.video),
         "plays": _plays(detail.video),
         "versions": [_version(each, video_id) for each in detail.versions],
-        **await _progress(engine, detail),
+        **await _load_progress(engine, detail),
     }
 
 
-@router.post("/{video_id}/retranscode", status_code=201, response_model=MadeDocument, responses=MADE)
+@router.post(
+    "/{video_id}/retranscode",
+    status_code=201,
+    response_model=MadeDocument,
+    responses=MADE,
+)
 async def retranscode(
     library: InLibrary,
     principal: Writer,
@@ -183,7 +193,7 @@ async def retranscode(
         video_id,
         spec=spec,
         priority=body.priority,
-        user_id=detail.video.user_id,  # a version belongs to whom its video does
+        user_id=detail.video.user_id,  # a version has the owner of its video
         idempotency_key=idempotency_key,
     )
     return _made(answer, response)
@@ -212,7 +222,11 @@ async def unpin(
     return {"id": video_id, "job": current, "verdict": verdict}
 
 
-@router.post("/{video_id}/rollback", response_model=ChangedDocument, responses=problems(409, 412))
+@router.post(
+    "/{video_id}/rollback",
+    response_model=ChangedDocument,
+    responses=problems(409, 412),
+)
 async def rollback(
     library: InLibrary,
     principal: Writer,
@@ -232,7 +246,7 @@ async def delete(
     library: InLibrary,
     principal: Writer,
     video_id: VideoId,
-    reason: Annotated[str | None, Query(max_length=1000, description="Why; it is kept with the video.")] = None,
+    reason: Annotated[str | None, Query(max_length=1000, description="The reason; stored with the video.")] = None,
     if_match: IfMatch = None,
 ) -> Response:
     """Delete a video and cancel its jobs. Its files are kept as long as superseded versions are."""
@@ -242,7 +256,7 @@ async def delete(
 
 def _owner_of(principal: Principal, wanted: str | None) -> str:
     if wanted not in (None, principal.user_id) and not principal.admin:
-        raise ScopeMissing("only an admin makes videos for another user", hint="leave user_id out")
+        raise ScopeMissing("only an admin may create videos for another user", hint="omit user_id")
     return principal.user_id if wanted is None else wanted
 
 
@@ -256,7 +270,7 @@ def _options(principal: Principal, body: ReasonRequest | None, if_match: str | N
 
 
 def _spec(source: str, **given: Any) -> dict[str, Any]:
-    """What the pipeline is told, if it can be: a worker would refuse the rest later."""
+    """Return the spec of a version without empty fields; raise for one that a worker would refuse."""
     spec = {name: value for name, value in given.items() if value is not None}
     try:
         TranscodeRequest.from_spec({"source": source, **spec})
@@ -273,7 +287,7 @@ def _made(answer: Submitted, response: Response) -> Document:
 
 
 def _plays(video: Video) -> str | None:
-    """Also of one that is made for the first time: what has grown of it can be watched."""
+    """Return the path of a video's playlist; a first version plays while it is in progress."""
     unwatchable = video.deleted_at is not None or (video.current is None and video.status is not VideoStatus.PROCESSING)
     return None if unwatchable else file_path(video.id, keys.video(video.id, MASTER))
 
@@ -286,10 +300,11 @@ def _version(version: VideoVersion, video_id: int) -> Document:
 
 
 def file_path(video_id: int, key: str) -> str:
+    """Return the path of a file of a video."""
     return f"{PREFIX}/{video_id}/files/{key}"
 
 
-async def _progress(engine: Engine, detail: VideoDetail) -> Document:
+async def _load_progress(engine: Engine, detail: VideoDetail) -> Document:
     version = shown_version(detail)
     if version is None:
         return {"progress": None, "qualities": []}
