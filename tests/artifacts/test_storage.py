@@ -263,7 +263,7 @@ def test_a_full_disk_is_told_as_such() -> None:
     error = folder_fault("/media/x", OSError(28, "No space left on device"))
     assert isinstance(error, StorageFull)
     assert error.retryable
-    assert "make room" in error.hint
+    assert "free space" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,8 @@ async def _pieces(file: BinaryIO, digest: Any) -> AsyncIterator[bytes]:
 
 
 def _past_the_end(error: BaseError) -> bool:
-    said = str(error)
-    return "416" in said or "InvalidRange" in said or "range" in said.lower()
+    text = str(error)
+    return "416" in text or "InvalidRange" in text or "range" in text.lower()
 
 
 def _attributes(key: str) -> Any:

@@ -1,6 +1,6 @@
 """Sources at hand on this machine, by their content. Any number of processes share one folder.
 
-Each source has a lock file: whoever reads the source holds it shared, whoever fetches or removes it holds it alone.
+Each source has a lock file: readers hold it shared, and a process that fetches or removes the source exclusively.
 A process that dies lets go of its locks, so nothing of it stays behind.
 """
 
@@ -127,7 +127,7 @@ def _used(path: Path) -> bool:
 
 
 def _entries(folder: Path) -> list[tuple[float, int, Path]]:
-    """When each file was last used, its size, and where it is; a part that nobody fetches any more is one of them."""
+    """Return the last use, size and path of each file, including abandoned partial downloads."""
     found = []
     for path in folder.iterdir():
         if path.suffix != LOCK:
@@ -138,7 +138,7 @@ def _entries(folder: Path) -> list[tuple[float, int, Path]]:
 
 
 def _removed(path: Path) -> bool:
-    """Remove a source that nobody holds, with its lock file."""
+    """Remove a source that no process holds, with its lock file."""
     entry = path.with_suffix("") if path.suffix == PART else path
     with _locked(entry, fcntl.LOCK_EX) as locked:
         if not locked:

@@ -27,7 +27,7 @@ _NO_CREDENTIALS: Final = re.compile(
 _DENIED: Final = re.compile(r"\b40[13]\b|SignatureDoesNotMatch|AccessDenied|InvalidAccessKeyId")
 _NO_BUCKET: Final = re.compile(r"NoSuchBucket|bucket does not exist|container.{0,40}not.{0,10}exist", re.IGNORECASE)
 _CALL: Final = re.compile(r"Error performing (\w+) (\w+://[^/\s]+)\S* in .*? - ")
-"""The call that failed, at length: the place is told anyway, and the cause comes after it."""
+"""The description of the failed call, which precedes the cause and is left out."""
 _SECRET: Final = re.compile(r"(://)[^/\s@]*@|([?&][^=\s]*(?:sig|token|key|credential)[^=\s]*=)[^&\s]+", re.IGNORECASE)
 
 
@@ -41,15 +41,15 @@ def folder_faults(place: str) -> Iterator[None]:
 
 
 def folder_fault(place: str, error: OSError) -> StorageError:
-    said = error.strerror or str(error)
+    text = error.strerror or str(error)
     if error.errno in FULL:
-        return StorageFull(f"{place}: {said}", hint="make room on the disk")
+        return StorageFull(f"{place}: {text}", hint="free space on the disk")
     if error.errno in DENIED:
-        return StorageDenied(f"{place}: {said}", hint="let the user of this process read and write the folder")
+        return StorageDenied(f"{place}: {text}", hint="let the user of this process read and write the folder")
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR):
         hint = "it was never written, or has been deleted; or REEL_STORAGE_URL is not the folder that is meant"
-        return StorageMissing(f"{place}: {said}", hint=hint)
-    return StorageUnavailable(f"{place}: {said}", hint="see that the disk or share is there and well")
+        return StorageMissing(f"{place}: {text}", hint=hint)
+    return StorageUnavailable(f"{place}: {text}", hint="check that the disk or share is mounted and healthy")
 
 
 @contextmanager
@@ -64,19 +64,19 @@ def bucket_faults(place: str) -> Iterator[None]:
 
 
 def bucket_fault(place: str, error: Exception) -> StorageError:
-    said = str(error)
-    if _NO_BUCKET.search(said):
+    text = str(error)
+    if _NO_BUCKET.search(text):
         return StorageMissing(f"{place}: there is no such bucket", hint="create it, or correct REEL_STORAGE_URL")
     if isinstance(error, FileNotFoundError):
         return StorageMissing(f"{place}: there is no such object", hint="it was never written, or has been deleted")
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
         return _denied(place, "the credentials are refused")
-    if _NO_CREDENTIALS.search(_first_line(said)):
+    if _NO_CREDENTIALS.search(_first_line(text)):
         return _denied(place, "there are no credentials")
-    if _DENIED.search(_first_line(said)):
+    if _DENIED.search(_first_line(text)):
         return _denied(place, "the credentials are refused")
     return StorageUnavailable(
-        f"{place}: {cause(said)}", hint="see that the endpoint is right and answers; the task is tried again"
+        f"{place}: {cause(text)}", hint="check that the endpoint is right and reachable; the task is retried"
     )
 
 
@@ -88,11 +88,11 @@ def _denied(place: str, why: str) -> StorageDenied:
     )
 
 
-def cause(said: str) -> str:
+def cause(text: str) -> str:
     """The first line of what a client says, short, without secrets."""
-    line = _CALL.sub(r"\1 \2: ", _first_line(said))
+    line = _CALL.sub(r"\1 \2: ", _first_line(text))
     return _SECRET.sub(lambda found: f"{found[1] or found[2]}***", line)[:LONGEST_CAUSE]
 
 
-def _first_line(said: str) -> str:
-    return next(iter(said.splitlines()), "")
+def _first_line(text: str) -> str:
+    return next(iter(text.splitlines()), "")

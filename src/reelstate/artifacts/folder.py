@@ -177,7 +177,7 @@ class Folder:
             path.unlink(missing_ok=True)
 
     def _place_file(self, target: Path, enter: Callable[[], object]) -> None:
-        """Have a file enter its folder, which is made anew if somebody who swept there took it away as an empty one."""
+        """Move a file into its folder, which is created again if a sweep removed it as empty."""
         for left in reversed(range(TRIES)):
             try:
                 self._make_folder(target.parent)

@@ -54,7 +54,7 @@ def version(job: int) -> str:
 
 
 def task(job: int, stage: str, part: int, token: int) -> str:
-    """The prefix under which one run of a task writes, and nobody else."""
+    """Return the prefix under which only this run of a task writes."""
     return checked(f"{VERSIONS}/{job}/{stage}/{part}/{token}")
 
 

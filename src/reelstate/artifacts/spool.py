@@ -1,4 +1,4 @@
-"""A folder for files that come bit by bit: one a name, locked by whoever writes it, and of processes that died, too."""
+"""A folder for files that arrive in parts: one per name, locked by its writer; files of dead processes stay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Spool:
 
     @contextmanager
     def held(self, name: str) -> Iterator[int | None]:
-        """A file to be written by nobody else, as a descriptor; None while somebody else has it."""
+        """Open a file for exclusive writing and return its descriptor; None while another process has it."""
         with folder_faults(str(self.folder)):
             self._make()
             descriptor = os.open(self.path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
@@ -60,7 +60,7 @@ class Spool:
             self.path(name).unlink(missing_ok=True)
 
     def names(self, *, older: float) -> list[str]:
-        """Files that nobody has written to for so many seconds."""
+        """Return the files that were not written to for this many seconds."""
         before = time.time() - older
         found = []
         with suppress(StorageMissing), folder_faults(str(self.folder)), os.scandir(self.folder) as entries:

@@ -1,4 +1,4 @@
-"""What may be deleted: files of runs that do not count, versions whose time is over, sources that nobody needs.
+"""What may be deleted: files of runs that do not count, versions whose time is over, sources that no job needs.
 
 The decisions are pure; the deletion is thin, may be repeated, and may be broken off anywhere.
 """
@@ -17,7 +17,7 @@ from reelstate.artifacts.stored import Listed
 Tokens = Mapping[tuple[str, int], int]
 """The token of each task of a job, by stage and part."""
 SETTLED: Final = timedelta(days=1)
-"""A source is left alone so long after it was written: the job that needs it may not have said so yet."""
+"""How long a new source is kept: the job that needs it may not be stored yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class Dispatch(Protocol):
         ...
 
     def jobs_changed(self, job_ids: Collection[int]) -> None:
-        """Report jobs that advanced or stopped, so that subscribers are told."""
+        """Report jobs that advanced or stopped, so that messages about them are published."""
         ...
 
     def publish(self, channel: str, subject: int | str, payload: Json) -> None:

@@ -77,7 +77,7 @@ async def test_an_outage_of_the_bucket_costs_an_attempt_and_no_job(
                 chunks = (await made.engine.tasks(job, stage="encode")).items
                 assert max(chunk.attempt for chunk in chunks) > 1
                 assert (
-                    "error sending request (see that the endpoint is right and answers; the task is tried again)"
+                    "error sending request (check that the endpoint is right and reachable; the task is retried)"
                     in error
                 )
 
