@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that can cut a connection exactly at a COMMIT, or a statement that commits by itself."""
+"""A proxy for PostgreSQL that can cut a connection exactly at a COMMIT, or at a single statement that commits."""
 
 import asyncio
 import contextlib
@@ -9,14 +9,14 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 Cut = Literal["before", "after"]
-NOWHERE = "127.0.0.1", 1
+UNREACHABLE = "127.0.0.1", 1
 
 
 class Proxy:
-    """Reads the client's messages as they pass. Armed by `cut`, it strikes once, at the next COMMIT.
+    """Parses the client's messages. When `cut` is set, it cuts one connection at the next COMMIT.
 
-    `at` is a text by which another statement than COMMIT is known. With `together` set to more than one, it holds back
-    so many COMMITs and strikes them all at once.
+    `at` is a text that identifies another statement to cut at. With `together` greater than one, it holds back that
+    number of COMMITs and cuts all of them at once.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -34,19 +34,19 @@ class Proxy:
         self._open.add(task)
         ends = [writer]
         try:
-            # A server that is away is a line that is hung up.
+            # An unreachable server closes the client's connection.
             with contextlib.suppress(OSError):
                 up_reader, up_writer = await asyncio.open_connection(*self._server)
                 ends.append(up_writer)
-                await _Line(self, reader, writer, up_reader, up_writer).carry()
+                await _Connection(self, reader, writer, up_reader, up_writer).forward()
         finally:
             self._open.discard(task)
             for end in ends:
                 end.transport.abort()
 
     async def cut_off(self) -> None:
-        """Nobody gets through any more."""
-        self._server = NOWHERE
+        """Let no connection through any more."""
+        self._server = UNREACHABLE
         await self.close()
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ class Proxy:
         await asyncio.gather(*carrying, return_exceptions=True)
 
 
-class _Line:
+class _Connection:
     """One connection through the proxy."""
 
     def __init__(
@@ -71,25 +71,25 @@ class _Line:
         self._reader, self._writer = reader, writer
         self._up_reader, self._up_writer = up_reader, up_writer
         self._commits: set[bytes] = set()
-        """The names of prepared statements that are a COMMIT."""
+        """Names of prepared COMMIT statements."""
 
-    async def carry(self) -> None:
-        upwards = asyncio.ensure_future(self._upwards())
-        downwards = asyncio.ensure_future(self._downwards())
+    async def forward(self) -> None:
+        to_server = asyncio.ensure_future(self._to_server())
+        to_client = asyncio.ensure_future(self._to_client())
         try:
-            await asyncio.wait({upwards, downwards}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({to_server, to_client}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for way in (upwards, downwards):
+            for way in (to_server, to_client):
                 way.cancel()
-            await asyncio.gather(upwards, downwards, return_exceptions=True)
+            await asyncio.gather(to_server, to_client, return_exceptions=True)
 
-    async def _downwards(self) -> None:
+    async def _to_client(self) -> None:
         while data := await self._up_reader.read(65536):
             self._writer.write(data)
             await self._writer.drain()
 
-    async def _upwards(self) -> None:
-        """From client to server, until either hangs up or the line is cut."""
+    async def _to_server(self) -> None:
+        """Forward data from client to server until one of them closes or the connection is cut."""
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
             await self._startup()
             while True:
@@ -97,13 +97,13 @@ class _Line:
                 (length,) = struct.unpack("!I", head[1:])
                 body = await self._reader.readexactly(length - 4)
                 if self._commits_with(head[:1], body) and self._proxy.cut is not None:
-                    await self._strike(head + body)
+                    await self._cut(head + body)
                     return
                 self._up_writer.write(head + body)
                 await self._up_writer.drain()
 
     async def _startup(self) -> None:
-        """The first message has no type; and the test's address asks for no encryption."""
+        """Forward the first message, which has no type; the test's URL disables encryption."""
         head = await self._reader.readexactly(4)
         (length,) = struct.unpack("!I", head)
         self._up_writer.write(head + await self._reader.readexactly(length - 4))
@@ -125,7 +125,7 @@ class _Line:
     def _is_commit(self, query: bytes) -> bool:
         return query.strip().upper() == b"COMMIT" if self._proxy.at is None else self._proxy.at in query
 
-    async def _strike(self, message: bytes) -> None:
+    async def _cut(self, message: bytes) -> None:
         cut = self._proxy.cut
         self._proxy.cuts += 1
         if self._proxy.cuts >= self._proxy.together:
@@ -133,9 +133,9 @@ class _Line:
             self._proxy.struck.set()
         await self._proxy.struck.wait()
         if cut == "after":
-            self._writer.close()  # the client hears nothing more, whatever the server says
+            self._writer.close()  # the client receives nothing more
             self._up_writer.write(message)
-            # A COMMIT sent in pieces (bind, execute, sync) is sent whole.
+            # Forward all messages of a COMMIT (bind, execute, sync).
             with contextlib.suppress(asyncio.TimeoutError, asyncio.IncompleteReadError, OSError):
                 while b"S" not in message[:1] and message[:1] != b"Q":
                     head = await asyncio.wait_for(self._reader.readexactly(5), 1)
@@ -148,7 +148,7 @@ class _Line:
 
 @asynccontextmanager
 async def through_proxy(url: str) -> AsyncIterator[tuple[str, Proxy]]:
-    """The address of the same database through a proxy, and the proxy."""
+    """Yield the URL of the database through a proxy, and the proxy."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     assert parts.port is not None

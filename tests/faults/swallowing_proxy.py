@@ -1,4 +1,4 @@
-"""A TCP proxy that can swallow: connections stay open and acknowledge, but nothing that is sent arrives any more."""
+"""A TCP proxy that can drop all data: connections stay open and acknowledge, but nothing arrives."""
 
 import asyncio
 import contextlib
@@ -10,25 +10,25 @@ from urllib.parse import urlsplit
 class SwallowingProxy:
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port
-        self._lines: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
         self._generation = 0
         self._swallows_new = False
         self.connections = 0
 
     def swallow(self, *, new: bool = False) -> None:
-        """From now on nothing passes on the connections that are open; with `new`, on no later one either."""
+        """Drop the data of all open connections; with `new`, also of later ones."""
         self._generation += 1
         self._swallows_new = new
 
     def pass_new(self) -> None:
-        """Let connections through that are made from now on."""
+        """Forward the data of connections that are opened from now on."""
         self._generation += 1
         self._swallows_new = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._lines.add(task)
+        self._connections.add(task)
         self.connections += 1
         generation = self._generation
         up_reader, up_writer = await asyncio.open_connection(*self._server)
@@ -43,7 +43,7 @@ class SwallowingProxy:
                         target.write(data)
                         await target.drain()
             if swallows():
-                await asyncio.Event().wait()  # neither end learns that the other has hung up
+                await asyncio.Event().wait()  # neither end learns that the other has closed
 
         try:
             pumps = [asyncio.ensure_future(pump(reader, up_writer)), asyncio.ensure_future(pump(up_reader, writer))]
@@ -51,20 +51,20 @@ class SwallowingProxy:
             for each in pumps:
                 each.cancel()
         finally:
-            self._lines.discard(task)
+            self._connections.discard(task)
             for end in (writer, up_writer):
                 end.transport.abort()
 
     async def close(self) -> None:
-        lines = list(self._lines)
-        for task in lines:
+        connections = list(self._connections)
+        for task in connections:
             task.cancel()
-        await asyncio.gather(*lines, return_exceptions=True)
+        await asyncio.gather(*connections, return_exceptions=True)
 
 
 @asynccontextmanager
 async def swallowing_proxy(url: str) -> AsyncIterator[tuple[str, SwallowingProxy]]:
-    """The address of the same database through a proxy, and the proxy."""
+    """Yield the URL of the database through a proxy, and the proxy."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     assert parts.port is not None

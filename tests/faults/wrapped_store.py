@@ -1,4 +1,4 @@
-"""Stores that do what a test wants in the middle of a transaction: stop there for a while, or break."""
+"""Stores whose statements a test intercepts: to pause in the middle of a transaction, or to raise."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from reelstate.stores.store import Batch, Flow, Row, Store, Transaction, stateme
 
 Result = TypeVar("Result")
 Around = Callable[[str, Callable[[], Awaitable[list[Row]]]], Awaitable[list[Row]]]
-"""Given the name of a statement and what runs it, runs it, or not."""
+"""Receives the name of a statement and a function that runs it."""
 
 
 class WrappedTransaction:
@@ -22,7 +22,7 @@ class WrappedTransaction:
 
 
 class WrappedStore:
-    """A store whose statements pass through `around`. Everything else is the store's own."""
+    """A store whose statements pass through `around`; everything else is delegated."""
 
     def __init__(self, inner: Store, around: Around) -> None:
         self._inner = inner
@@ -38,19 +38,19 @@ class WrappedStore:
         return await self._inner.write(lambda transaction: flow(WrappedTransaction(transaction, self._around)))
 
     async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
-        """By the longer way, in a transaction: a statement that commits by itself has no middle to stop in."""
+        """Run the flow in a transaction: a single statement that commits has no middle to pause in."""
         return await self.write(again or flow)
 
 
 def wrap_engine(engine: Engine, around: Around) -> Engine:
-    """The same engine, its statements passed through `around`."""
+    """Return the engine with its statements passed through `around`."""
     made = Engine(WrappedStore(engine.store, around), limits=engine.limits, extension=engine.extension)
     made.catalogue = engine.catalogue
     return made
 
 
 class Pause:
-    """Stops after the Nth statement, once, until it is told to go on."""
+    """Pauses once after the Nth statement until `go_on` is set."""
 
     def __init__(self, after: int) -> None:
         self._left = after
@@ -69,11 +69,11 @@ class Pause:
 
 
 class Broken(Exception):
-    """What a test breaks a statement with."""
+    """The error that a test raises in a statement."""
 
 
 class Fault:
-    """Breaks the Nth statement, once: before it is run, or after."""
+    """Raises once at the Nth statement, before or after it is run."""
 
     def __init__(self, at: int, *, after: bool) -> None:
         self._left = at

@@ -1,4 +1,4 @@
-"""A malicious remote worker, and what is watched while it attacks: a canary file, a secret, time and memory.
+"""A malicious remote worker, and what is monitored during its attacks: a canary file, a secret, time and memory.
 
 It knows what every stage of a film comes to, from a model that was made honestly, and so gets as far as it likes before
 it lies. The server is a process of its own.
@@ -143,12 +143,12 @@ class MaliciousWorker:
     client: httpx.AsyncClient
     storage: Path
     canary: Path
-    """Must never be there."""
+    """Must never be created."""
     secret: Path
     """Must never be read: what is in it must be in no file of the storage."""
     worker_id: int = 0
     accepted: list[tuple[int, Json]] = field(default_factory=list)
-    """Jobs of which a lie was taken, with the lie."""
+    """Jobs for which a false result was accepted, with that result."""
 
     def poison(self) -> list[str]:
         """Words that would have ffmpeg, or the server, touch the canary or read the secret."""
