@@ -116,7 +116,7 @@ def test_an_iterator_that_is_left_early_stops_listening(reel: rs.BlockingReel) -
         break
 
     async def has_listeners(engine: Engine) -> bool:
-        return engine.dispatch._local.has_listeners  # type: ignore[attr-defined,no-any-return]
+        return bool(engine.dispatch._local.has_listeners)  # type: ignore[attr-defined]
 
     assert not reel.run(has_listeners)
 
