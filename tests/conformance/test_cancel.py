@@ -48,15 +48,15 @@ async def test_a_job_is_cancelled_in_any_phase(engine: Engine, phase: JobStatus)
 
 async def test_every_unfinished_task_is_cancelled_and_done_work_stays(engine: Engine) -> None:
     await submitted(engine, "parts", {"parts": 4})
-    running, resting, ended = await take(engine, await a_worker(engine), 3)
-    await engine.fail([failed(resting, retry_in=100)])
-    await engine.complete([done(ended, "kept")])
+    running, waiting, finished = await take(engine, await a_worker(engine), 3)
+    await engine.fail([failed(waiting, retry_in=100)])
+    await engine.complete([done(finished, "kept")])
     job_id = running.key.job_id
     await engine.cancel(job_id)
     assert await task_statuses(engine, job_id) == [CANCELLED, CANCELLED, TaskStatus.DONE, CANCELLED]
     row = await task_at(engine, running.key)
     assert (row.worker_id, row.lease_expires_at) == (None, None)
-    assert (await task_at(engine, ended.key)).result == "kept"
+    assert (await task_at(engine, finished.key)).result == "kept"
 
 
 async def test_a_delayed_job_is_cancelled_and_never_becomes_due(engine: Engine, clock: FakeClock) -> None:
@@ -104,7 +104,7 @@ async def test_a_user_may_cancel(engine: Engine) -> None:
     assert (await task_path(engine, task.key))[-1] == ("running", "cancelled", "user:ada")
 
 
-async def test_a_worker_learns_of_the_cancel_whatever_it_says(engine: Engine) -> None:
+async def test_a_worker_learns_of_the_cancel_by_any_report(engine: Engine) -> None:
     task = await a_running_task(engine)
     worker = (await task_at(engine, task.key)).worker_id or 0
     await engine.cancel(task.key.job_id)

@@ -1,4 +1,4 @@
-"""doctor: what was broken by hand is found, mended or put aside, told in the record, and not found again."""
+"""doctor: what manual SQL broke is found, repaired or quarantined, recorded, and not found again."""
 
 import asyncio
 import logging
@@ -29,8 +29,8 @@ async def _a_running_job(engine: Engine) -> int:
     return job_id
 
 
-async def _mended(engine: Engine, *checks: str) -> None:
-    """Doctor finds these checks broken, mends them, and then finds nothing."""
+async def _assert_repaired(engine: Engine, *checks: str) -> None:
+    """Assert that doctor finds these checks broken, repairs them, and then finds nothing."""
     before = await engine.doctor()
     assert set(checks) <= {finding.check for finding in before.findings}
     after = await engine.doctor(repair=True)
@@ -68,7 +68,7 @@ async def test_an_unknown_job_status_is_quarantined(engine: Engine, manual_sql: 
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE jobs SET status = 'paused' WHERE id = ?", job_id)
-    await _mended(engine, "unknown_jobs")
+    await _assert_repaired(engine, "unknown_jobs")
     detail = await engine.job(job_id)
     assert detail.job.status is JobStatus.QUARANTINED
     assert {task.status for task in (await engine.tasks(job_id)).items} == {TaskStatus.DONE, TaskStatus.NEW}
@@ -76,14 +76,14 @@ async def test_an_unknown_job_status_is_quarantined(engine: Engine, manual_sql: 
     assert (last.origin, last.target, last.actor) == ("paused", "quarantined", "doctor")
 
 
-async def test_an_ended_job_with_an_unknown_status_is_marked_and_not_moved(
+async def test_a_finished_job_with_an_unknown_status_is_marked_and_not_moved(
     engine: Engine, manual_sql: ManualSql
 ) -> None:
     job_id = (await engine.submit("simple")).job_id
     await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 1)).tasks])
     manual_sql.drop_guards()
     manual_sql.run("UPDATE jobs SET status = 'paused' WHERE id = ?", job_id)
-    await _mended(engine, "unknown_jobs")
+    await _assert_repaired(engine, "unknown_jobs")
     job = (await engine.job(job_id)).job
     assert job.status is JobStatus.COMPLETED
     assert job.inconsistent
@@ -95,7 +95,7 @@ async def test_an_unknown_task_status_is_put_back_and_its_job_quarantined(
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE tasks SET status = 'asleep' WHERE job_id = ? AND stage = 1 AND part = 2", job_id)
-    await _mended(engine, "unknown_tasks")
+    await _assert_repaired(engine, "unknown_tasks")
     assert (await engine.job(job_id)).job.status is JobStatus.QUARANTINED
     await engine.retry(job_id, reason="looked at it")
     await _finish(engine, job_id)
@@ -109,7 +109,7 @@ async def test_a_lease_on_a_finished_task_is_removed(engine: Engine, manual_sql:
         " WHERE job_id = ? AND stage = 1 AND part = 0",
         job_id,
     )
-    await _mended(engine, "lease_without_run")
+    await _assert_repaired(engine, "lease_without_run")
     task = (await engine.tasks(job_id, stage="work")).items[0]
     assert (task.status, task.worker_id, task.lease_expires_at) == (TaskStatus.DONE, None, None)
 
@@ -122,15 +122,15 @@ async def test_a_running_task_without_a_lease_is_made_ready(
     manual_sql.run("UPDATE tasks SET worker_id = NULL, lease_expires_at = NULL WHERE job_id = ? AND part = 1", job_id)
     clock.advance(3600)
     assert (await engine.reclaim()).total == 0
-    await _mended(engine, "run_without_lease")
+    await _assert_repaired(engine, "run_without_lease")
     await _finish(engine, job_id)
 
 
-async def test_a_lease_of_an_unknown_worker_is_ended(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_a_lease_of_an_unknown_worker_is_removed(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE tasks SET worker_id = 7 WHERE job_id = ? AND part = 1", job_id)
-    await _mended(engine, "unknown_worker")
+    await _assert_repaired(engine, "unknown_worker")
     await _finish(engine, job_id)
 
 
@@ -138,7 +138,7 @@ async def test_counters_that_are_off_are_counted_again(engine: Engine, manual_sq
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE stages SET done = 0, failed = 2 WHERE job_id = ? AND stage = 1", job_id)
-    await _mended(engine, "counters")
+    await _assert_repaired(engine, "counters")
     stage = (await engine.job(job_id)).stages[1]
     assert (stage.total, stage.done, stage.failed) == (3, 1, 0)
 
@@ -155,7 +155,7 @@ async def test_counters_that_hid_the_end_of_a_stage_let_the_job_go_on(engine: En
                " WHERE job_id = ? AND part = 1", job_id)  # fmt: skip
     await engine.complete([done(task) for task in (await engine.claim(worker, 9)).tasks])
     assert (await engine.claim(worker, 9)).tasks == []
-    await _mended(engine, "counters")
+    await _assert_repaired(engine, "counters")
     await _finish(engine, job_id)
 
 
@@ -164,7 +164,7 @@ async def test_a_gap_in_the_record_is_bridged(engine: Engine, manual_sql: Manual
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("DELETE FROM events WHERE job_id = ? AND stage = 1 AND part = 0 AND version = ?", job_id, version)
-    await _mended(engine, "record_tasks")
+    await _assert_repaired(engine, "record_tasks")
     lines = [
         (event.version, event.origin, event.target) for event in (await engine.history(job_id, stage=1, part=0)).items
     ]
@@ -174,23 +174,23 @@ async def test_a_gap_in_the_record_is_bridged(engine: Engine, manual_sql: Manual
     assert bridge.data == {"repair": True}
 
 
-async def test_a_job_whose_birth_was_erased_gets_it_back(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_a_job_whose_first_event_was_deleted_gets_it_back(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("DELETE FROM events WHERE job_id = ? AND entity = 'job' AND version = 1", job_id)
-    await _mended(engine, "record_jobs")
+    await _assert_repaired(engine, "record_jobs")
     events = sorted((await engine.history(job_id, stage=-1, part=-1)).items, key=lambda event: event.version)
     assert (events[0].version, events[0].origin, events[0].target) == (1, None, "pending")
 
 
-async def test_a_row_that_was_moved_unseen_is_told_in_the_record(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_a_row_that_was_changed_without_an_event_gets_one(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run(
         "UPDATE tasks SET status = 'new', worker_id = NULL, lease_expires_at = NULL WHERE job_id = ? AND part = 1",
         job_id,
     )
-    await _mended(engine, "record_tasks")
+    await _assert_repaired(engine, "record_tasks")
     last = (await engine.history(job_id, stage=1, part=1)).items[-1]
     assert (last.origin, last.target, last.actor) == ("running", "new", "doctor")
 
@@ -200,7 +200,7 @@ async def test_a_version_behind_its_record_catches_up(engine: Engine, manual_sql
     manual_sql.drop_guards()
     manual_sql.run("UPDATE jobs SET version = 1 WHERE id = ?", job_id)
     manual_sql.run("UPDATE workers SET version = 9")
-    await _mended(engine, "record_jobs", "record_workers")
+    await _assert_repaired(engine, "record_jobs", "record_workers")
 
 
 async def test_a_record_that_contradicts_itself_marks_the_job(engine: Engine, manual_sql: ManualSql) -> None:
@@ -209,7 +209,7 @@ async def test_a_record_that_contradicts_itself_marks_the_job(engine: Engine, ma
     manual_sql.run(
         "UPDATE events SET origin = 'error' WHERE job_id = ? AND stage = 1 AND part = 0 AND version = 3", job_id
     )
-    await _mended(engine, "record_tasks")
+    await _assert_repaired(engine, "record_tasks")
     assert (await engine.job(job_id)).job.inconsistent
 
 
@@ -217,7 +217,7 @@ async def test_attempts_above_the_limit_raise_the_limit(engine: Engine, manual_s
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE tasks SET attempt = 7 WHERE job_id = ? AND part = 1", job_id)
-    await _mended(engine, "attempts")
+    await _assert_repaired(engine, "attempts")
     task = (await engine.tasks(job_id, stage="work")).items[1]
     assert (task.attempt, task.max_attempts, task.status) == (7, 7, TaskStatus.RUNNING)
 
@@ -226,7 +226,7 @@ async def test_a_token_behind_its_record_is_raised(engine: Engine, manual_sql: M
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE tasks SET token = 0 WHERE job_id = ? AND part = 1", job_id)
-    await _mended(engine, "tokens")
+    await _assert_repaired(engine, "tokens")
     assert (await engine.tasks(job_id, stage="work")).items[1].token == 1
 
 
@@ -238,14 +238,14 @@ async def test_of_two_tasks_for_one_part_the_furthest_stays(engine: Engine, manu
         " SELECT job_id, stage, part, lane, 'ready', changed_at FROM tasks WHERE job_id = ? AND stage = 1 AND part = 0",
         job_id,
     )
-    await _mended(engine, "duplicates")
+    await _assert_repaired(engine, "duplicates")
     assert (await engine.job(job_id)).job.status is JobStatus.QUARANTINED
     parts = [(task.part, task.status) for task in (await engine.tasks(job_id, stage="work")).items]
     assert parts[0] == (0, TaskStatus.DONE)
     assert [part for part, _ in parts] == [0, 1, 2]
 
 
-async def test_an_orphan_is_removed_and_told(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_an_orphan_is_removed_with_an_event(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run("DELETE FROM stages WHERE job_id = ? AND stage = 1", job_id)
@@ -255,7 +255,7 @@ async def test_an_orphan_is_removed_and_told(engine: Engine, manual_sql: ManualS
     assert "orphans" in {finding.check for finding in diagnosis.repaired}
 
 
-async def test_a_repair_goes_on_until_all_is_mended(
+async def test_a_repair_continues_until_all_findings_are_repaired(
     engine: Engine, manual_sql: ManualSql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "FINDINGS_LIMIT", 2)
@@ -289,13 +289,13 @@ async def test_a_repair_ends_when_a_pass_changes_nothing(
         ("UPDATE jobs SET finished_at = changed_at WHERE id = ?", "finished_jobs"),
     ],
 )
-async def test_finished_at_tells_what_has_finished(
+async def test_finished_at_is_repaired_by_the_status(
     engine: Engine, manual_sql: ManualSql, statement: str, check: str
 ) -> None:
     job_id = await _a_running_job(engine)
     manual_sql.drop_guards()
     manual_sql.run(statement, job_id)
-    await _mended(engine, check)
+    await _assert_repaired(engine, check)
 
 
 async def test_what_is_ready_in_a_failed_job_is_put_back(engine: Engine, manual_sql: ManualSql) -> None:
@@ -307,7 +307,7 @@ async def test_what_is_ready_in_a_failed_job_is_put_back(engine: Engine, manual_
         "UPDATE tasks SET status = 'ready', finished_at = NULL, ready_at = changed_at WHERE job_id = ? AND part = 2",
         job_id,
     )
-    await _mended(engine, "restless", "counters")
+    await _assert_repaired(engine, "restless", "counters")
 
 
 async def test_a_job_that_nothing_moves_is_moved_on(engine: Engine, manual_sql: ManualSql) -> None:
@@ -317,11 +317,11 @@ async def test_a_job_that_nothing_moves_is_moved_on(engine: Engine, manual_sql: 
     manual_sql.run("DELETE FROM tasks WHERE job_id = ? AND stage = 2", job_id)
     manual_sql.run("DELETE FROM stages WHERE job_id = ? AND stage = 2", job_id)
     manual_sql.run("DELETE FROM events WHERE job_id = ? AND stage = 2", job_id)
-    await _mended(engine, "stuck")
+    await _assert_repaired(engine, "stuck")
     await _finish(engine, job_id)
 
 
-async def test_a_store_says_at_open_what_it_does_not_know(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_opening_a_store_logs_unknown_statuses(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     manual_sql = ManualSql(database_url)
     async with engine_at(database_url) as engine:
         job_id = await _a_running_job(engine)
@@ -335,10 +335,10 @@ async def test_a_store_says_at_open_what_it_does_not_know(database_url: str, cap
             (running,) = manual_sql.run("SELECT stage, part, token FROM tasks WHERE status = 'running'")
             assert running == (1, 1, 1)
             assert (await engine.doctor(repair=True)).healthy
-    said = " ".join(record.getMessage() for record in caplog.records)
-    assert "'paused'" in said
-    assert "'asleep'" in said
-    assert "reel doctor" in said
+    logged = " ".join(record.getMessage() for record in caplog.records)
+    assert "'paused'" in logged
+    assert "'asleep'" in logged
+    assert "reel doctor" in logged
 
 
 async def test_a_job_of_unknown_status_does_not_hold_up_the_others(engine: Engine, manual_sql: ManualSql) -> None:
@@ -357,7 +357,7 @@ async def test_a_worker_whose_record_was_erased_gets_it_back(engine: Engine, man
     worker = await a_worker(engine)
     manual_sql.drop_guards()
     manual_sql.run("DELETE FROM events WHERE entity = 'worker'")
-    await _mended(engine, "record_workers")
+    await _assert_repaired(engine, "record_workers")
     assert [(event.version, event.target) for event in await engine.worker_history(worker)] == [(1, "active")]
 
 
@@ -372,14 +372,14 @@ async def test_a_dump_restored_into_another_server_shows_its_events_again(
     manual_sql.drop_guards()
     manual_sql.run("UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8")
     assert (await engine.history(job_id)).items == []
-    await _mended(engine, "restored")
+    await _assert_repaired(engine, "restored")
     after = [(event.entity, event.stage, event.part, event.version) for event in (await engine.history(job_id)).items]
     assert sorted(after, key=str) == sorted(before, key=str)
     with pytest.raises(InvalidRequest, match="another database"):
         await engine.events(after=cursor)
 
 
-async def test_a_failed_job_set_to_pending_by_hand_fails_again_instead_of_hanging(
+async def test_a_failed_job_set_to_pending_by_manual_sql_fails_again_instead_of_hanging(
     engine: Engine, manual_sql: ManualSql
 ) -> None:
     job_id = (await engine.submit("simple")).job_id
@@ -443,7 +443,7 @@ async def test_a_task_in_a_lane_that_does_not_exist_is_found_and_put_into_its_ow
     worker = await a_worker(engine)
     manual_sql.run("UPDATE tasks SET lane = 424242")
     assert not (await engine.claim(worker, 1)).tasks
-    await _mended(engine, "lanes")
+    await _assert_repaired(engine, "lanes")
     assert [task.key.job_id for task in (await engine.claim(worker, 1)).tasks] == [job_id]
     assert "doctor" in {event.actor for event in (await engine.history(job_id)).items}
 
@@ -492,12 +492,12 @@ async def test_an_event_that_was_added_by_manual_sql_is_found(engine: Engine, ma
     job_id = await submitted(engine)
     worker = await a_worker(engine)
     columns = "entity, job_id, stage, part, worker_id, version, origin, target, actor"
-    for entity, place in (
+    for entity, key in (
         ("job", (job_id, -1, -1, None)),
         ("task", (job_id, 0, 0, None)),
         ("worker", (None, -1, -1, worker)),
     ):
-        forged = (entity, *place, 7, "x", "y", "worker")
+        forged = (entity, *key, 7, "x", "y", "worker")
         manual_sql.run(f"INSERT INTO events ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *forged)
     found = {finding.check for finding in (await engine.doctor()).findings}
     assert found >= {"record_jobs", "record_tasks", "record_workers"}

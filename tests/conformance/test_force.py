@@ -1,4 +1,4 @@
-"""force: an operator says what a job is. It needs a reason, ends any lease, and is audited."""
+"""force: an operator sets the status of a job. It needs a reason, ends any lease, and is audited."""
 
 import pytest
 
@@ -43,16 +43,16 @@ async def job_in(engine: Engine, status: JobStatus) -> int:
 
 @pytest.mark.parametrize("target", [PENDING, FAILED, COMPLETED])
 @pytest.mark.parametrize("origin", [PENDING, JobStatus.PROCESSING, FAILED, JobStatus.QUARANTINED])
-async def test_every_job_that_has_not_ended_can_be_forced(
+async def test_every_unfinished_job_can_be_forced(
     engine: Engine, clock: FakeClock, origin: JobStatus, target: JobStatus
 ) -> None:
     job_id = await job_in(engine, origin)
-    verdict = await engine.force(job_id, target, reason="by hand", actor="operator:ada")
+    verdict = await engine.force(job_id, target, reason="forced", actor="operator:ada")
     assert verdict is (Verdict.REPEATED if origin is target else Verdict.OK)
     job = (await engine.job(job_id)).job
     assert (job.status, job.finished_at) == (target, None if target is PENDING else clock.now)
     if origin is not target:
-        assert (job.actor, job.reason) == ("operator:ada", "by hand")
+        assert (job.actor, job.reason) == ("operator:ada", "forced")
         assert (await job_path(engine, job_id))[-1] == (target, "operator:ada")
         rows = (await engine.tasks(job_id)).items
         assert {row.worker_id for row in rows} == {None}
@@ -71,10 +71,10 @@ async def test_a_job_forced_to_pending_runs_what_is_unfinished(engine: Engine) -
     assert (await task_at(engine, done_part.key)).result == "kept"
 
 
-async def test_a_job_forced_to_failed_rests_with_its_runs_stopped(engine: Engine, clock: FakeClock) -> None:
+async def test_a_job_forced_to_failed_has_its_runs_stopped(engine: Engine, clock: FakeClock) -> None:
     await submitted(engine, "parts", {"parts": 3})
-    running, resting = await take(engine, await a_worker(engine), 2)
-    await engine.fail([failed(resting, retry_in=5)])
+    running, waiting = await take(engine, await a_worker(engine), 2)
+    await engine.fail([failed(waiting, retry_in=5)])
     job_id = running.key.job_id
     await engine.force(job_id, FAILED, reason="enough")
     assert await task_statuses(engine, job_id) == [TaskStatus.NEW] * 3
@@ -89,8 +89,8 @@ async def test_a_job_forced_to_failed_rests_with_its_runs_stopped(engine: Engine
 
 async def test_a_job_forced_to_completed_leaves_nothing_to_run(engine: Engine) -> None:
     await submitted(engine, "parts", {"parts": 4})
-    bad, running, ended = await take(engine, await a_worker(engine), 3)
-    await engine.complete([done(ended, "kept")])
+    bad, running, finished = await take(engine, await a_worker(engine), 3)
+    await engine.complete([done(finished, "kept")])
     await fail_for_good(engine, bad)
     job_id = bad.key.job_id
     await engine.force(job_id, COMPLETED, reason="good enough")
@@ -127,7 +127,7 @@ async def test_a_job_can_not_be_forced_to_anything_else(engine: Engine, target: 
 
 
 @pytest.mark.parametrize("target", [PENDING, FAILED])
-async def test_what_has_ended_can_not_be_forced(engine: Engine, target: JobStatus) -> None:
+async def test_a_finished_job_can_not_be_forced(engine: Engine, target: JobStatus) -> None:
     completed = await submitted(engine)
     await finish(engine, await a_worker(engine))
     cancelled = await submitted(engine)

@@ -16,7 +16,7 @@ from reelstate.stores.migrate import migrations
 from tests.conformance.shell import GUARD, Shell, aside, shell_at, undone
 
 TABLES = {"job": "jobs", "task": "tasks", "worker": "workers"}
-PLACES = {"job": "id = 1", "task": "job_id = 1 AND stage = 0 AND part = 0", "worker": "id = 1"}
+KEYS = {"job": "id = 1", "task": "job_id = 1 AND stage = 0 AND part = 0", "worker": "id = 1"}
 EVENTS = {
     "job": "entity = 'job' AND job_id = 1",
     "task": "entity = 'task' AND job_id = 1 AND stage = 0 AND part = 0",
@@ -57,8 +57,8 @@ def demanded(shell: Shell, entity: str, state: str) -> dict[str, str]:
 def change(shell: Shell, machine: Machine, state: str, **others: str) -> str:
     """The statement that puts the row into a state."""
     values = {"status": f"'{state}'", **demanded(shell, machine.entity, state), **others}
-    words = ", ".join(f"{column} = {value}" for column, value in values.items())
-    return f"UPDATE {TABLES[machine.entity]} SET {words} WHERE {PLACES[machine.entity]}"
+    columns = ", ".join(f"{column} = {value}" for column, value in values.items())
+    return f"UPDATE {TABLES[machine.entity]} SET {columns} WHERE {KEYS[machine.entity]}"
 
 
 def put(shell: Shell, machine: Machine, state: str) -> None:
@@ -69,19 +69,19 @@ def put(shell: Shell, machine: Machine, state: str) -> None:
 
 def row(shell: Shell, machine: Machine) -> tuple[object, ...]:
     columns = "status, version, actor, reason"
-    (found,) = shell.run(f"SELECT {columns} FROM {TABLES[machine.entity]} WHERE {PLACES[machine.entity]}")
+    (found,) = shell.run(f"SELECT {columns} FROM {TABLES[machine.entity]} WHERE {KEYS[machine.entity]}")
     return found
 
 
-def told(shell: Shell, machine: Machine) -> list[tuple[object, ...]]:
-    """The events of the row, after its birth."""
+def recorded(shell: Shell, machine: Machine) -> list[tuple[object, ...]]:
+    """Return the events of the row after its creation."""
     columns = "version, origin, target, actor, reason"
     where = f"{EVENTS[machine.entity]} AND (version > 1 OR origin IS NOT NULL)"
     return shell.run(f"SELECT {columns} FROM events WHERE {where} ORDER BY version")
 
 
 @every_machine
-def test_our_changes_are_open_to_whom_the_machine_opens_them(shell: Shell, machine: Machine) -> None:
+def test_only_the_actors_of_the_machine_may_make_a_change(shell: Shell, machine: Machine) -> None:
     actors = [*Actor, "operator:ada", "worker:7", "nobody", "operatorx", ""]
     allowed = {}
     for origin in machine.states:
@@ -94,19 +94,19 @@ def test_our_changes_are_open_to_whom_the_machine_opens_them(shell: Shell, machi
 
 
 @every_machine
-def test_our_changes_are_told_with_who_made_them_and_why(shell: Shell, machine: Machine) -> None:
+def test_events_have_the_actor_and_the_reason_of_a_change(shell: Shell, machine: Machine) -> None:
     for origin, target, actor in machine.triples():
         with undone(shell):
             put(shell, machine, origin)
             named = f"{actor}:ada"
-            words = {"version": "version + 1", "actor": f"'{named}'", "reason": "'why'"}
-            shell.run(change(shell, machine, target, **words))
-            assert told(shell, machine) == [(2, origin, target, named, "why")]
+            columns = {"version": "version + 1", "actor": f"'{named}'", "reason": "'why'"}
+            shell.run(change(shell, machine, target, **columns))
+            assert recorded(shell, machine) == [(2, origin, target, named, "why")]
             assert row(shell, machine) == (target, 2, named, "why")
 
 
 @every_machine
-def test_a_change_typed_by_hand_is_legal_or_refused(shell: Shell, machine: Machine) -> None:
+def test_a_change_by_manual_sql_is_legal_or_refused(shell: Shell, machine: Machine) -> None:
     allowed = {}
     for origin in machine.states:
         with undone(shell):
@@ -117,12 +117,12 @@ def test_a_change_typed_by_hand_is_legal_or_refused(shell: Shell, machine: Machi
 
 
 @every_machine
-def test_a_legal_change_typed_by_hand_gets_its_version_and_its_event(shell: Shell, machine: Machine) -> None:
+def test_a_legal_change_by_manual_sql_gets_its_version_and_its_event(shell: Shell, machine: Machine) -> None:
     for transition in machine.transitions:
         with undone(shell):
             put(shell, machine, transition.origin)
             shell.run(change(shell, machine, transition.target))
-            assert told(shell, machine) == [(2, transition.origin, transition.target, "sql", None)]
+            assert recorded(shell, machine) == [(2, transition.origin, transition.target, "sql", None)]
             assert row(shell, machine) == (transition.target, 2, "sql", None)
 
 
@@ -133,28 +133,28 @@ def test_staying_where_one_is_writes_nothing(shell: Shell, machine: Machine) -> 
             put(shell, machine, state)
             before = row(shell, machine)
             shell.run(change(shell, machine, state))
-            assert told(shell, machine) == []
+            assert recorded(shell, machine) == []
             assert row(shell, machine) == before
 
 
 @every_machine
-def test_an_edit_that_raises_the_version_is_told(shell: Shell, machine: Machine) -> None:
+def test_an_edit_that_raises_the_version_has_an_event(shell: Shell, machine: Machine) -> None:
     state = machine.initial_states[0]
-    words = {"version": "version + 1", "actor": "'operator:ada'", "reason": "'edit'"}
-    shell.run(change(shell, machine, state, **words))
-    assert told(shell, machine) == [(2, state, state, "operator:ada", "edit")]
+    columns = {"version": "version + 1", "actor": "'operator:ada'", "reason": "'edit'"}
+    shell.run(change(shell, machine, state, **columns))
+    assert recorded(shell, machine) == [(2, state, state, "operator:ada", "edit")]
 
 
 @every_machine
-def test_a_version_raised_by_hand_after_a_change_by_hand_leaves_no_gap(shell: Shell, machine: Machine) -> None:
+def test_a_version_raised_by_manual_sql_after_a_manual_change_leaves_no_gap(shell: Shell, machine: Machine) -> None:
     first = next(change for change in machine.transitions if change.origin == machine.initial_states[0])
     shell.run(change(shell, machine, first.target))
-    shell.run(f"UPDATE {TABLES[machine.entity]} SET version = version + 1 WHERE {PLACES[machine.entity]}")
-    assert [line[0] for line in told(shell, machine)] == [2, 3]
+    shell.run(f"UPDATE {TABLES[machine.entity]} SET version = version + 1 WHERE {KEYS[machine.entity]}")
+    assert [line[0] for line in recorded(shell, machine)] == [2, 3]
 
 
 @every_machine
-def test_nobody_signs_a_version_as_sql(shell: Shell, machine: Machine) -> None:
+def test_no_client_may_use_the_actor_sql(shell: Shell, machine: Machine) -> None:
     for transition in machine.transitions:
         with undone(shell):
             put(shell, machine, transition.origin)
@@ -162,7 +162,7 @@ def test_nobody_signs_a_version_as_sql(shell: Shell, machine: Machine) -> None:
             assert shell.refusal(statement) == GUARD
 
 
-def test_many_rows_changed_by_hand_in_one_statement_are_all_told(shell: Shell) -> None:
+def test_many_rows_changed_by_one_manual_statement_all_have_events(shell: Shell) -> None:
     shell.run("INSERT INTO jobs (id, pipeline_id) VALUES (2, 1), (3, 1)")
     shell.run(f"UPDATE jobs SET status = 'cancelled', finished_at = {shell.now}")
     lines = shell.run("SELECT job_id, version, actor FROM events WHERE target = 'cancelled' ORDER BY job_id")
@@ -229,7 +229,7 @@ def test_what_is_no_change_of_state_is_nobodys_business(shell: Shell, statement:
     assert shell.run("SELECT count(*) FROM events") == before
 
 
-def birth(shell: Shell, machine: Machine, state: str, version: int = 1) -> str:
+def creation(shell: Shell, machine: Machine, state: str, version: int = 1) -> str:
     columns = {
         "job": {"id": "2", "pipeline_id": "1"},
         "task": {"job_id": "1", "stage": "0", "part": "1", "lane": "1"},
@@ -240,13 +240,13 @@ def birth(shell: Shell, machine: Machine, state: str, version: int = 1) -> str:
 
 
 @every_machine
-def test_rows_are_born_in_a_birth_state_only(shell: Shell, machine: Machine) -> None:
-    allowed = {state for state in machine.states if shell.refusal(birth(shell, machine, state)) is None}
+def test_rows_are_created_in_an_initial_state_only(shell: Shell, machine: Machine) -> None:
+    allowed = {state for state in machine.states if shell.refusal(creation(shell, machine, state)) is None}
     assert allowed == set(machine.initial_states)
-    assert shell.refusal(birth(shell, machine, machine.initial_states[0], version=2)) == GUARD
+    assert shell.refusal(creation(shell, machine, machine.initial_states[0], version=2)) == GUARD
 
 
-def test_births_are_told(shell: Shell) -> None:
+def test_a_creation_has_an_event(shell: Shell) -> None:
     lines = shell.run("SELECT entity, version, origin, target, actor FROM events ORDER BY id")
     assert lines == [
         ("job", 1, None, "pending", "sql"),
@@ -311,7 +311,7 @@ def test_no_constraint_is_forgotten_here() -> None:
 
 
 def holds(status: str, given: set[str]) -> bool:
-    """The rules for the columns of a task, in words: which of them may be set in this status."""
+    """The rules for the columns of a task, as code: which of them may be set in this status."""
     final = status in ("done", "skipped", "cancelled") or (status == "error" and "run_after" not in given)
     return (
         ("worker_id" in given) == (status == "running")
@@ -331,7 +331,7 @@ def test_lease_end_and_next_run_of_a_task_are_what_its_status_demands(shell: She
         assert (refused is None) == holds(status, given), (status, given)
 
 
-def test_a_job_has_an_end_exactly_when_it_has_ended_or_rests(shell: Shell) -> None:
+def test_finished_at_is_set_exactly_when_a_job_is_inactive(shell: Shell) -> None:
     shell.repairing(on=True)
     for status in JOB.states:
         allowed = [

@@ -216,7 +216,7 @@ async def test_tasks_are_found_by_stage_and_status(engine: Engine) -> None:
 # Events.
 
 
-async def test_the_feed_gives_every_event_once_in_order_and_can_be_resumed(engine: Engine) -> None:
+async def test_the_feed_has_every_event_once_in_order_and_can_be_resumed(engine: Engine) -> None:
     await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), {"plan": {"items": 5}})
     whole = (await engine.events(limit=1000)).items
@@ -257,9 +257,9 @@ async def test_every_event_is_a_cursor(engine: Engine) -> None:
 
 async def test_a_cursor_of_another_database_is_refused(engine: Engine) -> None:
     await submitted(engine)
-    _, _, rest = (await engine.events()).items[0].cursor.partition(".")
+    _, _, position = (await engine.events()).items[0].cursor.partition(".")
     with pytest.raises(InvalidRequest, match="another database"):
-        await engine.events(after=f"deadbeef.{rest}")
+        await engine.events(after=f"deadbeef.{position}")
 
 
 async def test_the_history_of_a_job_is_its_own_and_comes_in_pages(engine: Engine) -> None:
@@ -332,11 +332,13 @@ async def test_versions_follow_each_other_and_the_record_replays_to_the_rows(eng
     rows = (await engine.tasks(job_id)).items
     assert len(rows) == 6
     for row in rows:
-        told = [event for event in events if event.entity == "task" and (event.stage_number, event.part) == row.key[1:]]
-        assert told[0].version == 2
-        assert told[0].origin in ("new", "ready")
-        assert replayed(told) == (row.version, row.status)
-        assert max(event.token or 0 for event in told) == row.token
+        recorded = [
+            event for event in events if event.entity == "task" and (event.stage_number, event.part) == row.key[1:]
+        ]
+        assert recorded[0].version == 2
+        assert recorded[0].origin in ("new", "ready")
+        assert replayed(recorded) == (row.version, row.status)
+        assert max(event.token or 0 for event in recorded) == row.token
 
 
 async def test_tokens_never_fall(engine: Engine, clock: FakeClock) -> None:
@@ -374,8 +376,8 @@ async def test_steps_are_listed_from_the_oldest_in_pages_by_job_or_task(engine: 
     first, second = await running_parts(engine, 2)
     worker = (await task_at(engine, first.key)).worker_id or 0
     for number in (1, 2):
-        said = [progress(task, steps=(Step(number=number, argv=[f"{task.key.part}"]),)) for task in (first, second)]
-        await engine.report(worker, said)
+        reports = [progress(task, steps=(Step(number=number, argv=[f"{task.key.part}"]),)) for task in (first, second)]
+        await engine.report(worker, reports)
 
     def read(**page: Any) -> Awaitable[Page[Any]]:
         return engine.steps(first.key.job_id, **page)

@@ -69,7 +69,7 @@ async def test_a_job_that_was_changed_since_it_was_read_is_left_alone(engine: En
 
 
 @every_verb
-async def test_who_did_it_and_why_is_kept_with_the_event(engine: Engine, verb: Verb) -> None:
+async def test_the_event_has_the_actor_and_the_reason(engine: Engine, verb: Verb) -> None:
     job_id = await a_failed_job(engine)
     await verb(engine, job_id, reason="because", actor="operator:ada")
     event = (await job_events(engine, job_id))[-1]
@@ -99,7 +99,7 @@ async def test_only_people_operate(engine: Engine, verb: Verb, actor: str) -> No
 
 async def test_a_batch_gets_an_outcome_a_job_and_does_what_it_can(engine: Engine) -> None:
     pending, done = await submitted(engine), await submitted(engine)
-    await engine.force(done, JobStatus.COMPLETED, reason="by hand")
+    await engine.force(done, JobStatus.COMPLETED, reason="forced")
     gone = await submitted(engine)
     await engine.cancel(gone)
     outcomes = await engine.cancel_many(Operation(job_ids=[done, 404, pending, gone], actor="operator"))

@@ -26,7 +26,7 @@ from tests.engines import FakeClock, a_worker, done, failed
 NEW = TaskStatus.NEW
 
 
-async def test_running_tasks_are_stopped_and_not_charged(engine: Engine) -> None:
+async def test_running_tasks_are_stopped_without_counting_an_attempt(engine: Engine) -> None:
     task = await a_running_task(engine)
     assert await engine.quarantine(task.key.job_id, reason="odd") is Verdict.OK
     row = await task_at(engine, task.key)
@@ -37,9 +37,9 @@ async def test_running_tasks_are_stopped_and_not_charged(engine: Engine) -> None
 
 async def test_whatever_waits_goes_back_to_new_and_done_work_stays(engine: Engine, clock: FakeClock) -> None:
     await submitted(engine, "parts", {"parts": 4})
-    running, resting, ended = await take(engine, await a_worker(engine), 3)
-    await engine.fail([failed(resting, retry_in=10)])
-    await engine.complete([done(ended)])
+    running, waiting, finished = await take(engine, await a_worker(engine), 3)
+    await engine.fail([failed(waiting, retry_in=10)])
+    await engine.complete([done(finished)])
     job_id = running.key.job_id
     await engine.quarantine(job_id, reason="odd")
     assert await task_statuses(engine, job_id) == [NEW, NEW, TaskStatus.DONE, NEW]
@@ -67,7 +67,7 @@ async def test_a_failed_job_is_put_aside_and_its_running_siblings_stopped(engine
     assert (await task_at(engine, other.key)).attempt == 0
 
 
-async def test_the_worker_of_a_stopped_task_is_told_that_it_is_lost(engine: Engine) -> None:
+async def test_the_worker_of_a_stopped_task_gets_the_verdict_lost(engine: Engine) -> None:
     task = await a_running_task(engine)
     worker = (await task_at(engine, task.key)).worker_id or 0
     await engine.quarantine(task.key.job_id, reason="odd")
@@ -90,7 +90,7 @@ async def test_twice_is_once(engine: Engine) -> None:
     assert (await engine.job(job_id)).job.reason == "odd"
 
 
-async def test_what_has_ended_can_not_be_put_aside(engine: Engine) -> None:
+async def test_a_finished_job_can_not_be_quarantined(engine: Engine) -> None:
     completed = await submitted(engine)
     await finish(engine, await a_worker(engine))
     cancelled = await submitted(engine)

@@ -1,4 +1,4 @@
-"""retry: a job that rests runs again; what is done stays done, unless a stage or parts of it are named."""
+"""retry: a stopped job runs again; finished tasks stay finished, unless a stage or parts of it are named."""
 
 import pytest
 
@@ -47,8 +47,8 @@ async def a_failed_fan(engine: Engine, worker: int, items: Json = 3) -> int:
 async def test_a_failed_job_runs_what_is_unfinished_and_keeps_what_is_done(engine: Engine) -> None:
     await submitted(engine, "parts", {"parts": 4})
     worker = await a_worker(engine)
-    ended, bad, running = await take(engine, worker, 3)
-    await engine.complete([done(ended, "kept")])
+    finished, bad, running = await take(engine, worker, 3)
+    await engine.complete([done(finished, "kept")])
     await fail_for_good(engine, bad)
     job_id = bad.key.job_id
     assert await engine.retry(job_id, reason="try again") is Verdict.OK
@@ -58,7 +58,7 @@ async def test_a_failed_job_runs_what_is_unfinished_and_keeps_what_is_done(engin
     await engine.complete([done(running)])
     assert await finish(engine, worker) == ["part", "part"]
     assert await status_of(engine, job_id) is JobStatus.COMPLETED
-    assert (await task_at(engine, ended.key)).result == "kept"
+    assert (await task_at(engine, finished.key)).result == "kept"
 
 
 async def test_a_retried_job_is_pending_until_its_next_claim(engine: Engine) -> None:
@@ -105,7 +105,7 @@ async def test_a_job_at_work_needs_no_retry(engine: Engine) -> None:
     assert (await task_at(engine, task.key)).status is RUNNING
 
 
-async def test_what_has_ended_can_not_be_retried(engine: Engine) -> None:
+async def test_a_finished_job_can_not_be_retried(engine: Engine) -> None:
     completed = await submitted(engine)
     await finish(engine, await a_worker(engine))
     cancelled = await submitted(engine)
@@ -132,7 +132,7 @@ async def test_many_jobs_are_retried_at_once(engine: Engine) -> None:
     assert len(await take(engine, worker)) == 5
 
 
-async def test_a_job_that_failed_by_its_fan_out_fails_again_until_the_plan_is_made_anew(
+async def test_a_job_that_failed_by_its_fan_out_fails_again_until_the_plan_runs_again(
     engine: Engine,
 ) -> None:
     job_id = await submitted(engine, "fan")
@@ -305,7 +305,7 @@ async def test_a_stage_is_not_run_again_under_those_that_run_on_what_it_made(eng
     assert await engine.complete([done(running)]) == [Verdict.OK]
 
 
-async def test_only_what_follows_the_stage_is_made_anew(engine: Engine) -> None:
+async def test_only_the_stages_after_the_named_one_run_again(engine: Engine) -> None:
     await declared(
         engine,
         "branches",
@@ -370,7 +370,7 @@ async def test_a_job_named_twice_is_moved_once(engine: Engine) -> None:
     assert [outcome.verdict for outcome in operated] == [Verdict.OK, Verdict.REPEATED]
 
 
-async def test_a_batch_from_a_stage_runs_the_jobs_that_can_and_says_why_the_others_can_not(engine: Engine) -> None:
+async def test_a_batch_from_a_stage_runs_the_jobs_that_can_and_refuses_the_others_with_a_reason(engine: Engine) -> None:
     worker = await a_worker(engine)
     can = [await a_failed_fan(engine, worker) for _ in range(2)]
     stageless = await submitted(engine, "parts", {"parts": 2})
@@ -385,9 +385,9 @@ async def test_a_batch_from_a_stage_runs_the_jobs_that_can_and_says_why_the_othe
     assert [outcome.job_id for outcome in outcomes] == list(operation.job_ids)
     refused = [Verdict.OK, None, Verdict.UNKNOWN, None, Verdict.OK, None]
     assert [outcome.verdict for outcome in outcomes] == refused
-    said = [str(outcome.error) for outcome in outcomes if outcome.verdict is None]
-    assert said[0] == said[2] == "stage: pipeline 'parts' has no stage 'work' (stages: part)"
-    assert said[1] == "stage: running tasks of pack use its results (wait for them, or cancel)"
+    errors = [str(outcome.error) for outcome in outcomes if outcome.verdict is None]
+    assert errors[0] == errors[2] == "stage: pipeline 'parts' has no stage 'work' (stages: part)"
+    assert errors[1] == "stage: running tasks of pack use its results (wait for them, or cancel)"
     for job_id in can:
         assert await stage_statuses(engine, job_id) == {"plan": DONE, "work": READY, "pack": NEW}
     assert [await engine.job(job_id) for job_id in (stageless, busy)] == before

@@ -29,7 +29,7 @@ from tests.engines import FakeClock, a_worker, done, failed
 WEEK = 7 * 86_400.0
 
 
-async def test_who_ran_a_task_is_known_after_the_worker_is_pruned(engine: Engine, clock: FakeClock) -> None:
+async def test_the_worker_of_a_task_is_known_after_it_is_pruned(engine: Engine, clock: FakeClock) -> None:
     job_id = await submitted(engine)
     worker = await a_worker(engine, "encoder-7")
     task = await take_one(engine, worker)
@@ -45,12 +45,12 @@ async def test_who_ran_a_task_is_known_after_the_worker_is_pruned(engine: Engine
     assert {event.worker for event in feed if event.worker_id == worker} == {"encoder-7"}
 
 
-async def test_a_task_that_nobody_has_run_names_no_worker(engine: Engine) -> None:
+async def test_a_task_that_never_ran_names_no_worker(engine: Engine) -> None:
     job_id = await submitted(engine)
     assert (await task_at(engine, TaskKey(job_id, 0, 0))).worker is None
 
 
-async def test_a_task_says_how_it_stands_with_the_workers(engine: Engine, clock: FakeClock) -> None:
+async def test_a_task_shows_its_claim_state(engine: Engine, clock: FakeClock) -> None:
     patient = StageSpec(name="main", attempts=2, backoff=Backoff(base=10, cap=10))
     pipeline = await declared(engine, "patient", patient)
     job_id = await submitted(engine, pipeline)
@@ -106,19 +106,19 @@ async def test_a_worker_shows_what_it_runs_and_what_came_of_its_runs(engine: Eng
 async def test_a_step_has_a_type_and_the_time_at_which_it_started(engine: Engine, clock: FakeClock) -> None:
     (task,) = await running_parts(engine, 1)
     started = clock.now.timestamp() - 100
-    told = [
+    steps = [
         Step(number=1, argv=["/usr/bin/ffmpeg", "-version"], exit_code=0, seconds=2.0, type="probe", started=started),
         Step(number=2, argv=["/usr/bin/ffmpeg"], exit_code=0, seconds=3.0),
         Step(number=3, argv=["cp"], exit_code=0, seconds=0.0, started=clock.now.timestamp() + 3600),
     ]
-    await engine.report((await engine.workers())[0].id, [progress(task, steps=tuple(told))])
+    await engine.report((await engine.workers())[0].id, [progress(task, steps=tuple(steps))])
     first, second, third = (await engine.steps(task.key.job_id)).items
     assert (first.type, first.started_at) == ("probe", datetime.fromtimestamp(started, UTC))
     assert (second.type, (clock.now - second.started_at).total_seconds()) == ("ffmpeg", 3.0)
     assert third.started_at == third.at == clock.now
 
 
-async def test_a_degraded_job_says_why(engine: Engine) -> None:
+async def test_a_degraded_job_shows_the_reason(engine: Engine) -> None:
     optional = StageSpec(name="extra", each="spec.parts", required=False, attempts=1)
     pipeline = await declared(engine, "lenient", StageSpec(name="main"), optional)
     job_id = await submitted(engine, pipeline, {"parts": 3})

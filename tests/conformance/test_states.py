@@ -1,4 +1,4 @@
-"""report: what a run says of itself under tags is kept under its token, once and in order."""
+"""report: states of a run are kept under its token, once and in order."""
 
 import asyncio
 import contextlib
@@ -31,11 +31,11 @@ from tests.conformance.scenarios import (
 from tests.engines import FakeClock, a_worker, done
 
 
-def said(number: int, tag: str, status: int | None, message: str = "", **rest: Any) -> TaskState:
+def state_of(number: int, tag: str, status: int | None, message: str = "", **rest: Any) -> TaskState:
     return TaskState(number=number, tag=tag, status=status, message=message, **rest)
 
 
-async def say(engine: Engine, task: ClaimedTask, *states: TaskState) -> Verdict:
+async def report(engine: Engine, task: ClaimedTask, *states: TaskState) -> Verdict:
     (worker,) = {each.id for each in await engine.workers() if each.name == "worker"} or {0}
     report = await engine.report(worker, [progress(task, states=states)])
     assert isinstance(report, Report)
@@ -58,10 +58,15 @@ def versions(states: list[State]) -> list[tuple[int, str, int, int, str]]:
     return [(state.task, state.tag, state.version, state.status, state.message) for state in states]
 
 
-async def test_what_a_run_says_is_kept_in_the_order_in_which_it_said_it(engine: Engine, clock: FakeClock) -> None:
+async def test_states_of_a_run_are_kept_in_the_order_of_its_reports(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
-    assert await say(engine, task, said(1, "a", 1), said(2, "b", 5), said(3, "a", 40, "half"), said(4, "a", 41)) == "ok"
-    assert await say(engine, task, said(5, "a", FINISHED)) is Verdict.OK
+    assert (
+        await report(
+            engine, task, state_of(1, "a", 1), state_of(2, "b", 5), state_of(3, "a", 40, "half"), state_of(4, "a", 41)
+        )
+        == "ok"
+    )
+    assert await report(engine, task, state_of(5, "a", FINISHED)) is Verdict.OK
     name = f"{task.key.job_id}.main"
     assert versions(await log_of(engine, name)) == [
         (0, "a", 1, 1, ""), (0, "b", 1, 5, ""), (0, "a", 2, 40, "half"), (0, "a", 3, 41, ""), (0, "a", 4, FINISHED, ""),
@@ -71,40 +76,42 @@ async def test_what_a_run_says_is_kept_in_the_order_in_which_it_said_it(engine: 
     assert newest["a"].event_id == f"{task.token}.5"
 
 
-async def test_what_is_told_again_is_kept_once(engine: Engine) -> None:
+async def test_a_repeated_state_is_kept_once(engine: Engine) -> None:
     task = await a_running_task(engine)
     for _ in range(2):
-        assert await say(engine, task, said(1, "a", 1), said(2, "a", 2)) is Verdict.OK
-    assert await say(engine, task, said(2, "a", 2), said(3, "a", 3)) is Verdict.OK
+        assert await report(engine, task, state_of(1, "a", 1), state_of(2, "a", 2)) is Verdict.OK
+    assert await report(engine, task, state_of(2, "a", 2), state_of(3, "a", 3)) is Verdict.OK
     assert [state.status for state in await log_of(engine, f"{task.key.job_id}.main")] == [1, 2, 3]
 
 
 async def test_a_warning_leaves_the_status_within_a_report_and_after_it(engine: Engine) -> None:
     task = await a_running_task(engine)
     warning = {"severity": "warning"}
-    await say(engine, task, said(1, "a", None, "early", **warning), said(2, "a", 7), said(3, "a", None, **warning))
-    await say(engine, task, said(4, "a", None, "slow", **warning), said(5, "a", -3, severity="error"))
-    await say(engine, task, said(6, "a", None, **warning))
+    await report(
+        engine, task, state_of(1, "a", None, "early", **warning), state_of(2, "a", 7), state_of(3, "a", None, **warning)
+    )
+    await report(engine, task, state_of(4, "a", None, "slow", **warning), state_of(5, "a", -3, severity="error"))
+    await report(engine, task, state_of(6, "a", None, **warning))
     log = await log_of(engine, f"{task.key.job_id}.main")
     assert [state.status for state in log] == [0, 7, 7, 7, -3, -3]
     assert [state.severity for state in log][3:] == [Severity.WARNING, Severity.ERROR, Severity.WARNING]
 
 
-async def test_the_words_of_a_lost_run_are_refused(engine: Engine, clock: FakeClock) -> None:
+async def test_the_states_of_a_lost_run_are_refused(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
-    assert await say(engine, task, said(1, "a", 10)) is Verdict.OK
+    assert await report(engine, task, state_of(1, "a", 10)) is Verdict.OK
     await lose(engine, clock)
     again = await take_one(engine, await a_worker(engine, "other"))
-    assert await say(engine, task, said(2, "a", 99)) is Verdict.LOST
-    assert await say(engine, again, said(1, "a", 20)) is Verdict.OK
-    assert await say(engine, task, said(3, "a", 99)) is Verdict.LOST
+    assert await report(engine, task, state_of(2, "a", 99)) is Verdict.LOST
+    assert await report(engine, again, state_of(1, "a", 20)) is Verdict.OK
+    assert await report(engine, task, state_of(3, "a", 99)) is Verdict.LOST
     assert [state.status for state in await log_of(engine, f"{task.key.job_id}.main")] == [10, 20]
 
 
 async def test_a_lost_run_makes_no_job_of_states(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await lose(engine, clock)
-    assert await say(engine, task, said(1, "a", 10)) is Verdict.LOST
+    assert await report(engine, task, state_of(1, "a", 10)) is Verdict.LOST
     with pytest.raises(NotFound):
         await engine.state_store.find_job(f"{task.key.job_id}.main")
 
@@ -112,7 +119,7 @@ async def test_a_lost_run_makes_no_job_of_states(engine: Engine, clock: FakeCloc
 async def test_the_parts_of_a_stage_are_the_tasks_of_one_job(engine: Engine) -> None:
     tasks = await running_parts(engine, 3)
     (worker,) = [each.id for each in await engine.workers()]
-    items = [progress(task, states=(said(1, "a", 10 + task.key.part), said(2, "b", 5))) for task in tasks]
+    items = [progress(task, states=(state_of(1, "a", 10 + task.key.part), state_of(2, "b", 5))) for task in tasks]
     assert (await engine.report(worker, items)).verdicts == [Verdict.OK] * 3
     job = await engine.state_store.find_job(f"{tasks[0].key.job_id}.part")
     assert (job.tasks, job.tags, job.generation) == (3, (), 1)
@@ -127,7 +134,7 @@ async def test_stages_of_several_jobs_in_one_report(engine: Engine) -> None:
     await submitted(engine)
     worker = await a_worker(engine)
     tasks = await take(engine, worker)
-    items = [progress(task, states=(said(1, "a", task.key.part),)) for task in tasks]
+    items = [progress(task, states=(state_of(1, "a", task.key.part),)) for task in tasks]
     assert (await engine.report(worker, items)).verdicts == [Verdict.OK] * 3
     names = {f"{task.key.job_id}.{task.stage_name}" for task in tasks}
     assert sorted([len((await engine.state_store.states(name)).states) for name in names]) == [1, 2]
@@ -136,20 +143,20 @@ async def test_stages_of_several_jobs_in_one_report(engine: Engine) -> None:
 async def test_expected_tags_come_with_the_stage(engine: Engine) -> None:
     await declared(engine, "tagged", StageSpec(name="main", tags=("ingest", "export")))
     task = await a_running_task(engine, "tagged")
-    await say(engine, task, said(1, "ingest", FINISHED))
+    await report(engine, task, state_of(1, "ingest", FINISHED))
     (grid,) = (await engine.states(task.key.job_id)).stages
     assert grid.job.tags == ("export", "ingest")
     assert (grid.lowest.tag, grid.lowest.status) == ("export", 0)
-    await say(engine, task, said(2, "export", FINISHED))
+    await report(engine, task, state_of(2, "export", FINISHED))
     assert lowest_of(await engine.states(task.key.job_id)).status == FINISHED
 
 
-async def test_a_job_of_states_that_was_deleted_is_made_anew(engine: Engine) -> None:
+async def test_a_deleted_job_of_states_is_created_again(engine: Engine) -> None:
     task = await a_running_task(engine)
     name = f"{task.key.job_id}.main"
-    await say(engine, task, said(1, "a", 1))
+    await report(engine, task, state_of(1, "a", 1))
     assert await engine.state_store.delete_job(name)
-    await say(engine, task, said(2, "a", 2))
+    await report(engine, task, state_of(2, "a", 2))
     (state,) = (await engine.state_store.states(name)).states
     assert (state.version, state.status) == (1, 2)
     assert (await engine.state_store.find_job(name)).generation == 2
@@ -167,7 +174,7 @@ async def test_the_grid_of_a_job_has_every_stage_that_speaks(engine: Engine) -> 
     assert [grid.name for grid in (await engine.states(job_id)).stages] == ["late"]
     worker = await a_worker(engine)
     first = next(task for task in await take(engine, worker) if task.stage_name == "one")
-    await say(engine, first, said(1, "a", FINISHED))
+    await report(engine, first, state_of(1, "a", FINISHED))
     states = await engine.states(job_id)
     assert [(grid.name, grid.lowest.status) for grid in states.stages] == [("one", FINISHED), ("late", 0)]
     assert (lowest_of(states).job_id, lowest_of(states).status) == (f"{job_id}.late", 0)
@@ -178,7 +185,7 @@ async def test_the_grid_of_a_job_has_every_stage_that_speaks(engine: Engine) -> 
 async def test_states_that_are_not_there(engine: Engine) -> None:
     job_id = await submitted(engine)
     assert (await engine.states(job_id)).stages == ()
-    with pytest.raises(InvalidRequest, match="there is no stage 'nowhere'"):
+    with pytest.raises(InvalidRequest, match="no stage 'nowhere'"):
         await engine.states(job_id, "nowhere")
     for missing in (123, "my-job", f"{job_id}.main"):
         with pytest.raises(NotFound):
@@ -186,35 +193,35 @@ async def test_states_that_are_not_there(engine: Engine) -> None:
 
 
 MISTAKES: list[tuple[TaskState, str]] = [
-    (said(1, "", 1), "tag"),
-    (said(1, "a/b", 1), "slash"),
-    (said(1, "a" * 2000, 1), "tag"),
-    (said(1, "a", 2**31), "32-bit"),
-    (said(1, "a", True), "32-bit"),
-    (said(-1, "a", 1), "number"),
-    (said(1, "a", 1, severity="loud"), "severity"),
-    (said(1, "a", 1, payload={1}), "JSON"),
+    (state_of(1, "", 1), "tag"),
+    (state_of(1, "a/b", 1), "slash"),
+    (state_of(1, "a" * 2000, 1), "tag"),
+    (state_of(1, "a", 2**31), "2147483647"),
+    (state_of(1, "a", True), "2147483647"),
+    (state_of(-1, "a", 1), "number"),
+    (state_of(1, "a", 1, severity="loud"), "severity"),
+    (state_of(1, "a", 1, payload={1}), "JSON"),
 ]
 
 
-@pytest.mark.parametrize("mistake, words", MISTAKES, ids=[words for _, words in MISTAKES])
-async def test_a_mistake_is_named_and_nothing_is_stored(engine: Engine, mistake: TaskState, words: str) -> None:
+@pytest.mark.parametrize("mistake, words", MISTAKES, ids=[text for _, text in MISTAKES])
+async def test_a_mistake_is_named_and_nothing_is_stored(engine: Engine, mistake: TaskState, text: str) -> None:
     task = await a_running_task(engine)
-    with pytest.raises((InvalidRequest, TooLarge), match=words):
-        await say(engine, task, said(2, "good", 1), mistake)
+    with pytest.raises((InvalidRequest, TooLarge), match=text):
+        await report(engine, task, state_of(2, "good", 1), mistake)
     assert (await engine.states(task.key.job_id)).stages == ()
 
 
-async def test_a_bell_rings_for_states_that_were_stored(engine: Engine) -> None:
+async def test_a_stored_state_sends_a_wakeup(engine: Engine) -> None:
     task = await a_running_task(engine)
-    ears = engine.dispatch.listen([Wakeup.STATE])
-    await say(engine, task)
-    assert not await ears.wait(0)
-    await say(engine, task, said(1, "a", 1))
-    assert await ears.wait(300) == {Wakeup.STATE}
+    listener = engine.dispatch.listen([Wakeup.STATE])
+    await report(engine, task)
+    assert not await listener.wait(0)
+    await report(engine, task, state_of(1, "a", 1))
+    assert await listener.wait(300) == {Wakeup.STATE}
     await engine.complete([done(task)])
-    await say(engine, task, said(2, "a", 2))
-    assert not await ears.wait(0)
+    await report(engine, task, state_of(2, "a", 2))
+    assert not await listener.wait(0)
 
 
 async def test_a_manager_on_the_store_of_the_engine(engine: Engine) -> None:
@@ -225,9 +232,9 @@ async def test_a_manager_on_the_store_of_the_engine(engine: Engine) -> None:
     assert (lowest_of(states).task, lowest_of(states).status) == (1, 0)
 
 
-async def test_nobody_but_its_tasks_writes_the_states_of_a_stage(engine: Engine) -> None:
+async def test_only_its_tasks_write_the_states_of_a_stage(engine: Engine) -> None:
     task = await a_running_task(engine)
-    await say(engine, task, said(1, "a", 1))
+    await report(engine, task, state_of(1, "a", 1))
     name = f"{task.key.job_id}.main"
     async with await engine.state_manager(name) as monitor:
         assert (await monitor.get_state()).status == 1
@@ -262,7 +269,7 @@ class CountingTransaction:
         return rows
 
 
-async def test_one_state_is_read_by_one_statement_that_gives_one_row(engine: Engine) -> None:
+async def test_one_state_is_read_by_one_statement_with_one_row(engine: Engine) -> None:
     for task in range(3):
         async with await engine.state_manager("mine", task, 3) as manager:
             for tag in ("a", "b"):
@@ -276,7 +283,7 @@ async def test_one_state_is_read_by_one_statement_that_gives_one_row(engine: Eng
 
 
 @pytest.mark.parametrize("what", ["jobs", "versions"])
-async def test_who_follows_the_engine_from_before_what_was_pruned_gets_a_reset(
+async def test_a_subscriber_from_before_a_pruned_version_gets_a_reset(
     engine: Engine, clock: FakeClock, what: str
 ) -> None:
     async with await engine.state_manager("other", 0, 1) as manager:
@@ -298,7 +305,7 @@ async def test_who_follows_the_engine_from_before_what_was_pruned_gets_a_reset(
 
 async def test_states_of_a_stage_are_kept_until_its_job_is_over(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
-    await say(engine, task, said(1, "a", FINISHED), said(2, "b", -1, "broken"))
+    await report(engine, task, state_of(1, "a", FINISHED), state_of(2, "b", -1, "broken"))
     name = f"{task.key.job_id}.main"
     clock.now += timedelta(days=40)
     assert await engine.state_store.forget(older=86_400) == []

@@ -1,4 +1,4 @@
-"""One feed for everything: what subscribers are told, in which order, and whose it is."""
+"""The feed of the engine: what subscribers receive, in which order, and from which jobs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -45,7 +45,7 @@ class Reader:
 
 
 @asynccontextmanager
-async def told(engine: Engine, *job_id: int, **options: Any) -> AsyncIterator[Reader]:
+async def subscribed(engine: Engine, *job_id: int, **options: Any) -> AsyncIterator[Reader]:
     async with asyncio.timeout(TIMEOUT), aclosing(engine.subscribe(*job_id, **options)) as messages:
         yield Reader(messages)
 
@@ -70,10 +70,10 @@ def is_progress(message: FeedMessage[FeedItem]) -> bool:
     return message.kind is MessageKind.PROGRESS
 
 
-async def test_a_job_is_told_from_its_beginning_and_then_as_it_happens(engine: Engine) -> None:
+async def test_a_job_is_replayed_from_its_creation_and_then_live(engine: Engine) -> None:
     task = await a_running_task(engine)
     job_id = task.key.job_id
-    async with told(engine, job_id) as reader:
+    async with subscribed(engine, job_id) as reader:
         before = await reader.replayed()
         assert before == (await engine.history(job_id)).items
         await engine.complete([done(task)])
@@ -85,23 +85,23 @@ async def test_a_job_is_told_from_its_beginning_and_then_as_it_happens(engine: E
 async def test_events_and_states_come_in_one_order_from_one_cursor(
     engine: Engine, far: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether they are looked up by the job, as for one who is far behind, or are read from the whole record."""
+    """Both when they are read by the index of the job, as far behind the head, and from the whole record."""
     monkeypatch.setattr(log, "_is_far", lambda *_: far)
     task = await a_running_task(engine)
     worker = task.key.job_id and (await engine.workers())[0].id
-    said = [TaskState(tag="ingest", number=number, status=number) for number in (1, 2)]
-    await engine.report(worker, [progress(task, states=said)])
+    states = [TaskState(tag="ingest", number=number, status=number) for number in (1, 2)]
+    await engine.report(worker, [progress(task, states=states)])
     await engine.complete([done(task)])
-    async with told(engine, task.key.job_id) as reader:
+    async with subscribed(engine, task.key.job_id) as reader:
         messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
     whole = items(messages)
     assert [item.version for item in whole if isinstance(item, State)] == [1, 2]
-    places = [isinstance(item, State) for item in whole]
-    assert places.index(True) > targets(whole[: places.index(True)]).index(("task", "running"))
+    is_state = [isinstance(item, State) for item in whole]
+    assert is_state.index(True) > targets(whole[: is_state.index(True)]).index(("task", "running"))
     assert targets(whole)[-1] == ("job", "completed")
-    for place, message in enumerate(messages[:-1]):
-        async with told(engine, task.key.job_id, after=message.cursor) as reader:
-            assert await reader.replayed() == whole[place + 1 :]
+    for index, message in enumerate(messages[:-1]):
+        async with subscribed(engine, task.key.job_id, after=message.cursor) as reader:
+            assert await reader.replayed() == whole[index + 1 :]
 
 
 async def test_pages_are_no_seam_between_events_and_states(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,11 +110,11 @@ async def test_pages_are_no_seam_between_events_and_states(engine: Engine, monke
     for number in range(1, 4):
         await engine.report(worker, [progress(task, states=[TaskState(tag="a", number=number, status=1)])])
         await submitted(engine)
-    async with told(engine, after="0") as reader:
+    async with subscribed(engine, after="0") as reader:
         whole = await reader.replayed()
     for size in (1, 2, 3, len(whole) - 1, len(whole)):
         monkeypatch.setattr(feed, "PAGE", size)
-        async with told(engine, after="0") as reader:
+        async with subscribed(engine, after="0") as reader:
             assert await reader.replayed() == whole
     assert sum(isinstance(item, State) for item in whole) == 3
 
@@ -130,7 +130,7 @@ async def test_many_subscribers_read_as_one(engine: Engine, monkeypatch: pytest.
         return await read(*arguments)
 
     async with AsyncExitStack() as stack:
-        readers = [await stack.enter_async_context(told(engine, *([job_id] * (n % 2)))) for n in range(50)]
+        readers = [await stack.enter_async_context(subscribed(engine, *([job_id] * (n % 2)))) for n in range(50)]
         await asyncio.gather(*(reader.replayed() for reader in readers))
         waiting = [asyncio.create_task(reader.until(is_event("job", "cancelled"))) for reader in readers]
         await until(lambda: engine.feed.figures.subscribers == len(readers))
@@ -141,9 +141,9 @@ async def test_many_subscribers_read_as_one(engine: Engine, monkeypatch: pytest.
         assert reads < 10
 
 
-async def test_who_is_too_slow_is_told_and_goes_on_where_it_was(engine: Engine) -> None:
+async def test_a_slow_subscriber_overflows_and_resumes_where_it_was(engine: Engine) -> None:
     engine.feed._buffer = 3
-    async with told(engine) as reader:
+    async with subscribed(engine) as reader:
         await reader.replayed()
         first = asyncio.create_task(reader.until(lambda message: message.kind is MessageKind.ITEM))
         await until(lambda: engine.feed.figures.subscribers == 1)
@@ -152,24 +152,24 @@ async def test_who_is_too_slow_is_told_and_goes_on_where_it_was(engine: Engine) 
         got = await first
         got += await reader.until(lambda message: message.kind is MessageKind.OVERFLOW)
         assert await reader.until(lambda _: True) == []
-    async with told(engine, after=got[-1].cursor) as reader:
-        rest = await reader.replayed()
-    assert [*items(got), *rest] == (await engine.events()).items
+    async with subscribed(engine, after=got[-1].cursor) as reader:
+        remaining = await reader.replayed()
+    assert [*items(got), *remaining] == (await engine.events()).items
 
 
-async def test_everything_is_told_from_now_on_or_from_the_beginning(engine: Engine) -> None:
+async def test_the_feed_of_everything_starts_now_or_at_the_beginning(engine: Engine) -> None:
     first = await submitted(engine)
-    async with told(engine) as reader:
+    async with subscribed(engine) as reader:
         assert await reader.replayed() == []
         second = await submitted(engine)
         news = items(await reader.until(is_event("job", "pending")))
         assert {item.job_id for item in news} == {second}
-    async with told(engine, after="0") as reader:
+    async with subscribed(engine, after="0") as reader:
         assert {item.job_id for item in await reader.replayed() if isinstance(item, Event)} >= {first, second}
 
 
-async def test_states_of_jobs_of_the_manager_are_told_to_those_who_hear_everything(engine: Engine) -> None:
-    async with told(engine) as all_of_it, told(engine, user_id="") as own:
+async def test_states_of_other_jobs_reach_only_subscribers_of_everything(engine: Engine) -> None:
+    async with subscribed(engine) as all_of_it, subscribed(engine, user_id="") as own:
         await all_of_it.replayed()
         await own.replayed()
         async with await engine.state_manager("12.Free", 0, 1) as manager:
@@ -181,8 +181,8 @@ async def test_states_of_jobs_of_the_manager_are_told_to_those_who_hear_everythi
         assert {item.job_id for item in items(await own.until(is_event("job", "pending")))} == {job_id}
 
 
-async def test_nobody_is_told_of_what_is_not_theirs(engine: Engine) -> None:
-    async with told(engine, user_id="ann") as ann, told(engine, user_id="bob") as bob, told(engine) as admin:
+async def test_an_owner_receives_only_events_of_their_jobs(engine: Engine) -> None:
+    async with subscribed(engine, user_id="ann") as ann, subscribed(engine, user_id="bob") as bob, subscribed(engine) as admin:
         for reader in (ann, bob, admin):
             await reader.replayed()
         ending = is_event("job", "completed")
@@ -200,28 +200,28 @@ async def test_nobody_is_told_of_what_is_not_theirs(engine: Engine) -> None:
             assert any(map(is_state, messages))
         assert "worker" in {item.entity for item in items(all_of_it) if isinstance(item, Event)}
     for user_id, job_id, other in (("ann", hers, his), ("bob", his, hers)):
-        async with told(engine, job_id, user_id=user_id, after="0") as reader:
+        async with subscribed(engine, job_id, user_id=user_id, after="0") as reader:
             assert targets(await reader.replayed())[-1] == ("job", "completed")
-        async with told(engine, user_id=user_id, after="0") as reader:
+        async with subscribed(engine, user_id=user_id, after="0") as reader:
             assert {str(item.job_id).partition(".")[0] for item in await reader.replayed()} == {str(job_id)}
         with pytest.raises(NotFound):
-            async with told(engine, other, user_id=user_id) as reader:
+            async with subscribed(engine, other, user_id=user_id) as reader:
                 await reader.replayed()
 
 
-async def test_only_what_was_asked_for_is_told(engine: Engine) -> None:
+async def test_only_the_selected_kinds_are_sent(engine: Engine) -> None:
     job_id = await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), {"plan": {"items": [1, 2, 3]}})
-    async with told(engine, job_id, only=["stage", "job"]) as reader:
+    async with subscribed(engine, job_id, only=["stage", "job"]) as reader:
         assert {entity for entity, _ in targets(await reader.replayed())} == {"stage", "job"}
     with pytest.raises(InvalidRequest, match="stages"):
         engine.subscribe(job_id, only=["stages"])  # type: ignore[list-item]
 
 
-async def test_who_hears_little_is_told_how_far_it_is(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_subscriber_with_few_events_gets_bookmarks(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed, "BOOKMARK_INTERVAL", 0.0)
     quiet, loud = await submitted(engine), await submitted(engine)
-    async with told(engine, quiet) as reader:
+    async with subscribed(engine, quiet) as reader:
         await reader.replayed()
         await engine.cancel(loud)
         after = (await engine.history(loud)).items[-1].cursor
@@ -229,7 +229,7 @@ async def test_who_hears_little_is_told_how_far_it_is(engine: Engine, monkeypatc
         messages = await reader.until(lambda message: bool(message.cursor) and order(message.cursor) >= order(after))
         assert {message.kind for message in messages} == {MessageKind.BOOKMARK}
         cursor = messages[-1].cursor
-    async with told(engine, after=cursor) as reader:
+    async with subscribed(engine, after=cursor) as reader:
         assert await reader.replayed() == []
 
 
@@ -238,7 +238,7 @@ async def test_who_hears_little_is_told_how_far_it_is(engine: Engine, monkeypatc
 )
 async def test_a_cursor_that_is_none_is_refused(engine: Engine, cursor: str) -> None:
     with pytest.raises(InvalidRequest, match="not a cursor"):
-        async with told(engine, after=cursor) as reader:
+        async with subscribed(engine, after=cursor) as reader:
             await reader.replayed()
 
 
@@ -247,20 +247,20 @@ async def test_a_cursor_of_another_database_resets(engine: Engine) -> None:
     whole = (await engine.history(job_id)).items
     epoch, xid, number = (await engine.head()).split(".")
     for cursor in (f"other.{xid}.{number}", f"{epoch}.{int(xid) + 10**6}.{number}"):
-        async with told(engine, after=cursor) as reader:
+        async with subscribed(engine, after=cursor) as reader:
             messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
             assert [message.kind for message in messages] == [MessageKind.RESET, MessageKind.REPLAY_COMPLETE]
-        async with told(engine, job_id, after=cursor) as reader:
+        async with subscribed(engine, job_id, after=cursor) as reader:
             messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
             assert messages[0].kind is MessageKind.RESET
             assert items(messages) == whole
 
 
-async def test_progress_is_told_without_a_cursor_and_only_when_it_changes(engine: Engine) -> None:
+async def test_progress_is_sent_without_a_cursor_and_only_when_it_changes(engine: Engine) -> None:
     (first, second) = await running_parts(engine, 2)
     job_id = first.key.job_id
     worker = (await engine.workers())[0].id
-    async with told(engine, job_id) as reader:
+    async with subscribed(engine, job_id) as reader:
         await reader.replayed()
         await engine.report(worker, [progress(first, percent=10, message="a"), progress(second, percent=1)])
         seen: dict[object, float] = {}
@@ -275,20 +275,20 @@ async def test_progress_is_told_without_a_cursor_and_only_when_it_changes(engine
         assert isinstance(frame.item, TaskProgress)
         assert (frame.item.key, frame.item.percent, frame.item.token) == (second.key, 20.0, second.token)
         await engine.complete([done(first), done(second)])
-        rest = await reader.until(is_event("job", "completed"))
-        assert not any(map(is_progress, rest))
+        remaining = await reader.until(is_event("job", "completed"))
+        assert not any(map(is_progress, remaining))
 
 
-async def test_who_comes_late_is_told_how_far_tasks_are(engine: Engine) -> None:
+async def test_a_late_subscriber_gets_the_progress_of_tasks(engine: Engine) -> None:
     task = await a_running_task(engine)
     worker = (await engine.workers())[0].id
     await engine.report(worker, [progress(task, percent=40, step="encode")])
-    async with told(engine, task.key.job_id) as early, told(engine, task.key.job_id) as late:
+    async with subscribed(engine, task.key.job_id) as early, subscribed(engine, task.key.job_id) as late:
         for reader in (early, late):
             (*_, frame) = await reader.until(is_progress)
             assert isinstance(frame.item, TaskProgress)
             assert (frame.item.percent, frame.item.step) == (40.0, "encode")
-    async with told(engine, task.key.job_id, progress=False) as without, told(engine, progress=True) as everything:
+    async with subscribed(engine, task.key.job_id, progress=False) as without, subscribed(engine, progress=True) as everything:
         await without.replayed()
         (*_, frame) = await everything.until(is_progress)
         await engine.complete([done(task)])
@@ -299,18 +299,18 @@ async def test_a_cursor_from_before_what_is_kept_resets(engine: Engine, manual_s
     cursor = (await engine.history(await submitted(engine))).items[0].cursor
     _, xid, number = (await engine.head()).split(".")
     manual_sql.run("INSERT INTO facts VALUES ('floor', ?)", f"{xid}.{number}")
-    async with told(engine, after=cursor) as reader:
+    async with subscribed(engine, after=cursor) as reader:
         messages = await reader.until(lambda message: message.kind is MessageKind.REPLAY_COMPLETE)
         assert [message.kind for message in messages] == [MessageKind.RESET, MessageKind.REPLAY_COMPLETE]
-    async with told(engine, after=messages[-1].cursor) as reader:
+    async with subscribed(engine, after=messages[-1].cursor) as reader:
         assert await reader.replayed() == []
-    async with told(engine, after="0") as reader:
+    async with subscribed(engine, after="0") as reader:
         assert await reader.replayed() == (await engine.events()).items
 
 
 async def test_a_database_that_is_replaced_while_one_reads_resets(engine: Engine, manual_sql: ManualSql) -> None:
     await submitted(engine)
-    async with told(engine) as reader:
+    async with subscribed(engine) as reader:
         await reader.replayed()
         manual_sql.run("UPDATE facts SET value = 'other' WHERE name = 'epoch'")
         (*_, message) = await reader.until(lambda message: message.kind is MessageKind.RESET)

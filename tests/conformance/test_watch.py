@@ -41,18 +41,18 @@ async def everything(engine: Engine, job_id: int) -> list[Event]:
 
 
 @asynccontextmanager
-async def rung(engine: Engine) -> AsyncIterator[set[Wakeup]]:
-    """The bells that were rung meanwhile."""
+async def wakeups_of(engine: Engine) -> AsyncIterator[set[Wakeup]]:
+    """Collect the wake-ups that are sent meanwhile."""
     listener = engine.dispatch.listen(EVERY_WAKEUP)
-    bells: set[Wakeup] = set()
+    wakeups: set[Wakeup] = set()
     try:
-        yield bells
-        bells |= await listener.wait(0)
+        yield wakeups
+        wakeups |= await listener.wait(0)
     finally:
         listener.close()
 
 
-async def test_the_history_of_a_job_at_rest_is_replayed_and_ends(engine: Engine) -> None:
+async def test_the_history_of_an_inactive_job_is_replayed_and_ends(engine: Engine) -> None:
     job_id = await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), FAN_RESULTS)
     events = await seen(engine, job_id)
@@ -72,8 +72,8 @@ async def test_a_watch_goes_on_after_any_of_its_events(engine: Engine) -> None:
     job_id = await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), FAN_RESULTS)
     events = await seen(engine, job_id)
-    for place, event in enumerate(events):
-        assert await seen(engine, job_id, event.cursor) == events[place + 1 :]
+    for index, event in enumerate(events):
+        assert await seen(engine, job_id, event.cursor) == events[index + 1 :]
 
 
 async def test_pages_are_no_seam(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ async def test_watching_a_job_that_is_not_there(engine: Engine) -> None:
         await seen(engine, await submitted(engine), "nonsense")
 
 
-async def test_who_stops_watching_stops_listening(engine: Engine) -> None:
+async def test_a_closed_watch_closes_its_listener(engine: Engine) -> None:
     before = len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
     watcher = asyncio.create_task(seen(engine, await submitted(engine)))
     await until(lambda: engine.feed.figures.subscribers == 1)
@@ -135,8 +135,10 @@ ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("status", ENDS)
-async def test_wait_gives_the_job_when_it_rests(engine: Engine, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "POLL_INTERVAL", 3600.0)  # only a bell can end it
+async def test_wait_returns_the_job_when_it_is_inactive(
+    engine: Engine, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed, "POLL_INTERVAL", 3600.0)  # only a wake-up can end it
     monkeypatch.setattr(watching, "POLL_INTERVAL", 3600.0)
     job_id = await submitted(engine)
     waiting = asyncio.create_task(engine.wait(job_id, timeout=TIMEOUT))
@@ -156,7 +158,7 @@ async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatc
     assert (await waiting).job.status is JobStatus.COMPLETED
 
 
-async def test_wait_finds_out_without_a_bell(engine: Engine) -> None:
+async def test_wait_needs_no_wakeup(engine: Engine) -> None:
     task = await a_running_task(engine)
     waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=TIMEOUT))
     await asyncio.sleep(0.01)
@@ -164,7 +166,7 @@ async def test_wait_finds_out_without_a_bell(engine: Engine) -> None:
     assert (await waiting).job.status is JobStatus.COMPLETED
 
 
-async def test_wait_says_when_the_time_is_over(engine: Engine) -> None:
+async def test_wait_raises_when_the_time_is_over(engine: Engine) -> None:
     job_id = await submitted(engine)
     for seconds in (0, 0.05):
         with pytest.raises(WaitTimeout, match="still pending") as raised:
@@ -174,91 +176,91 @@ async def test_wait_says_when_the_time_is_over(engine: Engine) -> None:
         await engine.wait(7)
 
 
-async def test_new_work_rings(engine: Engine) -> None:
-    async with rung(engine) as bells:
+async def test_new_work_sends_a_wakeup(engine: Engine) -> None:
+    async with wakeups_of(engine) as wakeups:
         await submitted(engine)
-    assert bells == {Wakeup.WORK}
+    assert wakeups == {Wakeup.WORK}
 
 
-async def test_work_for_later_does_not_ring(engine: Engine, clock: FakeClock) -> None:
-    async with rung(engine) as bells:
+async def test_delayed_work_sends_no_wakeup(engine: Engine, clock: FakeClock) -> None:
+    async with wakeups_of(engine) as wakeups:
         await submitted(engine, delay=60)
-    assert bells == set()
+    assert wakeups == set()
     clock.advance(61)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.orchestrate()
-    assert bells == {Wakeup.WORK}
-    async with rung(engine) as bells:
+    assert wakeups == {Wakeup.WORK}
+    async with wakeups_of(engine) as wakeups:
         await engine.orchestrate()
-    assert bells == set()
+    assert wakeups == set()
 
 
-async def test_a_repeated_submission_does_not_ring(engine: Engine) -> None:
+async def test_a_repeated_submission_sends_no_wakeup(engine: Engine) -> None:
     await submitted(engine, idempotency_key="a")
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await submitted(engine, idempotency_key="a")
-    assert bells == set()
+    assert wakeups == set()
 
 
-async def test_a_completion_rings_when_it_opens_tasks_and_when_its_job_rests(engine: Engine) -> None:
+async def test_a_completion_sends_a_wakeup_when_it_opens_tasks_and_when_its_job_is_inactive(engine: Engine) -> None:
     await submitted(engine, "fan")
     worker = await a_worker(engine)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.complete([done(await take_one(engine, worker), {"items": [1, 2]})])
-    assert bells == {Wakeup.WORK}
+    assert wakeups == {Wakeup.WORK}
     first, second = await take(engine, worker)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.complete([done(first)])
-    assert bells == set()
-    async with rung(engine) as bells:
+    assert wakeups == set()
+    async with wakeups_of(engine) as wakeups:
         await engine.complete([done(second)])
-    assert bells == {Wakeup.WORK}
-    async with rung(engine) as bells:
+    assert wakeups == {Wakeup.WORK}
+    async with wakeups_of(engine) as wakeups:
         await engine.complete([done(await take_one(engine, worker))])
-    assert bells == {Wakeup.JOB_INACTIVE}
+    assert wakeups == {Wakeup.JOB_INACTIVE}
 
 
-async def test_a_job_of_one_stage_rings_when_it_rests(engine: Engine) -> None:
+async def test_a_job_of_one_stage_sends_a_wakeup_when_it_is_inactive(engine: Engine) -> None:
     task = await a_running_task(engine)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.complete([done(task)])
-    assert bells == {Wakeup.JOB_INACTIVE}
-    async with rung(engine) as bells:
+    assert wakeups == {Wakeup.JOB_INACTIVE}
+    async with wakeups_of(engine) as wakeups:
         await engine.complete([done(task)])
-    assert bells == set()
+    assert wakeups == set()
 
 
-async def test_a_failure_rings_when_its_job_rests(engine: Engine) -> None:
+async def test_a_failure_sends_a_wakeup_when_its_job_is_inactive(engine: Engine) -> None:
     task = await a_running_task(engine)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.fail([failed(task)])
-    assert bells == set()
+    assert wakeups == set()
     other = await a_running_task(engine)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.fail([failed(other, retryable=False)])
-    assert bells == {Wakeup.JOB_INACTIVE}
+    assert wakeups == {Wakeup.JOB_INACTIVE}
 
 
-async def test_what_is_given_back_rings(engine: Engine, clock: FakeClock) -> None:
+async def test_a_released_task_sends_a_wakeup(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.release([released(task)])
-    assert bells == {Wakeup.WORK}
-    async with rung(engine) as bells:
+    assert wakeups == {Wakeup.WORK}
+    async with wakeups_of(engine) as wakeups:
         await engine.release([released(task)])
-    assert bells == set()
+    assert wakeups == set()
     await take_one(engine, await a_worker(engine))
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await lose(engine, clock)
-    assert bells == {Wakeup.WORK}
-    async with rung(engine) as bells:
+    assert wakeups == {Wakeup.WORK}
+    async with wakeups_of(engine) as wakeups:
         await engine.reclaim()
-    assert bells == set()
+    assert wakeups == set()
 
 
-async def test_what_operators_do_rings(engine: Engine) -> None:
+async def test_operations_send_wakeups(engine: Engine) -> None:
     job_id = await submitted(engine)
-    rings: list[tuple[Callable[[], Awaitable[object]], set[Wakeup]]] = [
+    actions: list[tuple[Callable[[], Awaitable[object]], set[Wakeup]]] = [
         (lambda: engine.quarantine(job_id, reason="odd"), {Wakeup.STOP, Wakeup.JOB_INACTIVE}),
         (lambda: engine.quarantine(job_id, reason="odd"), set()),
         (lambda: engine.retry(job_id), {Wakeup.WORK}),
@@ -266,21 +268,21 @@ async def test_what_operators_do_rings(engine: Engine) -> None:
         (lambda: engine.force(job_id, JobStatus.PENDING, reason="odd"), {Wakeup.STOP, Wakeup.WORK}),
         (lambda: engine.cancel(job_id), {Wakeup.STOP, Wakeup.JOB_INACTIVE}),
     ]
-    for act, expected in rings:
-        async with rung(engine) as bells:
+    for act, expected in actions:
+        async with wakeups_of(engine) as wakeups:
             await act()
-        assert bells == expected
+        assert wakeups == expected
     assert await status_of(engine, job_id) is JobStatus.CANCELLED
 
 
-async def test_disable_and_enable_ring(engine: Engine) -> None:
+async def test_disable_and_enable_send_wakeups(engine: Engine) -> None:
     await a_running_task(engine)
-    async with rung(engine) as bells:
+    async with wakeups_of(engine) as wakeups:
         await engine.disable("worker")
-    assert bells == {Wakeup.STOP, Wakeup.WORK}
-    async with rung(engine) as bells:
+    assert wakeups == {Wakeup.STOP, Wakeup.WORK}
+    async with wakeups_of(engine) as wakeups:
         await engine.enable("worker")
-    assert bells == {Wakeup.WORK}
+    assert wakeups == {Wakeup.WORK}
 
 
 async def test_an_event_names_its_stage_wherever_it_is_read(engine: Engine) -> None:

@@ -177,7 +177,7 @@ async def test_draining_twice_is_once(engine: Engine) -> None:
     assert (await worker_at(engine, worker)).version == 2
 
 
-async def test_draining_a_name_that_nobody_has_does_nothing(engine: Engine) -> None:
+async def test_draining_an_unknown_name_does_nothing(engine: Engine) -> None:
     assert await engine.drain("nobody") == []
 
 
@@ -205,7 +205,7 @@ async def test_signing_off_twice_is_a_no_op_and_an_unknown_worker_is_not_found(e
 
 
 @pytest.mark.parametrize("target, actor", [(ACTIVE, "operator"), (DRAINING, "operator"), (ACTIVE, "keeper")])
-async def test_what_the_machine_does_not_open_to_them_nobody_does_to_an_offline_worker(
+async def test_an_offline_worker_changes_only_as_the_machine_allows(
     engine: Engine, target: WorkerStatus, actor: str
 ) -> None:
     worker = await a_worker(engine)
@@ -218,7 +218,7 @@ async def test_what_the_machine_does_not_open_to_them_nobody_does_to_an_offline_
 # Enabled is a flag of the name.
 
 
-async def test_disabling_a_name_gives_back_what_it_runs_uncharged(engine: Engine) -> None:
+async def test_disabling_a_name_releases_its_tasks_without_counting_an_attempt(engine: Engine) -> None:
     tasks = await running_parts(engine, 2)
     assert await engine.disable("worker", actor="operator:ada") == 2
     row = await task_at(engine, tasks[0].key)
@@ -306,7 +306,7 @@ async def test_an_engine_remembers_no_workers_that_are_gone(engine: Engine, cloc
     assert len(engine._claims) == 1
 
 
-async def test_an_engine_remembers_so_many_workers_and_the_others_claim_all_the_same(
+async def test_an_engine_remembers_a_limited_number_of_workers_and_the_others_still_claim(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claim, "MAX_WORKERS", 3)

@@ -79,8 +79,8 @@ def emulator() -> Iterator[Emulator]:
             made.kill()
 
 
-class Line:
-    """A line to a server: cut, it drops everybody who is on it and takes nobody until it is mended."""
+class Proxy:
+    """A proxy to a server: when cut, it drops every connection and accepts none until it is restored."""
 
     def __init__(self, server: str) -> None:
         self._host, _, self._port = server.partition(":")
@@ -94,7 +94,7 @@ class Line:
     def address(self) -> str:
         return f"127.0.0.1:{self._own_port}"
 
-    async def mend(self) -> None:
+    async def restore(self) -> None:
         self._server = await asyncio.start_server(self._join, "127.0.0.1", self._own_port)
         self._own_port = self._server.sockets[0].getsockname()[1]
 
@@ -104,9 +104,9 @@ class Line:
         for end in tuple(self._ends):
             end.transport.abort()
 
-    def lose_answer_to(self, words: bytes) -> None:
-        """The next request with these words reaches the server, and its answer nobody: the line breaks instead."""
-        self._lost = words
+    def lose_answer_to(self, text: bytes) -> None:
+        """Forward the next request with this text, and break the connection instead of returning its response."""
+        self._lost = text
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there_reader, there_writer = await asyncio.open_connection(self._host, int(self._port))
@@ -138,8 +138,8 @@ class Line:
 
 
 @contextlib.asynccontextmanager
-async def line_to(server: str) -> AsyncIterator[Line]:
-    line = Line(server)
-    await line.mend()
-    yield line
-    await line.cut()
+async def proxy_to(server: str) -> AsyncIterator[Proxy]:
+    proxy = Proxy(server)
+    await proxy.restore()
+    yield proxy
+    await proxy.cut()

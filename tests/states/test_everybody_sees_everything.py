@@ -26,7 +26,7 @@ class Reader:
     tag: str | None = None
     slow: float = 0.0
     leaves: int = 0
-    """After so many messages it goes away and comes back with its cursor."""
+    """After this many messages it disconnects and reconnects with its cursor."""
     from_start: bool = True
     seen: dict[StateKey, list[int]] = field(default_factory=dict)
     completes: int = 0
@@ -79,7 +79,7 @@ def scope_keys(reader: Reader) -> int:
     return (TASKS if reader.task is None else 1) * (TAGS if reader.tag is None else 1)
 
 
-async def everybody_reads(url: str, readers: list[Reader], count: int, late: list[Reader], processes: int) -> None:
+async def run_readers(url: str, readers: list[Reader], count: int, late: list[Reader], processes: int) -> None:
     async with sql_states(url) as store, asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         manager = await StateManager.open("job", None, TASKS, store)
         for reader in readers:
@@ -112,7 +112,7 @@ async def exactly_once(url: str, count: int, copies: int, processes: int) -> int
         Reader(leaves=500, tag="tag-2"),
     ]
     late = [Reader(), Reader(from_start=False), Reader(from_start=False, task=5), Reader(leaves=100)]
-    await everybody_reads(url, readers, count, late, processes)
+    await run_readers(url, readers, count, late, processes)
     return sum(assert_complete(reader, count) for reader in (*readers, *late))
 
 
@@ -137,7 +137,7 @@ ORDER BY id LIMIT %(limit)s
 
 
 async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> None:
-    """What the other tests rest on: transactions do not commit in the order of their numbers."""
+    """The premise of the other tests: transactions do not commit in the order of their numbers."""
     count = 25
     seen: set[tuple[StateKey, int]] = set()
     async with sql_states(state_database) as store, asyncio.timeout(300):

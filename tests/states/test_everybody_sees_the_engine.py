@@ -1,4 +1,4 @@
-"""Many processes work off jobs, many kinds of subscribers listen: each is told of all that is theirs, once."""
+"""Many processes run jobs while subscribers of every kind listen: each receives everything of its scope once."""
 
 import asyncio
 import random
@@ -31,12 +31,12 @@ Row = tuple[object, ...]
 
 @dataclass
 class Reader:
-    """One subscriber: what it wants, its habits, and what it was told."""
+    """One subscriber: its subscription, when it reconnects, and what it received."""
 
     wanted: dict[str, Any] = field(default_factory=dict)
     slow: float = 0.0
     leaves: int = 0
-    """After so many messages it goes away and comes back with its cursor."""
+    """After this many messages it disconnects and reconnects with its cursor."""
     after: str | None = "0"
     from_start: bool = True
     seen: list[Row] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Reader:
     returns: int = 0
 
     async def read(self, engine: Engine, end: "asyncio.Future[str]") -> None:
-        """Until it was told of everything up to the end."""
+        """Read until everything up to the end was received."""
         while not await self._read(engine, end):
             self.returns += 1
 
@@ -115,7 +115,7 @@ def assert_complete(reader: Reader, record: dict[Row, tuple[int | None, str | No
         assert list(in_order) == list(range(in_order[0], in_order[0] + len(found))), f"a version of {key} is missing"
 
 
-async def everybody_listens(url: str, versions: int, copies: int, processes: int, jobs: int) -> int:
+async def run_readers(url: str, versions: int, copies: int, processes: int, jobs: int) -> int:
     async with engine_at(url) as engine, asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
         made = [(await engine.submit("parts", {"parts": TASKS}, user_id=OWNERS[n % 2])).job_id for n in range(jobs)]
         readers = [
@@ -139,7 +139,7 @@ async def everybody_listens(url: str, versions: int, copies: int, processes: int
         listening += [group.create_task(reader.read(engine, end)) for reader in late]
         await working
         record = await recorded(url)
-        await ended(engine, end)
+        await finish(engine, end)
         await asyncio.gather(*listening)
     for reader in (*readers, *late):
         assert_complete(reader, record)
@@ -148,8 +148,8 @@ async def everybody_listens(url: str, versions: int, copies: int, processes: int
     return sum(len(reader.seen) for reader in (*readers, *late))
 
 
-async def ended(engine: Engine, end: "asyncio.Future[str]") -> None:
-    """Say up to where to listen, and let something happen after that, so that everybody is told to have come so far."""
+async def finish(engine: Engine, end: "asyncio.Future[str]") -> None:
+    """Set the cursor to read up to, and cause an event after it, so that every reader gets past it."""
     end.set_result(await engine.head())
     await engine.submit("simple", user_id="after the end")
 
@@ -170,18 +170,18 @@ def narrow_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def frequent_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that those who hear little also hear that it is over."""
+    """So that subscribers with few events also reach the end."""
     monkeypatch.setattr(feed, "BOOKMARK_INTERVAL", 0.2)
 
 
-async def test_everything_is_told_once(state_database: str) -> None:
-    delivered = await everybody_listens(state_database, versions=6, copies=2, processes=2, jobs=2)
+async def test_every_event_is_delivered_once(state_database: str) -> None:
+    delivered = await run_readers(state_database, versions=6, copies=2, processes=2, jobs=2)
     assert delivered > 4_000
 
 
 @pytest.mark.prove
 async def test_nothing_is_missed_in_a_hundred_thousand(state_database: str) -> None:
-    delivered = await everybody_listens(state_database, versions=90, copies=8, processes=8, jobs=3)
+    delivered = await run_readers(state_database, versions=90, copies=8, processes=8, jobs=3)
     print(f"\n{delivered:,} events and states delivered, none missed, none twice")  # noqa: T201 - the figure is the point
     assert delivered >= 100_000
 
@@ -198,7 +198,7 @@ NAIVE = {
 
 
 async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> None:
-    """What the other tests rest on: transactions do not commit in the order of their numbers."""
+    """The premise of the other tests: transactions do not commit in the order of their numbers."""
     reader = Reader({"only": EVENTS})
     async with engine_at(state_database) as engine, asyncio.timeout(TIMEOUT):
         await engine.submit("parts", {"parts": 40})

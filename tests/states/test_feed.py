@@ -17,11 +17,11 @@ Wanted = Callable[[int], bool]
 
 
 class Numbers:
-    """A log of numbers, which can be away."""
+    """A log of numbers that can become unreachable."""
 
     def __init__(self) -> None:
         self.items: list[int] = []
-        self.away = False
+        self.unreachable = False
         self.reads = 0
         self._changed = asyncio.Event()
 
@@ -38,12 +38,12 @@ class Numbers:
     async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[int]:  # noqa: ARG002 - one topic
         self.reads += 1
         await asyncio.sleep(0)
-        if self.away:
-            raise StoreUnavailable("away")
+        if self.unreachable:
+            raise StoreUnavailable("unreachable")
         self._changed.clear()
         start = int(after)
         page = self.items[start : start + limit]
-        return page_after([Entry(str(start + place), item) for place, item in enumerate(page, 1)], after, limit)
+        return page_after([Entry(str(start + index), item) for index, item in enumerate(page, 1)], after, limit)
 
     def order(self, cursor: str) -> Order:
         return (int(cursor),)
@@ -57,7 +57,7 @@ class Numbers:
         """Nothing to open."""
 
     def stop_listening(self) -> None:
-        """Nothing to put away."""
+        """Do nothing."""
 
 
 class Rare(Numbers):
@@ -113,10 +113,10 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
                 if random.random() < 0.2:
                     await asyncio.sleep(0)
                 if number in {700, 1500}:
-                    log.away = True
-                    while not feed._stale:  # noqa: ASYNC110 - its subscribers alone are told
+                    log.unreachable = True
+                    while not feed._stale:  # noqa: ASYNC110 - it has no event to wait for
                         await asyncio.sleep(0.001)
-                    log.away = False
+                    log.unreachable = False
 
         async def late(wanted: Wanted) -> tuple[list[int], list[MessageKind]]:
             await half_way.wait()
@@ -138,7 +138,7 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
         assert seen == (every if number not in {2, 4} else every[2::3]), f"subscriber {number}"
         # The last number may come before the last replay is over.
         assert kinds.count(MessageKind.REPLAY_COMPLETE) - kinds.count(MessageKind.OVERFLOW) in {0, 1}
-    assert MessageKind.OVERFLOW in answers[1][1], "one was slow enough to be told"
+    assert MessageKind.OVERFLOW in answers[1][1], "one was slow enough to overflow"
     assert any(MessageKind.STALE in kinds for _, kinds in answers)
     assert feed.figures.overflows
     assert feed.figures.reconnects
@@ -168,7 +168,7 @@ async def _up_to(messages: AsyncIterator[FeedMessage[int]], last: int) -> AsyncI
             return
 
 
-async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() -> None:
+async def test_a_slow_subscriber_delays_no_other_and_gets_the_cursor_to_resume_from() -> None:
     async with fed(buffer=5) as (log, feed), asyncio.timeout(300):
         slow = feed.follow("0")
         assert (await anext(slow)).kind is MessageKind.REPLAY_COMPLETE
@@ -179,17 +179,17 @@ async def test_a_slow_subscriber_holds_up_nobody_and_is_told_where_to_go_on() ->
             log.add(number)
             await asyncio.sleep(0.001)
         assert (await fast)[0] == list(range(1, 51))
-        rest = [await first, *[message async for message in slow]]
-        assert rest[-1].kind is MessageKind.OVERFLOW
-        got = [message.item for message in rest[:-1]]
+        messages = [await first, *[message async for message in slow]]
+        assert messages[-1].kind is MessageKind.OVERFLOW
+        got = [message.item for message in messages[:-1]]
         assert got == list(range(1, len(got) + 1))
-        assert rest[-1].cursor == str(len(got))
+        assert messages[-1].cursor == str(len(got))
 
 
 async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
     async with fed() as (log, feed), asyncio.timeout(300):
         readers = [asyncio.create_task(collected(feed, log, 10)) for _ in range(200)]
-        while feed.figures.subscribers < 200:  # noqa: ASYNC110 - a figure tells nobody
+        while feed.figures.subscribers < 200:  # noqa: ASYNC110 - a figure has no event to wait for
             await asyncio.sleep(0.001)
         before = log.reads
         for number in range(1, 11):
@@ -200,30 +200,30 @@ async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
         assert feed._reader is None
 
 
-async def test_while_the_store_is_away_subscribers_are_told_and_then_go_on() -> None:
+async def test_while_the_store_is_unreachable_subscribers_get_stale_and_then_resume() -> None:
     async with fed() as (log, feed), asyncio.timeout(300):
         messages = feed.follow("0")
         assert (await anext(messages)).kind is MessageKind.REPLAY_COMPLETE
         log.add(1)
         assert (await anext(messages)).item == 1
-        log.away = True
+        log.unreachable = True
         log.add(2)
         assert (await anext(messages)).kind is MessageKind.STALE
-        log.away = False
+        log.unreachable = False
         assert [(await anext(messages)).kind, (await anext(messages)).item] == [MessageKind.FRESH, 2]
         await messages.aclose()
 
 
-@pytest.mark.parametrize("away", [True, False])
-async def test_who_comes_while_the_store_is_away_waits_for_it(away: bool) -> None:
+@pytest.mark.parametrize("unreachable", [True, False])
+async def test_a_subscriber_that_joins_while_the_store_is_unreachable_waits_for_it(unreachable: bool) -> None:
     async with fed() as (log, feed), asyncio.timeout(300):
         log.add(1)
-        log.away = away
-        asyncio.get_running_loop().call_later(0.05, setattr, log, "away", False)
+        log.unreachable = unreachable
+        asyncio.get_running_loop().call_later(0.05, setattr, log, "unreachable", False)
         assert (await collected(feed, log, 1))[0] == [1]
 
 
-async def test_who_comes_after_the_last_item_joins_a_reader_that_began_behind_it() -> None:
+async def test_a_subscriber_after_the_last_item_joins_a_reader_that_began_behind_it() -> None:
     """A head may stand behind the last item: other logs of the same database have gone on."""
     async with fed() as (log, feed), asyncio.timeout(300):
         log.add(1)
@@ -258,7 +258,7 @@ class Gated(Numbers):
         return LogPage([entry for entry in of_topic if topics is None or entry.topics[0] in topics], reached, more)
 
 
-async def test_who_comes_while_the_reader_reads_for_others_misses_nothing() -> None:
+async def test_a_subscriber_that_joins_during_a_read_misses_nothing() -> None:
     log = Gated()
     feed = Feed(log)
     async with asyncio.timeout(300):
@@ -269,7 +269,7 @@ async def test_who_comes_while_the_reader_reads_for_others_misses_nothing() -> N
         first = asyncio.create_task(anext(even))
         await log.reading.wait()  # what it has read is of even numbers alone
         second = asyncio.create_task(anext(odd))
-        while feed.figures.subscribers < 2:  # noqa: ASYNC110 - a figure tells nobody
+        while feed.figures.subscribers < 2:  # noqa: ASYNC110 - a figure has no event to wait for
             await asyncio.sleep(0)
         for _ in range(10):
             log.gate.release()

@@ -79,7 +79,7 @@ async def test_the_time_of_delivery_counts_from_the_time_of_the_state() -> None:
     assert 60 <= (await store.feed(manager.job.job_id)).figures.slowest_delivery < 70
 
 
-async def test_messages_that_nobody_came_for_are_counted(store: Counting) -> None:
+async def test_messages_that_no_subscriber_took_are_counted(store: Counting) -> None:
     manager = await StateManager.open("job", 0, 1, store)
     figures = (await store.feed(manager.job.job_id)).figures
     async with asyncio.timeout(300), contextlib.aclosing(manager.subscribe()) as messages:
@@ -101,6 +101,6 @@ async def test_a_version_that_the_log_skips_is_drift() -> None:
         kept: _MemoryJob = store._jobs["job"]
         kept.newest[next(iter(kept.newest))] = State(job_id="job", task=0, tag="a", version=4)
         await manager.set_state("a", 2)
-        told = [await anext(messages), await anext(messages)]
-    assert [message.item and message.item.version for message in told] == [1, 5]
+        received = [await anext(messages), await anext(messages)]
+    assert [message.item and message.item.version for message in received] == [1, 5]
     assert (await store.feed(manager.job.job_id)).figures.drift == 3

@@ -22,7 +22,7 @@ from reelstate.states.firestore_documents import LoggedState, can_hold, job_name
 from reelstate.states.firestore_log import FirestoreLog
 from reelstate.states.manager import StateManager
 from tests.states.conftest import PROJECT, firestore_states
-from tests.states.emulated import emulator, line_to
+from tests.states.emulated import emulator, proxy_to
 
 SECONDS = 120
 
@@ -32,7 +32,7 @@ async def manager(store: FirestoreStore, task: int | None = 0, tasks: int = 3) -
 
 
 async def versions(messages: AsyncGenerator[FeedMessage[State], None], count: int) -> list[tuple[int, str, int]]:
-    """The next so many states, whatever else is said between them."""
+    """Return the next `count` states, without the other messages between them."""
     found: list[tuple[int, str, int]] = []
     async with asyncio.timeout(SECONDS):
         async for message in messages:
@@ -66,12 +66,12 @@ async def store_late(store: FirestoreStore, tag: str, version: int, stamped: dat
     await batch.commit()
 
 
-async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
+async def test_after_a_broken_connection_nothing_is_missed_or_delivered_twice(
     firestore_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with line_to(firestore_server) as line, asyncio.timeout(SECONDS):
-        monkeypatch.setenv(EMULATOR, line.address)
-        project = f"cut-{os.getpid()}-{id(line)}"
+    async with proxy_to(firestore_server) as proxy, asyncio.timeout(SECONDS):
+        monkeypatch.setenv(EMULATOR, proxy.address)
+        project = f"cut-{os.getpid()}-{id(proxy)}"
         reader = FirestoreStore(project, delay=0.05)
         monitor = await manager(reader, None)
         monkeypatch.setenv(EMULATOR, firestore_server)
@@ -79,13 +79,13 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
         one = await manager(writer)
         kinds: list[MessageKind] = []
         seen: list[int] = []
-        told = {kind: asyncio.Event() for kind in MessageKind}
+        received = {kind: asyncio.Event() for kind in MessageKind}
 
         async def follow() -> None:
             async with contextlib.aclosing(monitor.subscribe(after="0")) as messages:
                 async for message in messages:
                     kinds.append(message.kind)
-                    told[message.kind].set()
+                    received[message.kind].set()
                     if message.item is not None:
                         seen.append(message.item.version)
                         if message.item.version == 30:
@@ -94,17 +94,17 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
         following = asyncio.create_task(follow())
         for number in range(30):
             if number in {10, 20}:
-                told[MessageKind.STALE].clear()
-                await line.cut()
-                await told[MessageKind.STALE].wait()
+                received[MessageKind.STALE].clear()
+                await proxy.cut()
+                await received[MessageKind.STALE].wait()
             await one.set_state("a", number)
             if number in {15, 25}:
-                told[MessageKind.FRESH].clear()
-                await line.mend()
-                await told[MessageKind.FRESH].wait()
+                received[MessageKind.FRESH].clear()
+                await proxy.restore()
+                await received[MessageKind.FRESH].wait()
                 while len(seen) <= number:  # what was missed comes by itself, not with the next write
-                    told[MessageKind.ITEM].clear()
-                    await told[MessageKind.ITEM].wait()
+                    received[MessageKind.ITEM].clear()
+                    await received[MessageKind.ITEM].wait()
         await following
         await reader.close()
         await writer.close()
@@ -114,7 +114,7 @@ async def test_a_cut_line_is_mended_and_nothing_is_missed_or_twice(
 
 
 async def test_the_server_is_killed_and_started_again(firestore_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes back with all that it had acknowledged; a writer repeats what it could not tell the end of."""
+    """It restarts with all acknowledged writes; a writer repeats those without a response."""
     assert firestore_server, "an emulator can be started here"
     with emulator() as server:
         monkeypatch.setenv(EMULATOR, server.address)
@@ -122,13 +122,13 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
         monitor, one = await manager(store, None), await manager(writer)
         seen: list[int] = []
         kinds: list[MessageKind] = []
-        told = asyncio.Event()
+        received = asyncio.Event()
 
         async def follow() -> None:
             async with contextlib.aclosing(monitor.subscribe(after="0")) as messages:
                 async for message in messages:
                     kinds.append(message.kind)
-                    told.set()
+                    received.set()
                     if message.item is not None:
                         seen.append(message.item.version)
                         if message.item.version == 40:
@@ -136,8 +136,8 @@ async def test_the_server_is_killed_and_started_again(firestore_server: str, mon
 
         async def until(*, stale: bool) -> None:
             while (kinds.count(MessageKind.STALE) > kinds.count(MessageKind.FRESH)) is not stale:
-                told.clear()
-                await told.wait()
+                received.clear()
+                await received.wait()
 
         async def write(number: int) -> None:
             while True:
@@ -189,21 +189,21 @@ async def test_only_jobs_that_are_due_are_looked_at_to_be_forgotten(
 async def test_a_commit_whose_answer_is_lost_is_made_once(
     firestore_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with line_to(firestore_server) as line, asyncio.timeout(SECONDS):
-        monkeypatch.setenv(EMULATOR, line.address)
-        store = FirestoreStore(f"lost-{os.getpid()}-{id(line)}")
+    async with proxy_to(firestore_server) as proxy, asyncio.timeout(SECONDS):
+        monkeypatch.setenv(EMULATOR, proxy.address)
+        store = FirestoreStore(f"lost-{os.getpid()}-{id(proxy)}")
         one = await manager(store)
         await one.set_state("a", 1)
-        line.lose_answer_to(b"eventID")
+        proxy.lose_answer_to(b"eventID")
         assert (await one.set_state("a", 2, event_id="second")).version == 2
-        assert line.answers_lost == 1
+        assert proxy.answers_lost == 1
         assert (await one.set_state("a", 3)).version == 3
         logged = [found.to_dict()["status"] async for found in store._document("job").collection("log").stream()]
         await store.close()
     assert sorted(logged) == [1, 2, 3]
 
 
-async def test_two_processes_write_and_everybody_sees_everything_once(firestore_project: str) -> None:
+async def test_two_processes_write_and_every_reader_sees_every_version_once(firestore_project: str) -> None:
     tasks, tags, count = 4, 2, 6
     everything = tasks * tags * count
     async with two_stores(firestore_project) as (one, other), asyncio.timeout(2 * SECONDS):
@@ -215,7 +215,7 @@ async def test_two_processes_write_and_everybody_sees_everything_once(firestore_
                 await own.set_state(f"tag-{tag}", status)
 
         async def read(monitor: StateManager, leaves: int) -> list[tuple[int, str, int]]:
-            """Comes back with its cursor after so many."""
+            """Reconnects with its cursor after a number of messages."""
             cursor = "0"
             seen: list[tuple[int, str, int]] = []
             while len(seen) < everything:
@@ -288,7 +288,7 @@ async def test_a_version_that_was_missed_is_fetched_before_the_next(firestore_pr
         assert [log.back_filled for log in store._logs.values()] == [1]
 
 
-async def test_the_cache_hears_what_others_write(firestore_project: str) -> None:
+async def test_the_cache_has_the_writes_of_other_processes(firestore_project: str) -> None:
     async with two_stores(firestore_project) as (one, other):
         monitor = await manager(one, None)
         assert (await monitor.get_state()).status == 0
@@ -299,7 +299,7 @@ async def test_the_cache_hears_what_others_write(firestore_project: str) -> None
         assert [(state.status, state.version) for state in log.states()] == [(7, 1)]
 
 
-async def test_who_writes_reads_it_at_once_and_from_memory(firestore_project: str) -> None:
+async def test_a_writer_reads_its_own_write_at_once_and_from_memory(firestore_project: str) -> None:
     async with firestore_states(firestore_project) as store:
         one = await manager(store)
         assert (await one.get_state()).status == 0
@@ -371,7 +371,7 @@ async def test_writers_of_one_key_in_one_process_wait_for_each_other(firestore_p
 
 
 async def test_nothing_is_handed_out_while_its_tick_of_the_clock_lasts(firestore_project: str) -> None:
-    """Else a commit of the same tick could come to stand before a cursor that somebody has."""
+    """Otherwise a commit of the same tick could get a position before a cursor that was returned."""
     async with firestore_states(firestore_project) as store:
         job = (await manager(store)).job
         log = FirestoreLog(
@@ -401,7 +401,7 @@ def test_a_project_is_never_guessed() -> None:
         FirestoreStore("")
 
 
-def test_who_has_not_the_library_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.cloud.firestore", None)
     monkeypatch.delattr(google.cloud, "firestore", raising=False)
     with pytest.raises(StoreUnavailable, match=r"pip install reelstate\[firestore\]"):

@@ -25,7 +25,7 @@ async def taken(messages: Messages, count: int) -> list[FeedMessage[State]]:
         return [await anext(messages) for _ in range(count)]
 
 
-def told(messages: list[FeedMessage[State]]) -> list[Any]:
+def summary(messages: list[FeedMessage[State]]) -> list[Any]:
     return [
         (message.item.task, message.item.tag, message.item.version, message.replay) if message.item else message.kind
         for message in messages
@@ -52,7 +52,7 @@ async def test_a_write_that_is_repeated_is_answered_as_the_first_time(store: Sta
     one = await manager(store)
     first = await one.set_state("a", 1, event_id="e")
     await one.set_state("a", 2)
-    assert await one.set_state("a", 9, "other words", event_id="e") == first
+    assert await one.set_state("a", 9, "other text", event_id="e") == first
     assert (await one.get_state(task=0, tag="a")).status == 2
     assert (await one.set_state("b", 3, event_id="e")).version == 1, "another tag is another write"
 
@@ -79,7 +79,7 @@ AGGREGATES: list[tuple[str, list[tuple[int, str, int]], dict[str, Any], tuple[in
     ("nothing at all", [], {}, (0, 0, "")),
     ("nothing of a tag", [], {"tag": "a"}, (0, 0, "a")),
     ("nothing of a task", [(0, "a", 5)], {"task": 1}, (0, 1, "")),
-    ("a task that said nothing counts as not started", [(0, "a", 5), (2, "a", 7)], {"tag": "a"}, (0, 1, "a")),
+    ("a task without states counts as not started", [(0, "a", 5), (2, "a", 7)], {"tag": "a"}, (0, 1, "a")),
     ("the lowest of a tag", [(0, "a", 5), (1, "a", 4), (2, "a", 7)], {"tag": "a"}, (4, 1, "a")),
     ("the lowest of a task", [(0, "a", 5), (0, "b", 3)], {"task": 0}, (3, 0, "b")),
     ("an error before what has not started", [(1, "a", -1)], {}, (-1, 1, "a")),
@@ -158,10 +158,10 @@ async def test_replay_then_live(store: StateStore) -> None:
     await other.set_state("a", 1)
     await one.set_state("a", 2)
     async with contextlib.aclosing(one.subscribe()) as messages:
-        assert told(await taken(messages, 3)) == [(1, "a", 1, True), (0, "a", 2, True), MessageKind.REPLAY_COMPLETE]
+        assert summary(await taken(messages, 3)) == [(1, "a", 1, True), (0, "a", 2, True), MessageKind.REPLAY_COMPLETE]
         await other.set_state("b", 7)
         await one.set_state("a", 3)
-        assert told(await taken(messages, 2)) == [(1, "b", 1, False), (0, "a", 3, False)]
+        assert summary(await taken(messages, 2)) == [(1, "b", 1, False), (0, "a", 3, False)]
 
 
 @pytest.mark.parametrize("read", ["head", "states"])
@@ -192,7 +192,7 @@ async def test_a_write_between_the_snapshot_and_the_cursor_is_delivered_once(
 async def test_an_empty_replay_is_complete_too(store: StateStore) -> None:
     one = await manager(store)
     async with contextlib.aclosing(one.subscribe(tag="a")) as messages:
-        assert told(await taken(messages, 1)) == [MessageKind.REPLAY_COMPLETE]
+        assert summary(await taken(messages, 1)) == [MessageKind.REPLAY_COMPLETE]
 
 
 @pytest.mark.parametrize(
@@ -229,12 +229,12 @@ async def test_a_cursor_goes_on_where_it_was_and_zero_replays_everything(store: 
         await one.set_state("a", status)
     async with contextlib.aclosing(one.subscribe(after="0")) as messages:
         found = await taken(messages, 4)
-    assert told(found) == [(0, "a", 1, True), (0, "a", 2, True), (0, "a", 3, True), MessageKind.REPLAY_COMPLETE]
+    assert summary(found) == [(0, "a", 1, True), (0, "a", 2, True), (0, "a", 3, True), MessageKind.REPLAY_COMPLETE]
     await one.set_state("a", 4)
     async with contextlib.aclosing(one.subscribe(after=found[1].cursor)) as messages:
-        assert told(await taken(messages, 3)) == [(0, "a", 3, True), (0, "a", 4, True), MessageKind.REPLAY_COMPLETE]
+        assert summary(await taken(messages, 3)) == [(0, "a", 3, True), (0, "a", 4, True), MessageKind.REPLAY_COMPLETE]
         await one.set_state("a", 5)
-        assert told(await taken(messages, 1)) == [(0, "a", 5, False)]
+        assert summary(await taken(messages, 1)) == [(0, "a", 5, False)]
 
 
 async def test_a_cursor_of_another_job_is_refused(store: StateStore) -> None:
@@ -295,11 +295,11 @@ async def test_a_job_that_is_deleted_and_created_again_goes_on_in_the_same_subsc
         await again.set_state("a", 7)
         await again.set_state("a", 8)
         found = await taken(messages, 2)
-    assert told(found) == [(0, "a", 1, False), (0, "a", 2, False)]
+    assert summary(found) == [(0, "a", 1, False), (0, "a", 2, False)]
     assert [message.item and (message.item.generation, message.item.status) for message in found] == [(2, 7), (2, 8)]
 
 
-async def test_a_subscriber_that_was_away_during_a_deletion_gets_a_reset_and_the_whole_new_job(
+async def test_a_subscriber_that_was_disconnected_during_a_deletion_gets_a_reset_and_the_whole_new_job(
     store: StateStore,
 ) -> None:
     one = await manager(store)
@@ -311,9 +311,13 @@ async def test_a_subscriber_that_was_away_during_a_deletion_gets_a_reset_and_the
     await again.set_state("a", 7)
     for reader in (one, again):
         async with contextlib.aclosing(reader.subscribe(after=cursor)) as messages:
-            assert told(await taken(messages, 3)) == [MessageKind.RESET, (0, "a", 1, True), MessageKind.REPLAY_COMPLETE]
+            assert summary(await taken(messages, 3)) == [
+                MessageKind.RESET,
+                (0, "a", 1, True),
+                MessageKind.REPLAY_COMPLETE,
+            ]
     async with contextlib.aclosing(again.subscribe(after="0")) as messages:
-        assert told(await taken(messages, 2)) == [(0, "a", 1, True), MessageKind.REPLAY_COMPLETE]
+        assert summary(await taken(messages, 2)) == [(0, "a", 1, True), MessageKind.REPLAY_COMPLETE]
 
 
 async def test_a_monitor_reads_a_job_that_was_created_again_as_it_is_now(store: StateStore) -> None:
@@ -322,7 +326,7 @@ async def test_a_monitor_reads_a_job_that_was_created_again_as_it_is_now(store: 
     await one.delete_job()
     again = await manager(store, 0, 2)
     await again.set_finished("a")
-    assert (await monitor.get_state()).status == 0, "the second task has said nothing"
+    assert (await monitor.get_state()).status == 0, "the second task has no state"
     assert (await monitor.get_state(task=1, tag="a")).status == 0
     assert (await monitor.get_state(task=0, tag="a")).generation == 2
 
@@ -333,7 +337,7 @@ async def test_closing_ends_a_subscription_that_waits(store: StateStore, by: str
     messages = one.subscribe()
     await taken(messages, 1)
     await one.set_state("a", 1)
-    assert told(await taken(messages, 1)) == [(0, "a", 1, False)], "it is live"
+    assert summary(await taken(messages, 1)) == [(0, "a", 1, False)], "it is live"
     waiting = asyncio.ensure_future(anext(messages, None))
     await asyncio.sleep(0)
     await (one if by == "manager" else store).close()
@@ -348,7 +352,7 @@ async def test_closing_a_manager_leaves_the_subscriptions_of_others_alone(store:
         await taken(messages, 1)
         await one.close()
         await other.set_state("a", 1)
-        assert told(await taken(messages, 1)) == [(1, "a", 1, False)]
+        assert summary(await taken(messages, 1)) == [(1, "a", 1, False)]
 
 
 async def test_old_versions_that_a_newer_one_follows_are_pruned_and_an_older_cursor_gets_a_reset(
@@ -367,11 +371,11 @@ async def test_old_versions_that_a_newer_one_follows_are_pruned_and_an_older_cur
         assert await store.prune(older=0) == 2
         assert await store.prune(older=0) == 0
         await one.set_state("a", 4)
-        assert told(await taken(live, 1)) == [(0, "a", 4, False)], "who has read what is pruned needs no reset"
+        assert summary(await taken(live, 1)) == [(0, "a", 4, False)], "a reader past the pruned versions needs no reset"
     assert await one.set_state("a", 9, event_id="event 3") == last, "the newest version is still known by its event"
     async with contextlib.aclosing(one.subscribe(after=cursor)) as messages:
-        found = told(await taken(messages, 4))
+        found = summary(await taken(messages, 4))
     assert found == [MessageKind.RESET, (0, "a", 3, True), (0, "a", 4, True), MessageKind.REPLAY_COMPLETE]
     async with contextlib.aclosing(one.subscribe(after="0")) as messages:
-        assert told(await taken(messages, 4))[-1] == MessageKind.REPLAY_COMPLETE
+        assert summary(await taken(messages, 4))[-1] == MessageKind.REPLAY_COMPLETE
     assert (await other.get_state(task=1, tag="a")).status == 5, "however old, the newest version stays"

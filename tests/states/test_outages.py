@@ -1,4 +1,4 @@
-"""The database is restarted, connections are cut, in the middle of subscriptions: nothing is missed or told twice."""
+"""The database restarts and connections break during subscriptions: nothing is missed or sent twice."""
 
 import asyncio
 import contextlib
@@ -51,7 +51,7 @@ class Watcher:
 
 
 class Writer:
-    """Writes a state of every key again and again until it is told to finish."""
+    """Writes a state of every key again and again until it is stopped."""
 
     def __init__(self) -> None:
         self.over = False
@@ -102,7 +102,7 @@ async def test_the_server_is_restarted(mode: StopMode, monkeypatch: pytest.Monke
 
 
 async def test_every_connection_is_cut_again_and_again(state_database: str) -> None:
-    """The listener's too: what it did not hear is found by looking."""
+    """The connection of the listener, too: a poll finds what it missed."""
     cut = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"

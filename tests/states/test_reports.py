@@ -17,16 +17,16 @@ EACH = 2 * REPORTS
 """Versions of a key: two in every report."""
 
 
-def said(task: ClaimedTask, number: int) -> Progress:
+def report_of(task: ClaimedTask, number: int) -> Progress:
     """The same tag twice in a report, between another: in the order of their numbers."""
     tags = [tag for _ in range(2) for tag in TAGS]
-    states = [TaskState(number=number * len(tags) + place, tag=tag, status=number) for place, tag in enumerate(tags, 1)]
+    states = [TaskState(number=number * len(tags) + index, tag=tag, status=number) for index, tag in enumerate(tags, 1)]
     return Progress(key=task.key, token=task.token, states=tuple(states))
 
 
 async def reporting(engine: Engine, worker: int, tasks: list[ClaimedTask]) -> None:
     for number in range(REPORTS):
-        items = [said(task, number) for task in tasks]
+        items = [report_of(task, number) for task in tasks]
         answers = await asyncio.gather(engine.report(worker, items), engine.report(worker, items[::-1]))
         assert {verdict for answer in answers for verdict in answer.verdicts} == {Verdict.OK}
 

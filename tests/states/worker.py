@@ -1,4 +1,4 @@
-"""A process that works off jobs and says much of them: `python -m tests.states.worker URL NUMBER VERSIONS`."""
+"""A process that runs jobs with many states: `python -m tests.states.worker URL NUMBER VERSIONS`."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ from tests.engines import a_worker, done, engine_at, failed
 
 TAGS = 5
 REPORTS = 3
-"""Of a task, with all that it has to say."""
+"""Reports in which the states of a task are sent."""
 
 
 async def work(url: str, number: int, versions: int) -> None:
@@ -28,8 +28,8 @@ async def run(engine: Engine, worker: int, task: ClaimedTask, versions: int) -> 
     share = TAGS * versions // REPORTS
     for first in range(0, TAGS * versions, share):
         numbers = range(first + 1, min(first + share, TAGS * versions) + 1)
-        said = tuple(TaskState(tag=f"tag-{number % TAGS}", number=number, status=number) for number in numbers)
-        await engine.report(worker, [Progress(key=task.key, token=task.token, percent=first % 100, states=said)])
+        states = tuple(TaskState(tag=f"tag-{number % TAGS}", number=number, status=number) for number in numbers)
+        await engine.report(worker, [Progress(key=task.key, token=task.token, percent=first % 100, states=states)])
     if task.attempt == 1 and random.random() < 0.3:
         await engine.fail([failed(task, retry_in=0)])
     else:

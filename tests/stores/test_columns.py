@@ -247,8 +247,8 @@ async def test_a_log_line_and_a_step(engine: Engine, manual_sql: ManualSql) -> N
     job_id = (await engine.submit("simple")).job_id
     worker = await a_worker(engine)
     (task,) = (await engine.claim(worker)).tasks
-    told = {"logs": (LogLine(message="line"),), "steps": (Step(number=1, argv=["cp"]),)}
-    await engine.report(worker, [Progress(key=task.key, token=task.token, **told)])  # type: ignore[arg-type]
+    reported = {"logs": (LogLine(message="line"),), "steps": (Step(number=1, argv=["cp"]),)}
+    await engine.report(worker, [Progress(key=task.key, token=task.token, **reported)])  # type: ignore[arg-type]
     entity = {"stage": 62, "part": 63, "token": 64}
     line = {**entity, "at": at(1), "level": "is level", "message": "is message", "metadata": {"is": "metadata"}}
     overwrite(manual_sql, "logs", "true", **line)

@@ -1,4 +1,4 @@
-"""Who wants little of a long record: a statement reads at most a window of it, and nothing is missed or told twice."""
+"""A narrow subscription to a long record: a statement reads at most a window, and nothing is missed or sent twice."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -119,7 +119,7 @@ async def long_record(url: str, rows: int) -> AsyncIterator[Scene]:
         worker = await a_worker(engine)
         other = await submitted(engine, user_id="bob")
         await take_one(engine, worker)
-        jobs = [await _told(engine, worker)]
+        jobs = [await _run_job(engine, worker)]
         for crowd in range(other - CROWDS, other):
             manual_sql.run(CROWD.format(count=rows // CROWDS, job_id=crowd))
             manual_sql.run(
@@ -127,7 +127,7 @@ async def long_record(url: str, rows: int) -> AsyncIterator[Scene]:
             )
             if not manual_sql.postgres:
                 manual_sql.run("UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM state_log) WHERE name = 'events'")
-            jobs.append(await _told(engine, worker))
+            jobs.append(await _run_job(engine, worker))
         manual_sql.run("ANALYZE")
         meter = Meter(engine.store)
         feed = engine_feed(meter, engine.dispatch, engine.catalogue)
@@ -135,7 +135,7 @@ async def long_record(url: str, rows: int) -> AsyncIterator[Scene]:
         await feed.close()
 
 
-async def _told(engine: Engine, worker: int) -> int:
+async def _run_job(engine: Engine, worker: int) -> int:
     """A job with events and states."""
     job_id = await submitted(engine, user_id="ann")
     task = await take_one(engine, worker)
@@ -144,7 +144,7 @@ async def _told(engine: Engine, worker: int) -> int:
     return job_id
 
 
-def place(item: Event | State) -> tuple[object, ...]:
+def key_of(item: Event | State) -> tuple[object, ...]:
     if isinstance(item, State):
         return item.job_id, item.version
     return item.entity, item.job_id, item.stage, item.part, item.version
@@ -168,10 +168,10 @@ async def nothing_is_read_whole(url: str, rows: int) -> None:
         assert all(len(events) > EVENTS for events in expected.values())
         every = await replayed(scene, user_id="ann")
         items = [message.item for message in every if isinstance(message.item, Event | State)]
-        assert [place(item) for item in items if isinstance(item, Event)] == [
-            place(event) for job_id in scene.jobs for event in expected[job_id]
+        assert [key_of(item) for item in items if isinstance(item, Event)] == [
+            key_of(event) for job_id in scene.jobs for event in expected[job_id]
         ]
-        assert [place(item) for item in items if isinstance(item, State)] == [
+        assert [key_of(item) for item in items if isinstance(item, State)] == [
             (f"{job_id}.main", 1) for job_id in scene.jobs
         ]
         assert [message.kind for message in every].count(MessageKind.BOOKMARK) >= rows // log.WINDOW - CROWDS
@@ -179,7 +179,7 @@ async def nothing_is_read_whole(url: str, rows: int) -> None:
         assert order(every[-1].cursor) >= order(head)
         for job_id in scene.jobs:
             one = await replayed(scene, job_id=job_id)
-            assert [place(m.item) for m in one if isinstance(m.item, Event)] == [place(e) for e in expected[job_id]]
+            assert [key_of(m.item) for m in one if isinstance(m.item, Event)] == [key_of(e) for e in expected[job_id]]
         dearest = {statement: max(costs) for statement, costs in scene.meter.costs.items()}
         assert {"observe_feed", "states_log", "observe_history", "observe_window"} <= dearest.keys()
         assert {statement for statement, cost in dearest.items() if cost > 1} == set(), dearest
@@ -187,7 +187,7 @@ async def nothing_is_read_whole(url: str, rows: int) -> None:
         assert scene.meter.costs["observe_history"][-1] * log.WINDOW <= rows // CROWDS, "of one job, no other's"
 
 
-async def test_who_wants_little_of_a_long_record_reads_it_in_windows(
+async def test_a_narrow_subscription_reads_a_long_record_in_windows(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "WINDOW", WINDOW)
@@ -195,5 +195,5 @@ async def test_who_wants_little_of_a_long_record_reads_it_in_windows(
 
 
 @pytest.mark.prove
-async def test_who_wants_little_of_a_million_rows_reads_them_in_windows(database_url: str) -> None:
+async def test_a_narrow_subscription_reads_a_million_rows_in_windows(database_url: str) -> None:
     await nothing_is_read_whole(database_url, 1_000_000)

@@ -126,7 +126,7 @@ def test_staying_in_a_state_writes_nothing(shell: sqlite3.Connection) -> None:
     assert shell.execute("SELECT count(*) FROM events").fetchone() == before
 
 
-def test_an_edit_that_raises_the_version_is_told(shell: sqlite3.Connection) -> None:
+def test_an_edit_that_raises_the_version_has_an_event(shell: sqlite3.Connection) -> None:
     shell.execute("UPDATE jobs SET priority = 9, version = version + 1, actor = 'operator:ada'")
     assert last_event(shell, "job") == ("pending", "pending", 2, "operator:ada")
     shell.execute("UPDATE jobs SET priority = 8, version = version + 1, actor = 'sql'")
