@@ -93,7 +93,7 @@ async def test_a_cancel_twice_is_one_cancel(engine: Engine) -> None:
 async def test_a_completed_job_can_not_be_cancelled(engine: Engine) -> None:
     job_id = await submitted(engine)
     await finish(engine, await a_worker(engine))
-    with pytest.raises(InvalidTransition, match="completed → cancelled"):
+    with pytest.raises(InvalidTransition, match="completed to cancelled"):
         await engine.cancel(job_id)
     assert await task_statuses(engine, job_id) == [TaskStatus.DONE]
 

@@ -204,7 +204,7 @@ MISTAKES: list[tuple[TaskState, str]] = [
 ]
 
 
-@pytest.mark.parametrize("mistake, words", MISTAKES, ids=[text for _, text in MISTAKES])
+@pytest.mark.parametrize("mistake, text", MISTAKES, ids=[text for _, text in MISTAKES])
 async def test_a_mistake_is_named_and_nothing_is_stored(engine: Engine, mistake: TaskState, text: str) -> None:
     task = await a_running_task(engine)
     with pytest.raises((InvalidRequest, TooLarge), match=text):

@@ -117,13 +117,13 @@ async def test_watching_a_job_that_is_not_there(engine: Engine) -> None:
 
 
 async def test_a_closed_watch_closes_its_listener(engine: Engine) -> None:
-    before = len(engine.dispatch._doorbell._ears)  # type: ignore[attr-defined]
+    before = len(engine.dispatch._local._listeners)  # type: ignore[attr-defined]
     watcher = asyncio.create_task(seen(engine, await submitted(engine)))
     await until(lambda: engine.feed.figures.subscribers == 1)
-    assert len(engine.dispatch._doorbell._ears) == before + 1  # type: ignore[attr-defined]
+    assert len(engine.dispatch._local._listeners) == before + 1  # type: ignore[attr-defined]
     watcher.cancel()
     await asyncio.gather(watcher, return_exceptions=True)
-    assert len(engine.dispatch._doorbell._ears) == before  # type: ignore[attr-defined]
+    assert len(engine.dispatch._local._listeners) == before  # type: ignore[attr-defined]
 
 
 ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
