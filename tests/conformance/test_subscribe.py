@@ -182,7 +182,11 @@ async def test_states_of_other_jobs_reach_only_subscribers_of_everything(engine:
 
 
 async def test_an_owner_receives_only_events_of_their_jobs(engine: Engine) -> None:
-    async with subscribed(engine, user_id="ann") as ann, subscribed(engine, user_id="bob") as bob, subscribed(engine) as admin:
+    async with (
+        subscribed(engine, user_id="ann") as ann,
+        subscribed(engine, user_id="bob") as bob,
+        subscribed(engine) as admin,
+    ):
         for reader in (ann, bob, admin):
             await reader.replayed()
         ending = is_event("job", "completed")
@@ -288,7 +292,10 @@ async def test_a_late_subscriber_gets_the_progress_of_tasks(engine: Engine) -> N
             (*_, frame) = await reader.until(is_progress)
             assert isinstance(frame.item, TaskProgress)
             assert (frame.item.percent, frame.item.step) == (40.0, "encode")
-    async with subscribed(engine, task.key.job_id, progress=False) as without, subscribed(engine, progress=True) as everything:
+    async with (
+        subscribed(engine, task.key.job_id, progress=False) as without,
+        subscribed(engine, progress=True) as everything,
+    ):
         await without.replayed()
         (*_, frame) = await everything.until(is_progress)
         await engine.complete([done(task)])
