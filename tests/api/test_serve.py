@@ -105,7 +105,7 @@ def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Pa
     assert not offered.exists()
     with running(tmp_path, "serve", "--port", "0") as again:
         again.until("sign in once")
-        assert "made an admin key" not in again.said
+        assert "created an admin key" not in again.said
     assert path.read_text().strip() == key
     assert path.parent == state_home / "reelstate"
 
@@ -263,7 +263,7 @@ def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:
         address = address_file(Settings(database_url=f"sqlite:///{tmp_path / 'reelstate.db'}"))
         assert address.read_text().strip() == base
         assert house.stop() == 0
-    assert "nothing was lost" in house.said
+    assert "reel stopped" in house.said
     assert not address.exists()
 
 
@@ -271,7 +271,7 @@ def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:
     options = ("--tls-cert", str(CERTIFICATE), "--tls-key", str(CERTIFICATE), "--host", "0.0.0.0")  # noqa: S104
     with running(tmp_path, "serve", "--port", "0", *options) as server:
         port = server.until(r"serving https://0\.0\.0\.0:(\d+)")[1]
-        server.until("there is no key yet")
+        server.until("no key exists")
         trusting = ssl.create_default_context(cafile=CERTIFICATE)
         with httpx.Client(verify=trusting, trust_env=False) as browser:
             named = {"sni_hostname": "media.test"}

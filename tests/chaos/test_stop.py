@@ -39,7 +39,7 @@ async def test_a_stopped_worker_finishes_short_tasks_and_releases_the_others(fle
     assert {task.reason for task in released} == {long.reason}
     assert max(task.changed_at for task in released) < long.changed_at, "prefetched tasks waited for the grace"
     assert (await fleet.find_worker("worker")).shown == "offline"
-    assert "it holds nothing" in worker.log
+    assert "no tasks are leased" in worker.log
 
 
 async def test_a_worker_stopped_twice_releases_everything_at_once(fleet: Fleet) -> None:

@@ -53,7 +53,7 @@ def test_all_jobs_of_a_status_are_counted_before_they_are_changed(reel: Reel) ->
     broken = [reel.engine(scenes.broken) for _ in range(2)]
     other = reel.engine(scenes.waiting)
     counted = reel("retry", "--status", "failed")
-    assert (counted.code, counted.stdout) == (0, "2 jobs; nothing is done yet: add --expect 2\n")
+    assert (counted.code, counted.stdout) == (0, "2 jobs; nothing was changed: add --expect 2\n")
     assert reel("retry", "--status", "failed", "--json").json == {"matched": 2}
     for narrowed in (["--pipeline", "simple"], ["--user", "bob"]):
         assert reel("retry", "--status", "failed", *narrowed, "--json").json == {"matched": 0}
@@ -70,9 +70,9 @@ def test_all_jobs_of_a_status_are_counted_before_they_are_changed(reel: Reel) ->
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["cancel"], "which jobs? name their ids, or --status"),
-        (["retry", 1, "--status", "failed"], "either ids or a status"),
-        (["quarantine", 1, "--reason", "x", "--expect", 1], "they narrow a --status, not ids"),
+        (["cancel"], "expected job ids, or --status"),
+        (["retry", 1, "--status", "failed"], "expected either ids or --status"),
+        (["quarantine", 1, "--reason", "x", "--expect", 1], "only allowed with --status"),
     ],
 )
 def test_jobs_are_named_in_one_way(reel: Reel, arguments: list[object], told: str) -> None:
@@ -137,7 +137,7 @@ def test_a_key_is_written_for_its_owner_alone(reel: Reel, command: list[str], pl
     made = reel("keys", "--json").json
     again = reel(*command)
     assert (again.code, path.read_text().strip()) == (1, key)
-    assert "exists already hint: remove it, or name another with --key-file" in again.words
+    assert "exists already hint: remove it, or choose another path with --key-file" in again.words
     assert reel("keys", "--json").json == made
 
 

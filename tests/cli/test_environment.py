@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from reelstate.cli.environment import FULL, NEARLY_FULL, Status, check_disks, check_redis, check_room, check_services
+from reelstate.cli.environment import (
+    FULL,
+    NEARLY_FULL,
+    Status,
+    check_disks,
+    check_free_space,
+    check_redis,
+    check_services,
+)
 from reelstate.config import Settings
 from reelstate.connections.breaker import Circuit, CircuitHealth
 from reelstate.dispatch.dispatch import DispatchHealth
@@ -61,7 +69,7 @@ def test_what_is_known_of_the_machine_is_shown_though_there_is_no_database(reel:
     [(0, Status.ERROR), (FULL - 1, Status.ERROR), (FULL, Status.WARNING), (NEARLY_FULL, Status.OK)],
 )
 def test_a_full_disk_is_an_error(free: int, status: Status) -> None:
-    check = check_room("storage /media", free)
+    check = check_free_space("storage /media", free)
     assert (check.status, bool(check.hint)) == (status, status is not Status.OK)
 
 

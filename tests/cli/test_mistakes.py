@@ -16,7 +16,7 @@ WRONG_USE, FAILED = 2, 1
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
-        (["job", "abc"], WRONG_USE, "'abc' is not a job id: it is a whole number, and `reel jobs` lists them"),
+        (["job", "abc"], WRONG_USE, "'abc' is not a job id (expected a whole number, see `reel jobs`)"),
         (["cancel", "1", "-x"], WRONG_USE, "No such option"),
         (["watch", "1.5"], WRONG_USE, "'1.5' is not a job id"),
         (["retry", "9" * 20], WRONG_USE, "is not a job id"),
@@ -26,9 +26,9 @@ WRONG_USE, FAILED = 2, 1
         (["steps", "77"], FAILED, "there is no job 77"),
         (["watch", "77"], FAILED, "there is no job 77"),
         (["watch", "77", "--json"], FAILED, "there is no job 77"),
-        (["cancel", "77"], FAILED, "job 77: not done: there is no job 77"),
+        (["cancel", "77"], FAILED, "job 77: refused: there is no job 77"),
         (["submit", "simpel"], FAILED, "unknown pipeline 'simpel' hint: declared: fan, parts, simple"),
-        (["submit", "simple", "--spec", "{a:1}"], WRONG_USE, "it is not JSON: Expecting property name"),
+        (["submit", "simple", "--spec", "{a:1}"], WRONG_USE, "invalid JSON: Expecting property name"),
         (["submit", "simple", "--spec", "@nowhere.json"], WRONG_USE, "nowhere.json can't be read: No such file"),
         (["submit", "simple", "--priority", "11"], WRONG_USE, "'11' is not a priority: expected 0 to 10"),
         (["submit", "simple", "--priority", "soon"], WRONG_USE, "'soon' is not a priority"),
@@ -41,12 +41,16 @@ WRONG_USE, FAILED = 2, 1
         (["force", "77", "completed"], WRONG_USE, "Missing option '--reason'"),
         (["force", "77", "running", "--reason", "x"], WRONG_USE, "'running' is not one of 'pending'"),
         (["force", "77", "failed", "--reason", " "], FAILED, "force needs a reason (the history"),
-        (["retry", "77", "--parts", "3"], WRONG_USE, "parts of which stage? add --from STAGE"),
-        (["retry", "77", "--from", "part", "--parts", "9-3"], WRONG_USE, "'9-3' names no parts: write 3-9,12"),
+        (["retry", "77", "--parts", "3"], WRONG_USE, "needs --from STAGE"),
+        (
+            ["retry", "77", "--from", "part", "--parts", "9-3"],
+            WRONG_USE,
+            "invalid parts '9-3' (expected for example 3-9,12",
+        ),
         (["retry", "77", "--from", "part", "--parts", "a"], WRONG_USE, "'a' names no parts"),
-        (["workers", "drain", "enc"], FAILED, "there is no worker 'enc' hint: no worker has registered yet"),
+        (["workers", "drain", "enc"], FAILED, "there is no worker 'enc' hint: no worker registered"),
         (["jobs", "-d", "mysql://x"], FAILED, "hint: sqlite:///jobs.db or postgresql://"),
-        (["machines", "--svg"], WRONG_USE, "name job, task or worker"),
+        (["machines", "--svg"], WRONG_USE, "expected one machine: job, task or worker"),
     ],
 )
 def test_a_mistake_is_told_with_what_to_do(reel: Reel, arguments: list[str], code: int, words: str) -> None:
@@ -83,7 +87,7 @@ def test_a_database_that_is_not_there_is_not_made(reel: Reel, arguments: list[st
     answer = reel(*arguments)
     assert answer.code == FAILED
     assert f"there is no database at {reel.folder / 'reelstate.db'}" in answer.stderr
-    assert "start one with `reel up` or `reel migrate`" in answer.stderr
+    assert "create one with `reel up` or `reel migrate`" in answer.stderr
     assert list(reel.folder.iterdir()) == []
 
 
@@ -119,10 +123,10 @@ def test_what_the_system_refuses_is_told_with_its_place(reel: Reel, arguments: l
         (
             errno.EACCES,
             "/films",
-            "/films: Permission denied (let this user read and write there, or name another place)",
+            "/films: Permission denied (give this user permission to read and write there, or choose another path)",
         ),
         (errno.ENOSPC, None, "No space left on device (free space on that disk)"),
-        (errno.EROFS, "/films", "/films: Read-only file system (that disk can only be read: name another place)"),
+        (errno.EROFS, "/films", "/films: Read-only file system (the disk is read-only: choose another path)"),
         (errno.EBADF, None, "None"),
     ],
 )
@@ -144,9 +148,9 @@ def test_verdicts_come_for_each_job(reel: Reel) -> None:
     done, broken = reel.engine(scenes.completed), reel.engine(scenes.broken)
     answer = reel("retry", 77, broken, done, broken)
     assert answer.code == FAILED
-    assert answer.stdout == f"job {broken}: runs again\njob {broken}: nothing to do, it is so already\n"
-    assert f"job {done}: not done: completed → pending" in answer.stderr
-    assert "a completed job never changes again; submit a new one" in answer.stderr
+    assert answer.stdout == f"job {broken}: retried\njob {broken}: already done\n"
+    assert f"job {done}: refused: completed → pending" in answer.stderr
+    assert "a completed job can't change; submit a new one" in answer.stderr
 
 
 def test_verdicts_are_json_too_when_one_is_refused(reel: Reel) -> None:
@@ -158,7 +162,7 @@ def test_verdicts_are_json_too_when_one_is_refused(reel: Reel) -> None:
         (broken, "ok"),
         (77, "unknown"),
     ]
-    assert answer.json[0]["hint"] == "a completed job never changes again; submit a new one"
+    assert answer.json[0]["hint"] == "a completed job can't change; submit a new one"
     assert answer.json[1]["error"] is None
 
 
@@ -172,9 +176,9 @@ def write(folder: Path, text: str) -> None:
         ("nowhere:film", "", "there is no module 'nowhere'"),
         ("film.deep:film", "", "there is no module 'film.deep'"),
         ("no good:film", "", "'no good' is not a module"),
-        ("film:other", 'import reelstate as rs\nfilm = rs.Pipeline("film")', "there is no 'other' in"),
+        ("film:other", 'import reelstate as rs\nfilm = rs.Pipeline("film")', "'other' not found in"),
         ("film:other", 'import reelstate as rs\nfilm = rs.Pipeline("film")', "hint: pipelines there: film"),
-        ("film:film", "film = 3", "film:film is not a pipeline, nor a list of them"),
+        ("film:film", "film = 3", "film:film is not a pipeline or a list of pipelines"),
         ("film:film", "film = []", "is not a pipeline"),
         ("film", "film = 3", "film is not a pipeline"),
         ("film:film", "\n\nimport nothing_like_it", "film.py, line 3: ModuleNotFoundError: No module named"),

@@ -60,11 +60,11 @@ def test_a_worker_chooses_among_its_pipelines(reel: Reel) -> None:
 
     assert names("") == ["transcode", "clips", "thumbs"]
     assert names("thumbs, transcode") == ["transcode", "thumbs"]
-    with pytest.raises(InvalidRequest, match="there is no pipeline 'thumb' here") as refused:
+    with pytest.raises(InvalidRequest, match="there is no pipeline 'thumb'") as refused:
         names("thumb")
     assert refused.value.hint == "pipelines: transcode, clips, thumbs"
     answer = reel("worker", "--app", f"{APP_MODULE}.py", "--pipelines", "thumb")
-    assert (answer.code, "there is no pipeline 'thumb' here" in answer.words) == (1, True)
+    assert (answer.code, "there is no pipeline 'thumb'" in answer.words) == (1, True)
 
 
 def test_the_workers_of_up_have_the_pipelines_that_were_chosen(reel: Reel) -> None:

@@ -60,7 +60,7 @@ def test_options_reach_the_job(reel: Reel) -> None:
     assert job["run_after"] is not None
     again = reel("submit", "simple", *options, "--json")
     assert again.json == {**answer.json, "verdict": "repeated"}
-    assert "was submitted before under this key" in reel("submit", "simple", *options).stdout
+    assert "was submitted before with this idempotency key" in reel("submit", "simple", *options).stdout
     conflict = reel("submit", "simple", "--idempotency-key", "k", "--user", "ada")
     assert (conflict.code, conflict.stdout) == (1, "")
     assert "was used for job" in conflict.stderr
@@ -204,7 +204,7 @@ def test_a_film_of_the_web_is_not_called_by_the_secrets_of_its_address(reel: Ree
 @pytest.mark.parametrize(
     "arguments, told",
     [
-        (["transcode"], "no film is named: reel submit transcode movie.mp4"),
+        (["transcode"], "missing, for example: reel submit transcode movie.mp4"),
         (["transcode", "none.mp4"], "there is no file"),
         (["transcode", "."], "is a folder; `reel ingest .` takes the films in it"),
         (["transcode", "ftp://host/a.mp4"], "error: ftp:// is not supported hint: expected an absolute path, file://"),
@@ -221,7 +221,7 @@ def test_a_film_of_the_web_is_not_called_by_the_secrets_of_its_address(reel: Ree
             ["transcode", "a.mp4", "--spec", '{"profil": "av1"}'],
             "spec.profil: unknown field hint: did you mean",
         ),
-        (["film", "a.mp4"], "only transcode takes one; others are told by --spec"),
+        (["film", "a.mp4"], "only for transcode; use --spec for other pipelines"),
     ],
 )
 def test_a_film_that_can_not_be_taken_is_refused_at_once(reel: Reel, arguments: list[str], told: str) -> None:
@@ -244,6 +244,6 @@ def test_ctrl_c_while_waiting_leaves_the_job_and_says_how_to_see_it_again(reel: 
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=300)
     job_id = submitted.split()[2]
-    assert (process.returncode, told) == (130, f"job {job_id} goes on; `reel watch {job_id}` shows it\n")
+    assert (process.returncode, told) == (130, f"job {job_id} keeps running; `reel watch {job_id}` shows it\n")
     assert "pending" in shown
     assert reel("job", job_id, "--json").json["status"] == "pending"

@@ -235,7 +235,7 @@ def test_a_video_that_is_not_there_is_refused(reel: Reel, verb: str) -> None:
     reel.engine(declared)
     answer = reel("videos", verb, 7)
     assert (answer.code, answer.stdout) == (1, "")
-    assert answer.stderr == "error: there is no video 7\nhint:  `reel videos` lists those that there are\n"
+    assert answer.stderr == "error: there is no video 7\nhint:  `reel videos` lists videos\n"
     odd = reel("videos", verb, "x")
     assert (odd.code, "not a video id" in odd.words) == (2, True)
 
@@ -323,7 +323,7 @@ def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
     _keep_key(reel)
     nobody = reel("videos", "play", video_id)
     assert (nobody.code, nobody.stdout) == (1, "")
-    assert "no server of this house runs here hint: start one with `reel up`" in nobody.words
+    assert "no server of this deployment runs here hint: start one with `reel up`" in nobody.words
     with closing(listen(SETTINGS)) as made:
         place = url_of(SETTINGS, made)
         with publish_address(settings_for(), place):
@@ -331,7 +331,7 @@ def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
             assert shown.startswith(f"{place}/play/")
             made.close()
             gone = reel("videos", "play", video_id)
-            assert (gone.code, f"the server at {place} does not answer" in gone.words) == (1, True)
+            assert (gone.code, f"the server at {place} does not respond" in gone.words) == (1, True)
     assert not address_file(settings_for()).exists()
 
 

@@ -67,7 +67,7 @@ def test_the_quickstart_fails_is_mended_and_resumes(tmp_path: Path) -> None:
         terminals.type(mend)
         terminals.start(up_again)
         resumed = terminals.type(retry)
-        assert "runs again" in resumed
+        assert "retried" in resumed
         assert "completed  100 %  plan 1/1 encode 4/4 join 1/1" in resumed
         assert resumed.splitlines()[-1].endswith("chunk 2 begins at frame 70")
         told = terminals.type(record)

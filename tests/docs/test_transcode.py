@@ -52,7 +52,7 @@ def test_the_guide_makes_shows_and_rolls_back_versions(folder: Path) -> None:
         assert re.search(r"ready .* Dawn", told)
         told = terminals.type(profile)
         assert re.findall(r"RESOLUTION=(\d+x\d+),F", played(told).read_text()) == ["640x360", "320x180"]
-        job, video = re.findall(r"submitted job (\d+) to transcode, which makes video (\d+)", told)[0]
+        job, video = re.findall(r"submitted job (\d+) to transcode for video (\d+)", told)[0]
         terminals.keep(JOB=job, VIDEO=video)
         shown = terminals.type(without_first_line(versions))
         (made,) = re.findall(r"submitted version (\d+)", shown)

@@ -194,7 +194,7 @@ async def test_a_worker_that_stops_on_a_swallowed_connection_releases_its_task(p
         (task,) = (await direct.tasks(job.id)).items
         assert (task.worker_id, task.attempt) == (None, 0)
         assert worker.still_leased == []
-        assert describe_leases(worker) == "it holds nothing"
+        assert describe_leases(worker) == "no tasks are leased"
 
 
 async def last_heartbeat(engine: Engine) -> datetime | None:

@@ -12,7 +12,7 @@ from reelstate.core.errors import InvalidRequest
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["worker", "--server", "https://reel.example.org"], "needs the key"),
+        (["worker", "--server", "https://reel.example.org"], "needs a key"),
         (["worker", "--server", "http://10.1.2.3:8700", "--key-file", "KEY"], "unencrypted"),
         (["worker", "--server", "reel.example.org", "--key-file", "KEY"], "is not the URL of a server"),
         (["worker", "--server", "http://127.0.0.1:9", "--key-file", "none"], "can't be read"),

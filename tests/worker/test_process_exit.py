@@ -69,5 +69,5 @@ async def test_a_supervised_worker_that_waits_for_its_database_obeys_its_supervi
         process.stdin.write(order)
         if not order:
             process.stdin.close()
-        await wait_for_line(process, "told to stop")
+        await wait_for_line(process, "stopped before the database")
         assert await asyncio.wait_for(process.wait(), 300) == 0

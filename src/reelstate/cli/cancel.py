@@ -1,4 +1,4 @@
-"""`reel cancel`: end jobs for good."""
+"""`reel cancel`: cancel jobs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def cancel(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """End jobs for good; tasks that run are stopped.
+    """Cancel jobs and stop their running tasks.
 
-    Example: `reel cancel 244813922304 --reason "wrong film"`
+    Example: `reel cancel 244813922304 --reason "wrong file"`
     """
     operate(
         database,

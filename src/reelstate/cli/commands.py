@@ -1,4 +1,4 @@
-"""The commands of `reel` as a group that imports a command's module when the command is used, not before."""
+"""The commands of `reel`; the module of a command is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from typer.main import get_group
 
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Run": {
-        "demo": "Transcode a test video, kill a worker meanwhile, check every frame.",
+        "demo": "Transcode a test video, kill a worker meanwhile, and check every frame.",
         "up": "Run the HTTP API, the keeper and workers on this machine.",
         "serve": "Serve the HTTP API.",
         "worker": "Claim tasks and run them.",
         "submit": "Submit a job.",
-        "ingest": "Make a video of every file in a folder.",
+        "ingest": "Submit every video file in a folder.",
     },
-    "Look": {
+    "Inspect": {
         "jobs": "List jobs.",
         "job": "Show a job: its stages, running tasks, error and outputs.",
-        "watch": "Follow a job until it ends, or all active jobs.",
-        "logs": "Show what the tasks of a job logged.",
+        "watch": "Watch a job until it is inactive, or all active jobs.",
+        "logs": "Show the log of a job.",
         "steps": "Show the commands that the tasks of a job ran.",
         "states": "Show the states that the tasks of a job reported.",
         "history": "Show every transition of a job, its stages and its tasks.",
         "videos": "List, show, retranscode, roll back or delete videos.",
     },
     "Change": {
-        "retry": "Run jobs again: what is unfinished, or from a stage on.",
-        "cancel": "Cancel jobs and stop their tasks.",
-        "reprioritise": "Make jobs more or less urgent.",
-        "quarantine": "Put jobs aside until an operator retries or cancels them.",
+        "retry": "Retry jobs: unfinished tasks, or everything from a stage on.",
+        "cancel": "Cancel jobs and stop their running tasks.",
+        "reprioritise": "Set the priority of jobs.",
+        "quarantine": "Quarantine jobs until an operator retries or cancels them.",
         "force": "Set the status of a job.",
     },
-    "Keep in order": {
+    "Maintain": {
         "doctor": "Check the stored state, and repair it.",
-        "migrate": "Bring the schema of the store up to date.",
+        "migrate": "Apply pending migrations to the store.",
         "config": "Show every setting and its value.",
-        "machines": "Show the state machines and who may make which transition.",
+        "machines": "Show the state machines and their transitions.",
         "workers": "List, register, drain, enable, disable or revoke workers.",
         "keys": "List, create, rotate or revoke keys.",
         "pipelines": "List versions of pipelines, or pin the one that new jobs run.",
     },
 }
-"""Section of the help → command → its line there. A command is the name of its module in this package, and in it."""
+"""Section of the help → command → summary. A command has the name of its module and of its function there."""
 
 
 _PYTHON_TYPE: Final = re.compile(r"<(?:float|int|path|str)\b[^>|]*>")
 
 
 class Commands(MutableMapping[str, Any]):
-    """Commands by name; looking one up imports its module."""
+    """Commands by name, imported at lookup."""
 
     def __init__(self) -> None:
         self._names = [name for section in SECTIONS.values() for name in section]
@@ -83,7 +83,7 @@ class Commands(MutableMapping[str, Any]):
 
 
 class CommandGroup(TyperGroup):
-    """The group of all commands. Its help is plain text: drawing panels costs more than all the rest of it."""
+    """The group of all commands. Its help is plain text: panels are slow to draw."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -104,7 +104,7 @@ class CommandGroup(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """The command of this name: a function, or a Typer application with commands of its own."""
+    """Import a command: a function, or a Typer application with subcommands."""
     found = getattr(import_module(f"reelstate.cli.{name}"), name)
     parent = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     if isinstance(found, typer.Typer):
@@ -117,13 +117,13 @@ def load(name: str) -> Any:
 
 
 def _simplify_types(command: Any) -> None:
-    """Show no type for a flag, and no type of Python: the option's own name, as `--user USER`, with its bounds."""
+    """Show the name of an option as its type (`--user USER`) with its bounds, and no type for a flag."""
     context = typer.Context(command)
     for parameter in command.get_params(context):
         shown = "" if getattr(parameter, "is_flag", False) else parameter.display_type(context)
         name = max(parameter.opts, key=len)
-        word = name.lstrip("-").replace("-", "_").upper() if name.startswith("-") else ""
-        shown = _PYTHON_TYPE.sub(word, shown.replace("<list[", "<").replace("]>", ">"))
+        metavar = name.lstrip("-").replace("-", "_").upper() if name.startswith("-") else ""
+        shown = _PYTHON_TYPE.sub(metavar, shown.replace("<list[", "<").replace("]>", ">"))
         parameter.display_type = lambda _, shown=shown: shown
     for inner in getattr(command, "commands", {}).values():
         _simplify_types(inner)

@@ -1,4 +1,4 @@
-"""`reel config`: every setting with its value, where it comes from and what it means."""
+"""`reel config`: show the settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reelstate.config import Setting, effective_settings, unknown_variable_warni
 
 
 def config(as_json: AsJson = False) -> None:
-    """Show every setting: its variable, the value in force, and its meaning. Passwords are not shown.
+    """Show every setting with its variable, value and meaning. Passwords are masked.
 
     Example: `REEL_HEARTBEAT=5 reel config`
     """
@@ -24,8 +24,8 @@ def config(as_json: AsJson = False) -> None:
         print_json([asdict(setting) for setting in settings])
     else:
         console().print(_table(settings))
-    for slip in unknown_variable_warnings(os.environ):
-        console(stderr=True).print(Text(slip), soft_wrap=True)
+    for warning in unknown_variable_warnings(os.environ):
+        console(stderr=True).print(Text(warning), soft_wrap=True)
 
 
 def _table(settings: list[Setting]) -> Table:

@@ -1,4 +1,4 @@
-"""`reel doctor`: check a store against every invariant and repair it when told to, and check the environment."""
+"""`reel doctor`: check every invariant of the store, repair it, and check the environment."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ STATUS_STYLES: Final = {Status.OK: "green", Status.WARNING: "yellow", Status.ERR
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """What was found: in the store, and around it."""
+    """The findings in the store and in the environment."""
 
     diagnosis: Diagnosis
     environment: list[EnvironmentCheck]
@@ -35,22 +35,24 @@ class DoctorReport:
 
 def doctor(
     database: Database = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair what is found; every repair is audited.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair the findings; every repair is recorded in the history.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the stored state, and the environment: disk, ffmpeg, sandbox, storage, schema, clock, Redis.
+    """Check the stored state and the environment: disk, ffmpeg, sandbox, storage, schema, clock, Redis.
 
-    Exits with 1 while there is something wrong.
+    Exits with 1 if a check fails.
 
     Example: `reel doctor --database sqlite:///jobs.db --repair`
     """
-    examined = run(_examine(database, repair=repair, as_json=as_json))
+    report = run(_examine(database, repair=repair, as_json=as_json))
     if as_json:
-        document = {part: [asdict(finding) for finding in found] for part, found in _parts(examined.diagnosis)}
-        echo(json.dumps({**document, "environment": [asdict(check) for check in examined.environment]}, indent=2))
+        document = {part: [asdict(finding) for finding in found] for part, found in _parts(report.diagnosis)}
+        echo(json.dumps({**document, "environment": [asdict(check) for check in report.environment]}, indent=2))
     else:
-        _show(examined)
-    raise typer.Exit(0 if examined.healthy else 1)
+        _show(report)
+    raise typer.Exit(0 if report.healthy else 1)
 
 
 async def _examine(database: str | None, *, repair: bool, as_json: bool) -> DoctorReport:
@@ -61,7 +63,7 @@ async def _examine(database: str | None, *, repair: bool, as_json: bool) -> Doct
             environment = [*machine, *await check_services(settings, engine)]
             return DoctorReport(await engine.doctor(repair=repair), environment)
     except ReelstateError:
-        if not as_json:  # what is known without a database may be the reason why there is none
+        if not as_json:  # the environment may be the reason for the error
             console(stderr=True).print(_environment_table(machine))
         raise
 
@@ -74,18 +76,18 @@ def _parts(diagnosis: Diagnosis) -> list[tuple[str, Sequence[Finding]]]:
     return [("repaired", diagnosis.repaired), ("findings", diagnosis.findings)]
 
 
-def _show(examined: DoctorReport) -> None:
+def _show(report: DoctorReport) -> None:
     screen = console()
-    screen.print(_environment_table(examined.environment))
-    for part, found in _parts(examined.diagnosis):
+    screen.print(_environment_table(report.environment))
+    for part, found in _parts(report.diagnosis):
         if found:
             screen.print(_table(part, found))
-    if examined.diagnosis.healthy:
+    if report.diagnosis.healthy:
         screen.print("healthy: every invariant holds")
     else:
-        screen.print("run it again with --repair to mend this")
-    if errors := _errors(examined.environment):
-        screen.print(f"the environment is not: {', '.join(check.name for check in errors)}")
+        screen.print("run it again with --repair to repair this")
+    if errors := _errors(report.environment):
+        screen.print(f"the environment has errors: {', '.join(check.name for check in errors)}")
 
 
 def _environment_table(environment: Sequence[EnvironmentCheck]) -> Table:

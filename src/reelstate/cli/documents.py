@@ -1,4 +1,4 @@
-"""Documents on the way to programs: how commands print JSON."""
+"""Print JSON documents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reelstate.documents import Document, json_value
 
 
 def print_json(document: Any) -> None:
-    """One document over several lines."""
+    """Print a document, indented."""
     typer.echo(json.dumps(document, indent=2, default=json_value))
 
 
 def print_line(document: Document) -> None:
-    """One document on one line, at once: for streams."""
+    """Print a document on one line."""
     typer.echo(json.dumps(document, default=json_value))

@@ -1,6 +1,6 @@
-"""The environment of `reel doctor`: what this machine, the storage, Redis and the clocks are like.
+"""Checks of the environment for `reel doctor`: this machine, the storage, Redis and the clocks.
 
-A check is an error when work fails because of it, and a warning when it may.
+A check is an error if it makes tasks fail, and a warning if it may.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from reelstate.stores.sqlite.address import database_path
 
 GIBIBYTE: Final = 1024**3
 FULL: Final = GIBIBYTE // 4
-"""Free bytes below which a disk counts as full: one result may need more."""
+"""Free bytes below which a disk counts as full."""
 NEARLY_FULL: Final = 5 * GIBIBYTE
 MAX_SKEW: Final = 5.0
 """Seconds that the clocks of this machine and of the database may differ."""
 PROBE_TIMEOUT: Final = 20.0
 MAX_FLAGGED: Final = 10
-"""Flagged jobs that are named."""
+"""Flagged jobs that are listed."""
 
 
 class Status(StrEnum):
@@ -49,7 +49,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentCheck:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     status: Status
@@ -58,49 +58,49 @@ class EnvironmentCheck:
 
 
 async def check_machine(settings: Settings) -> list[EnvironmentCheck]:
-    """What can be found without a database: disks, ffmpeg, its sandbox, the storage."""
-    build = await _found(settings)
+    """Check what needs no database: disks, ffmpeg, its sandbox, the storage."""
+    build = await _find_ffmpeg(settings)
     return [
-        *await asyncio.to_thread(check_disks, _places(settings)),
+        *await asyncio.to_thread(check_disks, _paths(settings)),
         _check_ffmpeg(build),
         await _check_sandbox(settings, build),
-        await _guarded("storage", lambda: _check_storage(settings)),
+        await _run_check("storage", lambda: _check_storage(settings)),
     ]
 
 
 async def check_services(settings: Settings, engine: Engine) -> list[EnvironmentCheck]:
-    """What only a database that answers can tell: its schema, the clocks, flagged jobs; and Redis."""
+    """Check what needs the database: its schema, the clocks, flagged jobs; and Redis."""
     return [
-        await _guarded("schema", lambda: _check_schema(engine)),
-        await _guarded("clock", lambda: _check_clock(engine)),
-        await _guarded("flagged jobs", lambda: _check_flagged(engine)),
+        await _run_check("schema", lambda: _check_schema(engine)),
+        await _run_check("clock", lambda: _check_clock(engine)),
+        await _run_check("flagged jobs", lambda: _check_flagged(engine)),
         check_redis(engine.dispatch.health(), required=settings.dispatch == "redis"),
     ]
 
 
-def check_disks(places: Iterable[tuple[str, Path]]) -> list[EnvironmentCheck]:
-    """The room of every disk that we write to, once each."""
+def check_disks(paths: Iterable[tuple[str, Path]]) -> list[EnvironmentCheck]:
+    """Check the free space of every disk that these paths are on."""
     disks: dict[int, tuple[list[str], int]] = {}
-    for name, place in places:
-        existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    for name, path in paths:
+        existing = next(folder for folder in (path, *path.parents) if folder.exists())
         names, _ = disks.setdefault(existing.stat().st_dev, ([], shutil.disk_usage(existing).free))
-        names.append(f"{name} {place}")
-    return [check_room(", ".join(names), free) for names, free in disks.values()]
+        names.append(f"{name} {path}")
+    return [check_free_space(", ".join(names), free) for names, free in disks.values()]
 
 
-def check_room(names: str, free: int) -> EnvironmentCheck:
-    room = f"{free / GIBIBYTE:.1f} GiB free for {names}"
+def check_free_space(names: str, free: int) -> EnvironmentCheck:
+    space = f"{free / GIBIBYTE:.1f} GiB free for {names}"
     if free < FULL:
-        return EnvironmentCheck("disk", Status.ERROR, f"full: {room}", "free space: results wait until there is some")
+        return EnvironmentCheck("disk", Status.ERROR, f"full: {space}", "free disk space: results can't be stored")
     if free < NEARLY_FULL:
         return EnvironmentCheck(
-            "disk", Status.WARNING, f"nearly full: {room}", "free space, or lower REEL_KEEP_VERSIONS"
+            "disk", Status.WARNING, f"nearly full: {space}", "free disk space, or lower REEL_KEEP_VERSIONS"
         )
-    return EnvironmentCheck("disk", Status.OK, room)
+    return EnvironmentCheck("disk", Status.OK, space)
 
 
 def check_redis(health: DispatchHealth, *, required: bool) -> EnvironmentCheck:
-    """Whether Redis answers, where it is used."""
+    """Check that Redis is reachable, if it is used."""
     circuit = health.circuit
     if circuit is None:
         return EnvironmentCheck("redis", Status.OK, "not used")
@@ -112,18 +112,18 @@ def check_redis(health: DispatchHealth, *, required: bool) -> EnvironmentCheck:
     )
 
 
-def _places(settings: Settings) -> list[tuple[str, Path]]:
-    """The folders that this machine writes to."""
-    places = [("scratch", Path(settings.scratch or tempfile.gettempdir()))]
+def _paths(settings: Settings) -> list[tuple[str, Path]]:
+    """Return the folders that this machine writes to."""
+    paths = [("scratch", Path(settings.scratch or tempfile.gettempdir()))]
     storage = open_storage(settings.storage_url)
     if isinstance(storage, Folder):
-        places.append(("storage", storage.root))
+        paths.append(("storage", storage.root))
     if settings.database_url.startswith("sqlite:") and (path := database_path(settings.database_url)) is not None:
-        places.append(("database", path.parent))
-    return [(name, place.absolute()) for name, place in places]
+        paths.append(("database", path.parent))
+    return [(name, path.absolute()) for name, path in paths]
 
 
-async def _found(settings: Settings) -> Build | ReelstateError:
+async def _find_ffmpeg(settings: Settings) -> Build | ReelstateError:
     try:
         return await find_ffmpeg(settings.ffmpeg)
     except ReelstateError as error:
@@ -142,10 +142,10 @@ def _check_ffmpeg(build: Build | ReelstateError) -> EnvironmentCheck:
 
 async def _check_sandbox(settings: Settings, build: Build | ReelstateError) -> EnvironmentCheck:
     if settings.sandbox == OFF:
-        hint = "sources are opened by ffmpeg without a wall: set REEL_SANDBOX=auto"
+        hint = "ffmpeg opens sources without a sandbox: set REEL_SANDBOX=auto"
         return EnvironmentCheck("sandbox", Status.WARNING, "switched off", hint)
     if isinstance(build, ReelstateError):
-        return EnvironmentCheck("sandbox", Status.WARNING, "not tried: there is no ffmpeg", "install ffmpeg")
+        return EnvironmentCheck("sandbox", Status.WARNING, "not checked: no ffmpeg found", "install ffmpeg")
     wall = await find_isolation(Path(build.path))
     if wall.kind != LIMITS:
         return EnvironmentCheck("sandbox", Status.OK, str(wall))
@@ -157,12 +157,12 @@ async def _check_sandbox(settings: Settings, build: Build | ReelstateError) -> E
 
 async def _check_storage(settings: Settings) -> EnvironmentCheck:
     """Write, read and delete a small file. A folder that does not exist yet is not created for this."""
-    storage, place = open_storage(settings.storage_url), mask_passwords(settings.storage_url)
+    storage, url = open_storage(settings.storage_url), mask_passwords(settings.storage_url)
     if isinstance(storage, Folder) and not storage.root.exists():
         above = next(folder for folder in storage.root.absolute().parents if folder.exists())
         if above.is_dir() and os.access(above, os.W_OK):
-            return EnvironmentCheck("storage", Status.OK, f"{place} does not exist yet")
-        return EnvironmentCheck("storage", Status.ERROR, f"{place} can't be created in {above}", "set REEL_STORAGE_URL")
+            return EnvironmentCheck("storage", Status.OK, f"{url} does not exist yet")
+        return EnvironmentCheck("storage", Status.ERROR, f"{url} can't be created in {above}", "set REEL_STORAGE_URL")
     key = f"doctor/{uuid.uuid4().hex}"
     try:
         await storage.put_bytes(key, b"doctor")
@@ -171,47 +171,47 @@ async def _check_storage(settings: Settings) -> EnvironmentCheck:
         await storage.delete(key)
     if not whole:
         return EnvironmentCheck(
-            "storage", Status.ERROR, f"{place} returns other bytes than were written", "check the storage"
+            "storage", Status.ERROR, f"{url} returns other bytes than were written", "check the storage"
         )
-    return EnvironmentCheck("storage", Status.OK, f"{place} can be written and read")
+    return EnvironmentCheck("storage", Status.OK, f"{url} can be written and read")
 
 
 async def _check_schema(engine: Engine) -> EnvironmentCheck:
     await engine.ready()
-    return EnvironmentCheck("schema", Status.OK, "as this release needs it")
+    return EnvironmentCheck("schema", Status.OK, "up to date")
 
 
 async def _check_clock(engine: Engine) -> EnvironmentCheck:
     before = datetime.now(UTC)
-    theirs = await read_clock(engine.store)
+    database = await read_clock(engine.store)
     after = datetime.now(UTC)
-    skew = max((before - theirs).total_seconds(), (theirs - after).total_seconds(), 0.0)
+    skew = max((before - database).total_seconds(), (database - after).total_seconds(), 0.0)
     if skew > MAX_SKEW:
-        hint = "synchronise both machines (NTP): leases go by the clock of the database"
+        hint = "synchronise both machines (NTP): leases use the clock of the database"
         return EnvironmentCheck("clock", Status.WARNING, f"{skew:.0f} s off the clock of the database", hint)
     return EnvironmentCheck("clock", Status.OK, "agrees with the database")
 
 
 async def _check_flagged(engine: Engine) -> EnvironmentCheck:
-    """Whether an operator must decide about jobs whose runs make no progress."""
+    """Check for jobs without progress that an operator must decide about."""
     page = await engine.jobs(flagged=True, limit=MAX_FLAGGED)
     if not page.items:
         return EnvironmentCheck("flagged jobs", Status.OK, "none")
     listed = ", ".join(str(job.id) for job in page.items) + (", …" if page.after else "")
     return EnvironmentCheck(
-        "flagged jobs", Status.WARNING, listed, "`reel jobs --flagged` says why; then cancel or force them"
+        "flagged jobs", Status.WARNING, listed, "`reel jobs --flagged` shows the reasons; cancel or force them"
     )
 
 
-async def _guarded(name: str, check: Callable[[], Awaitable[EnvironmentCheck]]) -> EnvironmentCheck:
+async def _run_check(name: str, check: Callable[[], Awaitable[EnvironmentCheck]]) -> EnvironmentCheck:
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
             return await check()
     except TimeoutError:
         return EnvironmentCheck(
-            name, Status.ERROR, f"no answer within {PROBE_TIMEOUT:g} s", "check that it can be reached"
+            name, Status.ERROR, f"no response within {PROBE_TIMEOUT:g} s", "check that it is reachable"
         )
     except ReelstateError as error:
         return EnvironmentCheck(name, Status.ERROR, error.message, error.hint)
     except OSError as error:
-        return EnvironmentCheck(name, Status.ERROR, str(error), "check the path and its rights")
+        return EnvironmentCheck(name, Status.ERROR, str(error), "check the path and its permissions")

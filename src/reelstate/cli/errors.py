@@ -1,4 +1,4 @@
-"""An error of ours at the command line: what was wrong, and what to type next."""
+"""Print errors with a hint for the command line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from reelstate.cli.terminal import console
 from reelstate.core.errors import InvalidTransition, NotFound, ReelstateError
 from reelstate.core.machine import FINISHED_JOBS
 
-FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 HINTS: Final = {
-    **dict.fromkeys(FULL, "free space on that disk"),
-    **dict.fromkeys((errno.EACCES, errno.EPERM), "let this user read and write there, or name another place"),
-    errno.EROFS: "that disk can only be read: name another place",
+    **dict.fromkeys(DISK_FULL, "free space on that disk"),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM), "give this user permission to read and write there, or choose another path"
+    ),
+    errno.EROFS: "the disk is read-only: choose another path",
 }
 
 
 def print_error(error: ReelstateError) -> None:
-    """One line for the error and one for the hint, on the side of errors."""
+    """Print an error and its hint to stderr, one line each."""
     stderr = console(stderr=True)
     stderr.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
     if hint := hint_for(error):
@@ -29,19 +31,19 @@ def print_error(error: ReelstateError) -> None:
 
 
 def from_os_error(error: OSError) -> ReelstateError | None:
-    """What the system refused, with the place; None for an error that nobody at a command line could mend."""
-    if error.filename is None and error.errno not in FULL:
+    """Convert an error of the system with its path; return None if a user can't fix it."""
+    if error.filename is None and error.errno not in DISK_FULL:
         return None
-    place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    return ReelstateError(f"{place}{error.strerror}", hint=HINTS.get(error.errno or 0, "check the path"))
+    path = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return ReelstateError(f"{path}{error.strerror}", hint=HINTS.get(error.errno or 0, "check the path"))
 
 
 def hint_for(error: ReelstateError) -> str:
-    """The error's own hint, or a better one that only a command line can give."""
+    """Return the hint of an error, or a better one for the command line."""
     if isinstance(error, NotFound) and error.entity == "job":
-        return "`reel jobs` lists those that there are"
+        return "`reel jobs` lists jobs"
     if isinstance(error, NotFound) and error.entity == "video":
-        return "`reel videos` lists those that there are"
+        return "`reel videos` lists videos"
     if isinstance(error, InvalidTransition) and error.entity == "job" and error.origin in FINISHED_JOBS:
-        return f"a {error.origin} job never changes again; submit a new one"
+        return f"a {error.origin} job can't change; submit a new one"
     return error.hint

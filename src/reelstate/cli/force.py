@@ -1,4 +1,4 @@
-"""`reel force`: say what a job is, whatever it was."""
+"""`reel force`: set the status of a job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reelstate.core.machine import JobStatus
 
 
 class Target(StrEnum):
-    """What a job may be forced to be."""
+    """The statuses that a job can be forced to."""
 
     PENDING = "pending"
     FAILED = "failed"
@@ -22,16 +22,14 @@ class Target(StrEnum):
 
 def force(
     job_id: JobId,
-    status: Annotated[
-        Target, typer.Argument(metavar="STATUS", help="pending, failed or completed: what it is from now on.")
-    ],
+    status: Annotated[Target, typer.Argument(metavar="STATUS", help="The new status: pending, failed or completed.")],
     reason: RequiredReason,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set a job to pending, failed or completed, whatever it was. Tasks that run are stopped.
+    """Set a job to pending, failed or completed, and stop its running tasks.
 
-    Example: `reel force 244813922304 completed --reason "finished by hand"`
+    Example: `reel force 244813922304 completed --reason "finished manually"`
     """
     operate(
         database,

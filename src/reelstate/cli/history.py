@@ -1,4 +1,4 @@
-"""`reel history`: every change of a job and all in it, from the record."""
+"""`reel history`: show the events of a job."""
 
 from __future__ import annotations
 
@@ -24,13 +24,11 @@ DEFAULT_PAGE = 5000
 
 def history(
     job_id: JobId,
-    page: Annotated[
-        int, typer.Option(min=1, max=LARGEST_PAGE, hidden=True, help="Events read at once.")
-    ] = DEFAULT_PAGE,
+    page: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, hidden=True, help="Events per request.")] = DEFAULT_PAGE,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show everything that happened to a job, its stages and its tasks, the oldest first.
+    """Show every event of a job, its stages and its tasks, oldest first.
 
     Example: `reel history 244813922304 --json`
     """
@@ -43,7 +41,7 @@ def history(
 
 async def _read(database: str | None, job_id: int, limit: int) -> list[Event]:
     async with connect(database) as engine:
-        await engine.job(job_id)  # raises where there is none
+        await engine.job(job_id)  # raises NotFound
         events = [event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))]
         return in_order(events)
 
@@ -62,13 +60,13 @@ def events_table(events: list[Event]) -> Table:
 
 
 def _what(event: Event) -> str:
-    place = [event.stage, event.part]
-    return " ".join([event.entity, "/".join(str(piece) for piece in place if piece is not None)]).strip()
+    position = [event.stage, event.part]
+    return " ".join([event.entity, "/".join(str(piece) for piece in position if piece is not None)]).strip()
 
 
 def _cause(event: Event) -> Text:
-    words = [event.reason or "", cause_line(event.data) if event.target == TaskStatus.ERROR and event.data else ""]
-    why = "; ".join(filter(None, (": ".join(filter(None, words)), isolation(event))))
+    reasons = [event.reason or "", cause_line(event.data) if event.target == TaskStatus.ERROR and event.data else ""]
+    why = "; ".join(filter(None, (": ".join(filter(None, reasons)), isolation(event))))
     name = event.worker or ""
     who = " ".join(filter(None, (event.actor, name))) if event.actor == Actor.WORKER else event.actor
     why = f"{why} ({name})" if why and name and event.actor != Actor.WORKER else why

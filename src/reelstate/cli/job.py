@@ -1,4 +1,4 @@
-"""`reel job`: one job with its stages, what runs of it, and what to do next."""
+"""`reel job`: show a job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reelstate.documents import detail_document
 
 
 def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> None:
-    """Show a job: its stages, the tasks that run, its error and outputs.
+    """Show a job: its stages, running tasks, error and outputs.
 
     Example: `reel job 244813922304 --json`
     """

@@ -1,4 +1,4 @@
-"""`reel jobs`: list jobs, the newest first."""
+"""`reel jobs`: list jobs."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from reelstate.services.paging import LARGEST_PAGE
 def jobs(
     status: Annotated[
         list[StatusName] | None,
-        typer.Option(help="Only these; may be given several times. `running` is every phase."),
+        typer.Option(help="Only jobs of this status; can be repeated. `running` includes every phase."),
     ] = None,
     pipeline: Annotated[str | None, typer.Option(help="Only jobs of this pipeline.")] = None,
-    user: Annotated[str | None, typer.Option(help="Only jobs for this user.")] = None,
+    user: Annotated[str | None, typer.Option(help="Only jobs of this user.")] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only jobs that are flagged for an operator.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="The most jobs to list.")] = 50,
     after: Annotated[
-        str | None, typer.Option(metavar="CURSOR", help="Go on after this job of an earlier list.")
+        str | None, typer.Option(metavar="CURSOR", help="Continue after this job of an earlier list.")
     ] = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """List jobs, the newest first. The id of the last one is the cursor for the next page.
+    """List jobs, newest first. The id of the last one is the cursor of the next page.
 
     Example: `reel jobs --status failed --status quarantined --limit 20`
     """
-    wanted = JobFilter(statuses=job_statuses(status), pipeline=pipeline, user_id=user, flagged=flagged)
-    page = run(_read(database, limit, after, wanted))
+    job_filter = JobFilter(statuses=job_statuses(status), pipeline=pipeline, user_id=user, flagged=flagged)
+    page = run(_read(database, limit, after, job_filter))
     if as_json:
         print_json([job_document(job) for job in page.items])
     else:
         _show(page)
 
 
-async def _read(database: str | None, limit: int, after: str | None, wanted: JobFilter) -> Page[Job]:
+async def _read(database: str | None, limit: int, after: str | None, job_filter: JobFilter) -> Page[Job]:
     async with connect(database) as engine:
         return await engine.jobs(
-            statuses=wanted.statuses,
-            pipeline=wanted.pipeline,
-            user_id=wanted.user_id,
-            flagged=wanted.flagged,
+            statuses=job_filter.statuses,
+            pipeline=job_filter.pipeline,
+            user_id=job_filter.user_id,
+            flagged=job_filter.flagged,
             limit=limit,
             after=after,
         )
@@ -60,7 +60,7 @@ async def _read(database: str | None, limit: int, after: str | None, wanted: Job
 def _show(page: Page[Job]) -> None:
     screen = console()
     if not page.items:
-        screen.print("no such job; `reel submit` makes one")
+        screen.print("no jobs found; `reel submit` submits one")
         return
     screen.print(jobs_table(page.items))
     if page.after is not None:

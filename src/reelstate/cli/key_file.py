@@ -1,4 +1,4 @@
-"""A file for a secret that is shown once: made for its owner alone, and never over another file."""
+"""Create a file for a secret, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from reelstate.core.errors import InvalidRequest
 
 @contextmanager
 def new_key_file(path: Path) -> Iterator[TextIO]:
-    """A new file with mode 0600. It is removed again if the block raises, so that no empty key file stays."""
+    """Create a file with mode 0600, and remove it if the block raises."""
     try:
         file = open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
     except FileExistsError:
         raise InvalidRequest(
-            "key_file", f"{path} exists already", hint="remove it, or name another with --key-file"
+            "key_file", f"{path} exists already", hint="remove it, or choose another path with --key-file"
         ) from None
     except OSError as error:
         raise InvalidRequest(
-            "key_file", f"{path} cannot be written: {error.strerror}", hint="name another place with --key-file"
+            "key_file", f"{path} can't be written: {error.strerror}", hint="choose another path with --key-file"
         ) from None
     try:
         with file:

@@ -1,4 +1,4 @@
-"""`reel keys`: who may ask over HTTP."""
+"""`reel keys`: manage the keys of the HTTP API."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from reelstate.services.keys import Key, Keys, MadeKey, Scope
 
 DAY = 86_400.0
 keys = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
-KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, as `reel keys` lists it.")]
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The id of the key, see `reel keys`.")]
 KeyFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="Write the key to this new file, which only you can read, instead of showing it."
-    ),
+    typer.Option(metavar="FILE", help="Write the key to this new file, readable by you only, instead of printing it."),
 ]
-Days = Annotated[float | None, typer.Option(min=0, help="Days until it expires; never if left out.")]
+Days = Annotated[float | None, typer.Option(min=0, help="Days until it expires; never by default.")]
 
 
 @keys.callback(invoke_without_command=True)
@@ -43,7 +41,7 @@ def show(context: typer.Context, database: Database = None, as_json: AsJson = Fa
 
 @keys.command("list")
 def listing(database: Database = None, as_json: AsJson = False) -> None:
-    """List keys with what they are for and when they were last used. Their secrets are not known to anybody.
+    """List keys with their scopes and when they were last used. The keys themselves are not stored.
 
     Example: `reel keys list`
     """
@@ -54,49 +52,49 @@ def listing(database: Database = None, as_json: AsJson = False) -> None:
     made = table("id", "name", "user", "scopes", "used", "until", flexible=["name"])
     for key in found:
         made.add_row(key.id, key.name, key.user_id, " ".join(sorted(key.scopes)), age(key.used_at), _until(key))
-    console().print(made if found else "no key yet; `reel keys create` makes one")
+    console().print(made if found else "no keys; `reel keys create` creates one")
 
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who or what will use it.")],
-    scope: Annotated[list[Scope], typer.Option(help="What it is for; may be given several times.")],
-    user: Annotated[str, typer.Option(help="The user whose jobs it sees; an admin key sees everybody's.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key.")],
+    scope: Annotated[list[Scope], typer.Option(help="A permission of the key; can be repeated.")],
+    user: Annotated[str, typer.Option(help="The user whose jobs it can access; an admin key can access all.")] = "",
     days: Days = None,
     key_file: KeyFile = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key. It is shown once, or written to a file: only a hash of it is stored.
+    """Create a key, and print it once or write it to a file; only its hash is stored.
 
     Example: `reel keys create ada-laptop --user ada --scope jobs:read --scope jobs:write --key-file ada.key`
     """
-    with _opened_key_file(key_file) as file:
-        _tell(run(_create(database, name, scope, user, days)), file, as_json=as_json)
+    with _open_key_file(key_file) as file:
+        _print_key(run(_create(database, name, scope, user, days)), file, as_json=as_json)
 
 
 @keys.command()
 def rotate(
     key: KeyId,
     overlap: Annotated[
-        float, typer.Option(min=0, metavar="HOURS", help="Hours for which the old key still works.")
+        float, typer.Option(min=0, metavar="HOURS", help="Hours for which the old key stays valid.")
     ] = 24.0,
     days: Days = None,
     key_file: KeyFile = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a new key that may do the same; the old one ends after the overlap.
+    """Create a key with the same scopes; the old one expires after the overlap.
 
     Example: `reel keys rotate 4f1e0c9a77b2 --overlap 1`
     """
-    with _opened_key_file(key_file) as file:
-        _tell(run(_rotate(database, key, overlap * 3600, days)), file, as_json=as_json)
+    with _open_key_file(key_file) as file:
+        _print_key(run(_rotate(database, key, overlap * 3600, days)), file, as_json=as_json)
 
 
 @keys.command()
 def revoke(key: KeyId, database: Database = None, as_json: AsJson = False) -> None:
-    """End a key now; servers refuse it within five seconds.
+    """Revoke a key; servers refuse it within five seconds.
 
     Example: `reel keys revoke 4f1e0c9a77b2`
     """
@@ -104,12 +102,12 @@ def revoke(key: KeyId, database: Database = None, as_json: AsJson = False) -> No
     if as_json:
         print_json({"id": key, "revoked": revoked})
     else:
-        console().print(f"key {key}: {'revoked' if revoked else 'nothing to do, it is so already'}")
+        console().print(f"key {key}: {'revoked' if revoked else 'already revoked'}")
 
 
 @keys.command()
 def path(database: Database = None) -> None:
-    """Print the file that holds the first admin key of this deployment, for `cat`.
+    """Print the path of the first admin key of this deployment.
 
     Example: `cat "$(reel keys path)"`
     """
@@ -117,27 +115,27 @@ def path(database: Database = None) -> None:
 
 
 async def _list(database: str | None) -> list[Key]:
-    async with _opened(database) as found:
+    async with _open_keys(database) as found:
         return await found.all()
 
 
 async def _create(database: str | None, name: str, scopes: Sequence[Scope], user: str, days: float | None) -> MadeKey:
-    async with _opened(database) as found:
+    async with _open_keys(database) as found:
         return await found.create(name, scopes=scopes, user_id=user, lifetime=_seconds(days), actor=operator())
 
 
 async def _rotate(database: str | None, key: str, overlap: float, days: float | None) -> MadeKey:
-    async with _opened(database) as found:
+    async with _open_keys(database) as found:
         return await found.rotate(key, overlap=overlap, lifetime=_seconds(days), actor=operator())
 
 
 async def _revoke(database: str | None, key: str) -> bool:
-    async with _opened(database) as found:
+    async with _open_keys(database) as found:
         return await found.revoke(key, actor=operator())
 
 
 @asynccontextmanager
-async def _opened(database: str | None) -> AsyncIterator[Keys]:
+async def _open_keys(database: str | None) -> AsyncIterator[Keys]:
     async with connect(database, wait=True) as engine:
         yield Keys(engine.store, pepper=settings_for(database).key_pepper)
 
@@ -146,21 +144,21 @@ def _seconds(days: float | None) -> float | None:
     return None if days is None else days * DAY
 
 
-def _opened_key_file(path: Path | None) -> AbstractContextManager[TextIO | None]:
+def _open_key_file(path: Path | None) -> AbstractContextManager[TextIO | None]:
     return nullcontext() if path is None else new_key_file(path)
 
 
-def _tell(made: MadeKey, file: TextIO | None, *, as_json: bool) -> None:
+def _print_key(made: MadeKey, file: TextIO | None, *, as_json: bool) -> None:
     document = key_document(made.key)
     if file is not None:
         file.write(made.text + "\n")
-        print_json(document) if as_json else echo(f"key {made.key.id} is in {file.name}")
+        print_json(document) if as_json else echo(f"key {made.key.id} written to {file.name}")
         return
     if as_json:
         print_json({**document, "key": made.text})
         return
     echo(made.text)
-    echo("keep it: it is not stored and can't be shown again", err=True)
+    echo("keep it: it is not stored and can't be printed again", err=True)
 
 
 def _until(key: Key) -> str:

@@ -1,4 +1,4 @@
-"""Jobs as they change: bars on a terminal, plain lines elsewhere, events for programs."""
+"""Watch jobs: progress bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from reelstate.library.ladder import LadderReader
 from reelstate.media.planning.quality import Quality
 
 INTERVAL = 0.5
-SHORTEST = 0.25
-"""Seconds between two pictures, however much happens."""
+MIN_INTERVAL = 0.25
+"""Least seconds between two updates."""
 MAX_JOBS = 20
 STEP = 10
-"""Percent by which a plain line must differ from the one before."""
+"""Percent of progress between two plain lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A job at one moment, with what runs of it or rests before it is tried again, and the workers there are."""
+    """A job at one moment, its running and failed tasks, and the workers."""
 
     detail: JobDetail
     current: list[Task]
@@ -55,7 +55,7 @@ class Snapshot:
     qualities: list[Quality]
 
     @property
-    def resting(self) -> bool:
+    def inactive(self) -> bool:
         return is_inactive(self.detail.job)
 
 
@@ -74,23 +74,23 @@ async def take_snapshot(engine: Engine, job_id: int, ladder: LadderReader | None
 
 
 async def take_snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot, None]:
-    """A job again and again until it rests: when something happens or moves in it, and otherwise twice a second."""
+    """Yield snapshots of a job until it is inactive: at every change, and twice a second."""
     ladder = LadderReader(engine)
     async with signal_changes(engine, job_id) as changed:
         while True:
             changed.clear()
             taken = await take_snapshot(engine, job_id, ladder)
             yield taken
-            if taken.resting:
+            if taken.inactive:
                 return
-            await asyncio.sleep(SHORTEST)
+            await asyncio.sleep(MIN_INTERVAL)
             with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), INTERVAL - SHORTEST)
+                await asyncio.wait_for(changed.wait(), INTERVAL - MIN_INTERVAL)
 
 
 @asynccontextmanager
 async def signal_changes(engine: Engine, job_id: int | None = None) -> AsyncIterator[asyncio.Event]:
-    """Is set whenever something happens, or a task goes on, in a job or in all of them."""
+    """Yield an event that is set at every event or progress of a job, or of all jobs."""
     changed = asyncio.Event()
 
     async def listen() -> None:
@@ -100,23 +100,23 @@ async def signal_changes(engine: Engine, job_id: int | None = None) -> AsyncIter
                 after = message.cursor or after
                 changed.set()
 
-    listening = asyncio.create_task(listen())
+    listener = asyncio.create_task(listen())
     try:
         yield changed
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        listener.cancel()
+        await asyncio.gather(listener, return_exceptions=True)
 
 
 async def pause(engine: Engine, job_id: int) -> None:
-    """A moment between two looks, cut short when the job comes to rest."""
+    """Wait one interval, or until the job is inactive."""
     with suppress(WaitTimeout):
         await engine.wait(job_id, INTERVAL)
 
 
 async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
-    """Show a job until it rests, and give it as it is then."""
-    return await (_follow_live if console.is_terminal else _follow_plainly)(engine, job_id, console)
+    """Show a job until it is inactive, and return it."""
+    return await (_follow_live if console.is_terminal else _follow_plain)(engine, job_id, console)
 
 
 async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDetail:
@@ -127,28 +127,28 @@ async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDeta
     return taken.detail
 
 
-async def _follow_plainly(engine: Engine, job_id: int, console: Console) -> JobDetail:
-    said: tuple[object, ...] | None = None
-    missed: set[tuple[TaskKey, int]] = set()
+async def _follow_plain(engine: Engine, job_id: int, console: Console) -> JobDetail:
+    printed: tuple[object, ...] | None = None
+    failed: set[tuple[TaskKey, int]] = set()
     async for taken in take_snapshots(engine, job_id):
         for task in taken.current:
-            if task.status is TaskStatus.ERROR and (task.key, task.attempt) not in missed:
-                missed.add((task.key, task.attempt))
+            if task.status is TaskStatus.ERROR and (task.key, task.attempt) not in failed:
+                failed.add((task.key, task.attempt))
                 console.print(Text(_failure_line(task)), soft_wrap=True)
-        if _gist(taken.detail) != said:
-            said = _gist(taken.detail)
+        if _summary(taken.detail) != printed:
+            printed = _summary(taken.detail)
             for line in _lines(taken):
                 console.print(Text(line), soft_wrap=True)
     return taken.detail
 
 
 def _lines(taken: Snapshot) -> list[str]:
-    """A job in a line, and what there is to add when it has stopped, is flagged or nobody runs it."""
+    """Return a line for a job, and further lines if it is inactive, flagged or no worker runs it."""
     detail = taken.detail
     lines = [_line(detail)]
-    if taken.resting and detail.job.status is not JobStatus.COMPLETED:
+    if taken.inactive and detail.job.status is not JobStatus.COMPLETED:
         lines.append(traceback_in(detail.job.error))
-    if taken.resting and detail.outputs and detail.job.resource_id is None:
+    if taken.inactive and detail.outputs and detail.job.resource_id is None:
         lines.append(f"outputs: {value(detail.outputs)}")
     lines += [*flags(detail.job), *isolations(detail)]
     hint = advice(detail, taken.workers)
@@ -156,15 +156,15 @@ def _lines(taken: Snapshot) -> list[str]:
 
 
 def _failure_line(task: Task) -> str:
-    """An attempt that failed, as a line of its own: the job goes on as if nothing had happened."""
+    """Return a line for an attempt that failed."""
     attempt = f"attempt {task.attempt} of {task.max_attempts}"
     return f"{moment(now())}  {task.stage_name}/{task.part} failed ({attempt}): {cause_line(task.error)}"
 
 
 def _page(taken: Snapshot, console: Console) -> RenderableType:
-    """All of a job, or what matters most where all of it does not fit; at the end there is room for all."""
+    """Render a job, in brief if all of it does not fit the terminal while it is active."""
     whole = render_job(taken)
-    if taken.resting or len(console.render_lines(whole)) < console.height:
+    if taken.inactive or len(console.render_lines(whole)) < console.height:
         return whole
     return render_job(taken, brief=True)
 
@@ -173,7 +173,7 @@ def render_job(taken: Snapshot, *, brief: bool = False) -> RenderableType:
     return job_page(taken.detail, taken.current, taken.workers, taken.qualities, brief=brief)
 
 
-def _gist(detail: JobDetail) -> tuple[object, ...]:
+def _summary(detail: JobDetail) -> tuple[object, ...]:
     stages = tuple((stage.status, bool(stage.isolated)) for stage in detail.stages)
     return detail.job.status, detail.job.flagged, int(detail.progress) // STEP, stages
 
@@ -197,24 +197,24 @@ def _line(detail: JobDetail) -> str:
 
 
 def event_line(event: Event) -> Text:
-    """An event as one line for people."""
+    """Return an event as one line."""
     what = f"{event.entity} {event_id(event)}"
-    words = [moment(event.at), "  ", what, "  ", *([f"{event.origin} → "] if event.origin else [])]
+    pieces = [moment(event.at), "  ", what, "  ", *([f"{event.origin} → "] if event.origin else [])]
     why = "; ".join(filter(None, (event.reason, isolation(event))))
     by = f"  {event.actor}" + (f": {why}" if why else "")
-    return Text.assemble(*words, status(event.target), (by, "dim"))
+    return Text.assemble(*pieces, status(event.target), (by, "dim"))
 
 
 async def overview(engine: Engine) -> RenderableType:
-    """All jobs at work and the workers, as they are now."""
+    """Render all active jobs and the workers."""
     page = await engine.jobs(statuses=ACTIVE_JOBS, limit=MAX_JOBS)
     details = [await engine.job(job.id) for job in page.items]
     workers = [worker for worker in await engine.workers() if worker.status is not WorkerStatus.OFFLINE]
-    parts: list[RenderableType] = [_active_table(details) if details else Text("no job is active", style="dim")]
+    parts: list[RenderableType] = [_active_table(details) if details else Text("no active jobs", style="dim")]
     if page.after is not None:
         parts.append(Text(f"the newest {MAX_JOBS}; `reel jobs` lists more", style="dim"))
     parts.append(Text())
-    parts.append(workers_table(workers) if workers else Text("no worker is running", style="dim"))
+    parts.append(workers_table(workers) if workers else Text("no running workers", style="dim"))
     return Group(*parts)
 
 
@@ -235,7 +235,7 @@ def _active_table(details: list[JobDetail]) -> RenderableType:
 
 
 async def watch_everything(engine: Engine, console: Console) -> None:
-    """The overview, again and again, until somebody ends it."""
+    """Show the overview until interrupted."""
     with Live(await overview(engine), console=console, auto_refresh=False, vertical_overflow="crop") as live:
         while True:
             await asyncio.sleep(INTERVAL)

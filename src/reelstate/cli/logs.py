@@ -1,4 +1,4 @@
-"""`reel logs`: what the tasks of a job said."""
+"""`reel logs`: show the log of a job."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": 
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which lines or steps: those of a job, of a stage, or of one task."""
+    """Selects log lines or steps of a job, a stage or a task."""
 
     job_id: int
     stages: list[str]
@@ -38,19 +38,19 @@ class LogFilter:
             return None
         return TaskKey(self.job_id, self.stage, self.part)
 
-    def has(self, entry: LogEntry | StepEntry) -> bool:
+    def matches(self, entry: LogEntry | StepEntry) -> bool:
         return self.stage in {None, entry.stage} and self.part in {None, entry.part}
 
 
 def logs(
     job_id: JobId,
     stage: Annotated[str | None, typer.Option(help="Only this stage.")] = None,
-    part: Annotated[int | None, typer.Option(min=0, help="Only this part; the first is 0.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends.")] = False,
+    part: Annotated[int | None, typer.Option(min=0, help="Only this part, counted from 0.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the job is inactive.")] = False,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the tasks of a job logged, the oldest first. With --follow, --json prints one document a line.
+    """Show the log of a job, oldest first. With --follow, --json prints one document per line.
 
     Example: `reel logs 244813922304 --stage encode --part 3 --follow`
     """
@@ -61,17 +61,17 @@ async def _show(
     database: str | None, job_id: int, stage: str | None, part: int | None, *, follow: bool, as_json: bool
 ) -> None:
     async with connect(database, wait=follow) as engine:
-        wanted = await make_filter(engine, job_id, stage, part)
-        entries = _entries(engine, wanted, follow=follow)
+        log_filter = await make_filter(engine, job_id, stage, part)
+        entries = _entries(engine, log_filter, follow=follow)
         if as_json and not follow:
-            print_json([log_document(entry, wanted.stages) async for entry in entries])
+            print_json([log_document(entry, log_filter.stages) async for entry in entries])
             return
         screen = console()
         async for entry in entries:
             if as_json:
-                print_line(log_document(entry, wanted.stages))
+                print_line(log_document(entry, log_filter.stages))
             else:
-                screen.print(_line(entry, wanted.stages), soft_wrap=True)
+                screen.print(_line(entry, log_filter.stages), soft_wrap=True)
 
 
 async def make_filter(engine: Engine, job_id: int, stage: str | None, part: int | None) -> LogFilter:
@@ -81,26 +81,26 @@ async def make_filter(engine: Engine, job_id: int, stage: str | None, part: int 
     return LogFilter(job_id, stages, None if stage is None else stages.index(stage), part)
 
 
-async def _entries(engine: Engine, wanted: LogFilter, *, follow: bool) -> AsyncIterator[LogEntry]:
+async def _entries(engine: Engine, log_filter: LogFilter, *, follow: bool) -> AsyncIterator[LogEntry]:
     after: str | None = None
     while True:
-        ending = not follow or is_inactive((await engine.job(wanted.job_id)).job)
-        # Nothing more is said of a job that rests: then all that is there counts, whoever else is writing.
-        page = await engine.logs(wanted.job_id, key=wanted.key, after=after, settled=not ending)
+        last_page = not follow or is_inactive((await engine.job(log_filter.job_id)).job)
+        # An inactive job logs nothing more, so its last lines need not settle.
+        page = await engine.logs(log_filter.job_id, key=log_filter.key, after=after, settled=not last_page)
         for entry in page.items:
             after = str(entry.id)
-            if wanted.has(entry):
+            if log_filter.matches(entry):
                 yield entry
-        if page.after is None and ending:
+        if page.after is None and last_page:
             return
         if page.after is None:
-            await pause(engine, wanted.job_id)
+            await pause(engine, log_filter.job_id)
 
 
 def _line(entry: LogEntry, stages: list[str]) -> Text:
-    place = f"{stage_name(entry.stage, stages)}/{entry.part}"
+    task = f"{stage_name(entry.stage, stages)}/{entry.part}"
     more = f" {value(entry.metadata)}" if entry.metadata else ""
     return Text.assemble(
-        (f"{moment(entry.at)} ", "dim"), f"{place} ", (f"{entry.level} ", LEVELS.get(entry.level, "")),
+        (f"{moment(entry.at)} ", "dim"), f"{task} ", (f"{entry.level} ", LEVELS.get(entry.level, "")),
         entry.message.replace("\n", "\n    "), (more, "dim"),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`reel machines`: the state machines, as a table or as a picture."""
+"""`reel machines`: show the state machines."""
 
 import json
 from enum import StrEnum
@@ -22,29 +22,29 @@ class MachineName(StrEnum):
 
 
 def machines(
-    entity: Annotated[MachineName | None, typer.Argument(help="Which machine; all of them when left out.")] = None,
+    entity: Annotated[MachineName | None, typer.Argument(help="The machine; all by default.")] = None,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print Mermaid source.")] = False,
     as_svg: Annotated[bool, typer.Option("--svg", help="Print an SVG picture (name one machine).")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show which change of state is legal, and who may make it.
+    """Show the state machines, their transitions, and the actors of each.
 
     Example: `reel machines job --svg > job.svg`
     """
-    chosen = [MACHINES[entity]] if entity else list(MACHINES.values())
-    if as_svg and len(chosen) > 1:
-        raise typer.BadParameter("a picture shows one machine: name job, task or worker", param_hint="--svg")
+    selected = [MACHINES[entity]] if entity else list(MACHINES.values())
+    if as_svg and len(selected) > 1:
+        raise typer.BadParameter("expected one machine: job, task or worker", param_hint="--svg")
     if as_json:
-        echo(json.dumps([machine_document(machine) for machine in chosen], indent=2))
+        echo(json.dumps([machine_document(machine) for machine in selected], indent=2))
     elif as_mermaid or as_svg:
-        echo("\n".join((svg if as_svg else mermaid)(machine) for machine in chosen), nl=False)
+        echo("\n".join((svg if as_svg else mermaid)(machine) for machine in selected), nl=False)
     else:
-        for machine in chosen:
+        for machine in selected:
             console().print(_table(machine))
 
 
 def _table(machine: Machine) -> Table:
-    table = Table("from", "to", "who may", title=f"{machine.entity}: initial {' or '.join(machine.initial_states)}")
+    table = Table("from", "to", "actors", title=f"{machine.entity}: initial {' or '.join(machine.initial_states)}")
     for change in machine.transitions:
         table.add_row(change.origin, change.target, ", ".join(sorted(change.actors)))
     return table

@@ -1,4 +1,4 @@
-"""The command `reel`: one Typer application. Its commands are listed in `commands.py`, each has its own module."""
+"""The command `reel`. Its subcommands are listed in `commands.py` and have one module each."""
 
 import logging
 import sys
@@ -9,12 +9,12 @@ import typer
 from reelstate.cli.commands import CommandGroup
 from reelstate.core.errors import ReelstateError
 
-WRONG_USE = 2
+USAGE_ERROR = 2
 reel = typer.Typer(name="reel", cls=CommandGroup, rich_markup_mode="markdown")
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from reelstate import __version__  # noqa: PLC0415 - it imports the whole package
 
         typer.echo(f"reel {__version__}")
@@ -32,11 +32,11 @@ def main(
     """Run media pipelines on a fleet of workers without losing a job."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        raise typer.Exit(WRONG_USE)
+        raise typer.Exit(USAGE_ERROR)
 
 
 def app() -> None:
-    """Run the command; an error of ours is shown as what was wrong and what to do, without a traceback."""
+    """Run the command; a `ReelstateError` is printed with its hint, without a traceback."""
     try:
         reel(prog_name="reel")  # also when it was started as `python -m reelstate`
     except ReelstateError as error:
@@ -44,11 +44,11 @@ def app() -> None:
     except OSError as error:
         from reelstate.cli import errors  # noqa: PLC0415 - rich is slow to load
 
-        told = errors.from_os_error(error)
-        if told is None:
+        converted = errors.from_os_error(error)
+        if converted is None:
             raise
-        logging.getLogger("reelstate").debug("where it was refused", exc_info=True)
-        _exit_with(told)
+        logging.getLogger("reelstate").debug("operating system error", exc_info=True)
+        _exit_with(converted)
 
 
 def _exit_with(error: ReelstateError) -> None:

@@ -1,4 +1,4 @@
-"""`reel migrate`: bring a store's schema up to date."""
+"""`reel migrate`: apply migrations to the store."""
 
 from reelstate.app import store_at
 from reelstate.cli.documents import print_json
@@ -8,7 +8,7 @@ from reelstate.cli.session import run, settings_for
 
 
 def migrate(database: Database = None, as_json: AsJson = False) -> None:
-    """Bring the store's schema up to date; safe to run from several places at once.
+    """Apply pending migrations to the store; safe to run concurrently.
 
     Example: `reel migrate --database postgresql://reel@localhost/reel`
     """

@@ -1,4 +1,4 @@
-"""What retry, cancel, reprioritise, quarantine and force share: which jobs, a verdict for each, the exit code."""
+"""Shared by retry, cancel, reprioritise, quarantine and force: select jobs, report each, set the exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reelstate.services.operate.operation import Operated, Operation, Selection
 
 @dataclass(frozen=True, slots=True)
 class JobChoice:
-    """Jobs by their ids; or all of some statuses, which are only counted until somebody says how many there are."""
+    """Jobs by id, or all of some statuses; without `expected` the latter are only counted."""
 
     job_ids: Sequence[int] | None = None
     statuses: Collection[StatusName] | None = None
@@ -33,11 +33,11 @@ class JobChoice:
 
     def __post_init__(self) -> None:
         if self.job_ids and self.statuses:
-            raise typer.BadParameter("either ids or a status", param_hint="JOB, --status")
+            raise typer.BadParameter("expected either ids or --status, not both", param_hint="JOB, --status")
         if not self.job_ids and not self.statuses:
-            raise typer.BadParameter("which jobs? name their ids, or --status", param_hint="JOB")
+            raise typer.BadParameter("expected job ids, or --status", param_hint="JOB")
         if self.job_ids and (self.pipeline, self.user_id, self.expected) != (None, None, None):
-            raise typer.BadParameter("they narrow a --status, not ids", param_hint="--pipeline, --user, --expect")
+            raise typer.BadParameter("only allowed with --status", param_hint="--pipeline, --user, --expect")
 
     @property
     def selection(self) -> Selection:
@@ -56,7 +56,7 @@ REFUSED = "refused"
 def operate(
     database: str | None, choice: JobChoice, verb: Verb, *, reason: str | None, done: str, as_json: bool
 ) -> None:
-    """Do it to each job and tell; exits with 1 when one of them could not be done."""
+    """Apply an operation to each job and print the outcomes; exit with 1 if one is refused."""
     if choice.statuses and choice.expected is None:
         _preview(run(_count(database, choice)), as_json=as_json)
         return
@@ -78,9 +78,9 @@ def _preview(count: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"matched": count})
     elif count:
-        console().print(f"{count:,} {'job' if count == 1 else 'jobs'}; nothing is done yet: add --expect {count}")
+        console().print(f"{count:,} {'job' if count == 1 else 'jobs'}; nothing was changed: add --expect {count}")
     else:
-        console().print("there is no such job")
+        console().print("no jobs found")
 
 
 async def _outcomes(database: str | None, choice: JobChoice, verb: Verb, reason: str | None) -> list[Operated]:
@@ -92,7 +92,7 @@ async def _outcomes(database: str | None, choice: JobChoice, verb: Verb, reason:
 
 
 async def _outcome(engine: Engine, verb: Verb, operation: Operation) -> Operated:
-    """A job that can't be done holds up none of the others; a database that fails does."""
+    """Return the outcome of one job; a refusal does not stop the others, a store error does."""
     try:
         (outcome,) = await verb(engine, operation)
     except StoreError:
@@ -115,10 +115,10 @@ def _document(outcome: Operated) -> Document:
 def _show(outcome: Operated, done: str) -> None:
     if outcome.error:
         line = Text.assemble(
-            f"job {outcome.job_id}: ", ("not done: ", "bold red"), outcome.error.message.removeprefix("job: ")
+            f"job {outcome.job_id}: ", ("refused: ", "bold red"), outcome.error.message.removeprefix("job: ")
         )
         hint = hint_for(outcome.error)
         console(stderr=True).print(line, Text(f"({hint})" if hint else "", style="dim"), soft_wrap=True)
     else:
-        words = done if outcome.verdict is Verdict.OK else "nothing to do, it is so already"
-        console().print(Text(f"job {outcome.job_id}: {words}"), soft_wrap=True)
+        text = done if outcome.verdict is Verdict.OK else "already done"
+        console().print(Text(f"job {outcome.job_id}: {text}"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have, spelled once, and how their text is read."""
+"""Options and arguments of several commands, and their parsers."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from reelstate.core.policy import PRIORITIES, priority_number
 from reelstate.media.planning.profile import load_profile, profile_names
 
 DEFAULT_DATABASE: str = DEFAULTS.database_url
-LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 
 
 def job_number(text: str | int) -> int:
-    """A job's id as people type it."""
-    if str(text).isascii() and str(text).isdecimal() and int(text) <= LARGEST_ID:
+    """Parse a job id."""
+    if str(text).isascii() and str(text).isdecimal() and int(text) <= MAX_ID:
         return int(text)
-    raise typer.BadParameter(f"{text!r} is not a job id: it is a whole number, and `reel jobs` lists them")
+    raise typer.BadParameter(f"{text!r} is not a job id (expected a whole number, see `reel jobs`)")
 
 
 def video_number(text: str | int) -> int:
-    """A video's id as people type it."""
-    if str(text).isascii() and str(text).isdecimal() and int(text) <= LARGEST_ID:
+    """Parse a video id."""
+    if str(text).isascii() and str(text).isdecimal() and int(text) <= MAX_ID:
         return int(text)
-    raise typer.BadParameter(f"{text!r} is not a video id: it is a whole number, and `reel videos` lists them")
+    raise typer.BadParameter(f"{text!r} is not a video id (expected a whole number, see `reel videos`)")
 
 
 def profile_document(text: str | None) -> Json:
-    """A profile as a spec names it: by its name, or whole where it is the user's own file."""
+    """Return a profile for a spec: its name, or its document if it is a file."""
     if text is None:
         return None
     profile = load_profile(text)
@@ -42,7 +42,7 @@ def profile_document(text: str | None) -> Json:
 
 
 def priority(text: str | int) -> int:
-    """A priority as a number or as a word."""
+    """Parse a priority: a number or a name."""
     try:
         return priority_number(int(text) if str(text).lstrip("-").isdecimal() else str(text))
     except InvalidRequest as error:
@@ -50,7 +50,7 @@ def priority(text: str | int) -> int:
 
 
 class StatusName(StrEnum):
-    """The statuses of a job, and `running`, which stands for all its phases."""
+    """The statuses of a job, and `running` for all its phases."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -66,17 +66,17 @@ class StatusName(StrEnum):
 
 
 def part_ranges(text: str) -> list[tuple[int, int]]:
-    """Parts such as `3-9,12` as first and last numbers."""
+    """Parse parts such as `3-9,12` into first and last numbers."""
     found = [_RANGE.fullmatch(piece.strip()) for piece in text.split(",")]
     ranges = [(int(match[1]), int(match[2] or match[1])) for match in found if match]
     if len(ranges) < len(found) or any(first > last for first, last in ranges):
-        raise typer.BadParameter(f"{text!r} names no parts: write 3-9,12 (the first part is 0)")
+        raise typer.BadParameter(f"invalid parts {text!r} (expected for example 3-9,12, counted from 0)")
     return ranges
 
 
 IdempotencyKey = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="Running the command again with the same key makes no second job."),
+    typer.Option(metavar="TEXT", help="Running the command again with the same key submits no second job."),
 ]
 Database = Annotated[
     str | None,
@@ -84,9 +84,9 @@ Database = Annotated[
         "--database",
         "-d",
         envvar="REEL_DATABASE_URL",
-        metavar="ADDRESS",
+        metavar="URL",
         show_default=DEFAULT_DATABASE,
-        help="Where the store is: jobs.db, sqlite:///jobs.db or postgresql://user@host/name.",
+        help="The database: jobs.db, sqlite:///jobs.db or postgresql://user@host/name.",
     ),
 ]
 App = Annotated[
@@ -95,18 +95,18 @@ App = Annotated[
         "--app",
         envvar="REEL_APP",
         metavar="MODULE:NAME",
-        help="Your pipelines: the name of one, or of a list of them, in a module or file.",
+        help="Your pipelines: a pipeline or a list of them in a module or file.",
     ),
 ]
 Capabilities = Annotated[
-    str | None, typer.Option(metavar="NAME,…", help="Beyond what is found: `gpu,zone:eu`; `-ffmpeg` takes one away.")
+    str | None, typer.Option(metavar="NAME,…", help="Added to the detected ones: `gpu,zone:eu`; `-ffmpeg` removes one.")
 ]
 Pipelines = Annotated[
     str | None,
     typer.Option(
         "--pipelines",
         metavar="NAME,…",
-        help="Run only these of its pipelines, built-in ones too: `thumbs,transcode`. Left out: all of them.",
+        help="Run only these pipelines, such as `thumbs,transcode`; all by default.",
     ),
 ]
 Priority = Annotated[
@@ -121,28 +121,31 @@ Priority = Annotated[
 ]
 ProfileName = Annotated[
     str | None,
-    typer.Option(
-        "--profile", metavar="NAME|FILE", help=f"What is made: {', '.join(profile_names())}, or a file of yours."
-    ),
+    typer.Option("--profile", metavar="NAME|FILE", help=f"The profile: {', '.join(profile_names())}, or a file."),
 ]
-Wait = Annotated[bool, typer.Option("--wait", "-w", help="Show it until it ends; exits with 1 if it fails.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", "-w", help="Watch the job until it is inactive; exit with 1 if it fails.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JobId = Annotated[int, typer.Argument(metavar="JOB", parser=job_number, help="The job's id.")]
-JobIds = Annotated[
-    list[int] | None, typer.Argument(metavar="JOB", parser=job_number, help="Ids of jobs; or choose them by --status.")
-]
+JobIds = Annotated[list[int] | None, typer.Argument(metavar="JOB", parser=job_number, help="Job ids; or use --status.")]
 OfStatus = Annotated[
     list[StatusName] | None,
     typer.Option(
         "--status",
-        help="Instead of ids: all jobs of this status; may be given several times. `running` is every phase.",
+        help="Instead of ids: all jobs of this status; can be repeated. `running` includes every phase.",
     ),
 ]
-OfPipeline = Annotated[str | None, typer.Option("--pipeline", help="Of those, only jobs of this pipeline.")]
-OfUser = Annotated[str | None, typer.Option("--user", help="Of those, only jobs for this user.")]
+OfPipeline = Annotated[str | None, typer.Option("--pipeline", help="With --status: only jobs of this pipeline.")]
+OfUser = Annotated[str | None, typer.Option("--user", help="With --status: only jobs of this user.")]
 Expected = Annotated[
     int | None,
-    typer.Option("--expect", metavar="COUNT", min=0, help="How many those are; without it they are only counted."),
+    typer.Option(
+        "--expect",
+        metavar="COUNT",
+        min=0,
+        help="With --status: the expected number of jobs; without it they are only counted.",
+    ),
 ]
-Reason = Annotated[str | None, typer.Option(help="Why; it is kept in the history.")]
-RequiredReason = Annotated[str, typer.Option(help="Why; it is kept in the history.")]
+Reason = Annotated[str | None, typer.Option(help="The reason, recorded in the history.")]
+RequiredReason = Annotated[str, typer.Option(help="The reason, recorded in the history.")]

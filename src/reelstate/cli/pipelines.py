@@ -32,7 +32,7 @@ def show(context: typer.Context, database: Database = None, as_json: AsJson = Fa
 
 @pipelines.command("list")
 def listing(database: Database = None, as_json: AsJson = False) -> None:
-    """List every version of every pipeline: which one new jobs run, and which workers have its code.
+    """List every version of every pipeline, which one new jobs run, and which workers have its code.
 
     Example: `reel pipelines list`
     """
@@ -40,19 +40,19 @@ def listing(database: Database = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json([pipeline_document(version) for version in found])
         return
-    console().print(pipelines_table(found) if found else "no pipeline is declared; start a worker with `reel worker`")
+    console().print(pipelines_table(found) if found else "no pipelines declared; start a worker with `reel worker`")
 
 
 @pipelines.command()
 def use(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The pipeline's name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the pipeline.")],
     digest: Annotated[
-        str, typer.Argument(metavar="DIGEST", help=f"The version, by the beginning of its digest; or {NEWEST!r}.")
+        str, typer.Argument(metavar="DIGEST", help=f"The version, by the start of its digest; or {NEWEST!r}.")
     ],
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have new jobs of a pipeline run one version, whatever is declared later; `newest` ends that.
+    """Pin the version that new jobs of a pipeline run; `newest` unpins it.
 
     Example: `reel pipelines use thumbs 3f9a1c`
     """

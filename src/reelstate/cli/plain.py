@@ -1,4 +1,4 @@
-"""Plain lines on a terminal, without loading what draws tables and colours."""
+"""Print plain text without importing rich."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reel quarantine`: put jobs aside."""
+"""`reel quarantine`: quarantine jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def quarantine(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put jobs aside: nothing automatic touches them until somebody retries or cancels them.
+    """Quarantine jobs: they do not run until an operator retries or cancels them.
 
     Example: `reel quarantine 244813922304 --reason "its source is damaged"`
     """

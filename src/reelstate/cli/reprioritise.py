@@ -1,4 +1,4 @@
-"""`reel reprioritise`: make jobs more or less urgent."""
+"""`reel reprioritise`: set the priority of jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def reprioritise(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set the priority of jobs and of their tasks, those that they open later too.
+    """Set the priority of jobs and of their present and later tasks.
 
     Example: `reel reprioritise 244813922304 --priority high --reason "live tonight"`
     """

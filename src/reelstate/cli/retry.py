@@ -1,4 +1,4 @@
-"""`reel retry`: run jobs again that failed or were put aside."""
+"""`reel retry`: retry failed or quarantined jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from reelstate.services.operate.retry import ALL_PARTS, From
 
 def retry(
     job_ids: JobIds = None,
-    stage: Annotated[str | None, typer.Option("--from", metavar="STAGE", help="Run again from this stage on.")] = None,
-    parts: Annotated[str | None, typer.Option(help="Only these parts of that stage, such as 3-9,12.")] = None,
+    stage: Annotated[
+        str | None, typer.Option("--from", metavar="STAGE", help="Retry everything from this stage on.")
+    ] = None,
+    parts: Annotated[
+        str | None, typer.Option(help="With --from: only these parts of the stage, such as 3-9,12.")
+    ] = None,
     reason: Reason = None,
     status: OfStatus = None,
     pipeline: OfPipeline = None,
@@ -23,7 +27,7 @@ def retry(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run jobs again: what is unfinished, or everything from a stage on. What is done stays done.
+    """Retry jobs: their unfinished tasks, or everything from a stage on.
 
     Example: `reel retry 244813922304 --from encode --parts 3-9,12 --reason "new encoder"`
 
@@ -35,14 +39,14 @@ def retry(
         JobChoice(job_ids, status, pipeline, user, expect),
         lambda engine, operation: engine.retry_many(operation, start),
         reason=reason,
-        done="runs again",
+        done="retried",
         as_json=as_json,
     )
 
 
 def _start(stage: str | None, parts: str | None) -> From | None:
     if stage is None and parts is not None:
-        raise typer.BadParameter("parts of which stage? add --from STAGE", param_hint="--parts")
+        raise typer.BadParameter("needs --from STAGE", param_hint="--parts")
     if stage is None:
         return None
     try:

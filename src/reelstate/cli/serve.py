@@ -1,4 +1,4 @@
-"""`reel serve`: the HTTP API."""
+"""`reel serve`: serve the HTTP API."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from reelstate.cli.process import set_up_logging
 from reelstate.config import from_environment
 
 Host = Annotated[str | None, typer.Option(help="The address to serve on.")]
-Port = Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on; 0 takes a free one.")]
-Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="File with the certificate, for HTTPS.")]
-CertificateKey = Annotated[str | None, typer.Option(metavar="FILE", help="File with the key of the certificate.")]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Serve other machines without TLS.")]
+Port = Annotated[int | None, typer.Option(min=0, max=65535, help="The port to serve on; 0 for a free one.")]
+Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate file, for HTTPS.")]
+CertificateKey = Annotated[str | None, typer.Option(metavar="FILE", help="The key file of the certificate.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Allow other machines to connect without TLS.")]
 
 
 def serve(
@@ -28,10 +28,10 @@ def serve(
     tls_key: CertificateKey = None,
     insecure: Insecure = False,
     keeper: Annotated[
-        bool, typer.Option(help="Also run the keeper's loop, as remote workers need one; of several, one works.")
+        bool, typer.Option(help="Also run a keeper, which remote workers need; one of several is the leader.")
     ] = True,
 ) -> None:
-    """Serve the HTTP API until stopped. The first start makes an admin key and says where it is.
+    """Serve the HTTP API until stopped. The first start creates an admin key and prints its path.
 
     Example: `reel serve --port 8700`
     """
@@ -45,6 +45,6 @@ def serve(
         tls_key=tls_key,
     )
     set_up_logging(settings)
-    from reelstate.cli.serving import serve_until_stopped  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import serve_until_stopped  # noqa: PLC0415 - slow to load
 
     asyncio.run(serve_until_stopped(settings, insecure=insecure, keeper=keeper))

@@ -1,4 +1,4 @@
-"""The server within a command: its socket, its first key, and a word on how to reach it. Slow to load."""
+"""The HTTP server of a command: its socket, first key and address file. Slow to import."""
 
 from __future__ import annotations
 
@@ -27,48 +27,46 @@ from reelstate.services.keys import Keys, Scope
 
 logger = logging.getLogger("reelstate.server")
 TIMEOUT: Final = 3.0
-"""Seconds for a server of this machine to take a connection."""
+"""Seconds for a local server to accept a connection."""
 
 
 async def serve_until_stopped(settings: Settings, *, insecure: bool, keeper: bool = True) -> None:
-    """Serve until a signal says to stop."""
+    """Serve until a signal stops it."""
     raise_open_files()
     url = settings.database_url
-    with closing(listen(settings, insecure=insecure)) as made:
+    with closing(listen(settings, insecure=insecure)) as sock:
         async with (
             open_engine(url, pipelines=select_pipelines(settings), settings=settings, **store_options(url)) as engine,
-            start_server(engine, settings, made) as server,
+            start_server(engine, settings, sock) as server,
         ):
             loop = asyncio.get_running_loop()
             for number in stop_signals():
                 loop.add_signal_handler(number, server.stop)
-            keeping = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
+            keeper_task = asyncio.create_task(keeper_for(engine, settings).run()) if keeper else None
             try:
-                await server.serve([made])
+                await server.serve([sock])
             finally:
-                if keeping is not None:
-                    keeping.cancel()
-                    await asyncio.gather(keeping, return_exceptions=True)
-    print_status("the server has stopped")
+                if keeper_task is not None:
+                    keeper_task.cancel()
+                    await asyncio.gather(keeper_task, return_exceptions=True)
+    print_status("server stopped")
 
 
 @contextmanager
 def bind_socket(settings: Settings, *, insecure: bool, elsewhere: bool) -> Iterator[socket.socket]:
-    """The socket to serve on, bound before anything else is started: a port that is taken stops the command first."""
+    """Bind the socket before anything else starts, so that a used port stops the command first."""
     raise_open_files()
-    with closing(listen(settings, insecure=insecure, elsewhere=elsewhere)) as made:
-        if (port := made.getsockname()[1]) != settings.serve_port != 0:
-            print_status(
-                f"port {settings.serve_port} is taken by another program, so it is {port}; REEL_SERVE_PORT chooses one"
-            )
-        yield made
+    with closing(listen(settings, insecure=insecure, elsewhere=elsewhere)) as sock:
+        if (port := sock.getsockname()[1]) != settings.serve_port != 0:
+            print_status(f"port {settings.serve_port} is in use, serving on {port}; set REEL_SERVE_PORT to choose one")
+        yield sock
 
 
 @asynccontextmanager
-async def serve_in_background(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[None]:
-    """Serve while something else goes on."""
-    async with start_server(engine, settings, made) as server:
-        running = asyncio.create_task(server.serve([made]))
+async def serve_in_background(engine: Engine, settings: Settings, sock: socket.socket) -> AsyncIterator[None]:
+    """Serve while the context is open."""
+    async with start_server(engine, settings, sock) as server:
+        running = asyncio.create_task(server.serve([sock]))
         try:
             yield
         finally:
@@ -77,39 +75,39 @@ async def serve_in_background(engine: Engine, settings: Settings, made: socket.s
 
 
 @asynccontextmanager
-async def start_server(engine: Engine, settings: Settings, made: socket.socket) -> AsyncIterator[HttpServer]:
-    """A server that is about to start, and a word on how to reach it."""
+async def start_server(engine: Engine, settings: Settings, sock: socket.socket) -> AsyncIterator[HttpServer]:
+    """Create the server, print its address and publish it for other commands."""
     app = create_app(engine, settings)
-    base = url_of(settings, made)
-    print_status(f"serving {base}; its description is at {base}/docs")
+    base = url_of(settings, sock)
+    print_status(f"serving {base}; API reference: {base}/docs")
     key = await _admin_key(engine, settings)
     with publish_address(settings, base):
         address = await sign_in_url(base, app.state.context, key) if key is not None else None
-        with _offering_sign_in(settings, address) if address is not None else nullcontext():
+        with _offer_sign_in(settings, address) if address is not None else nullcontext():
             yield HttpServer(app, settings)
 
 
 async def _admin_key(engine: Engine, settings: Settings) -> str | None:
-    """The key in the key file. Where there is no key at all, one is made: on loopback, for who started this."""
+    """Return the key in the key file. If no key exists, create one when serving on loopback."""
     keys = Keys(engine.store, pepper=settings.key_pepper)
     if not await keys.all():
         if not is_loopback(settings.serve_host):
-            print_status("there is no key yet; make one with `reel keys create`")
+            print_status("no key exists; create one with `reel keys create`")
             return None
-        write_key(settings, "")  # a key whose file can't be written is not made
+        write_key(settings, "")  # check that its file can be written before the key is created
         made = await keys.create("first admin", scopes=[Scope.ADMIN], actor=operator())
-        print_status(f"made an admin key; it is in {write_key(settings, made.text)}")
+        print_status(f"created an admin key; it is in {write_key(settings, made.text)}")
     return read_admin_key(settings) if is_loopback(settings.serve_host) else None
 
 
 def read_admin_key(settings: Settings) -> str | None:
-    """The first admin key, for whoever can read its file."""
+    """Return the first admin key if its file can be read."""
     return read_line(key_file(settings))
 
 
 @contextmanager
-def _offering_sign_in(settings: Settings, address: str) -> Iterator[None]:
-    """Print the one-time address to a terminal. Where output may be kept as a log, write it to a private file."""
+def _offer_sign_in(settings: Settings, address: str) -> Iterator[None]:
+    """Print the one-time sign-in URL to a terminal; if stderr may be a log, write it to a private file."""
     if sys.stderr.isatty():
         print_status(f"sign in once, within ten minutes: {address}")
         yield
@@ -120,7 +118,7 @@ def _offering_sign_in(settings: Settings, address: str) -> Iterator[None]:
     except OSError as error:
         logger.info("sign-in address not written file=%s error=%s", path, error.strerror)
     else:
-        print_status(f"sign in once, within ten minutes, with the address in {path}")
+        print_status(f"sign in once, within ten minutes, with the URL in {path}")
     try:
         yield
     finally:
@@ -130,37 +128,37 @@ def _offering_sign_in(settings: Settings, address: str) -> Iterator[None]:
 
 @contextmanager
 def publish_address(settings: Settings, url: str) -> Iterator[None]:
-    """Keep the address in the state directory while it is served, for commands of the same user."""
+    """Write the URL to the state directory while the context is open, for commands of the same user."""
     path = address_file(settings)
     try:
         write_state(path, url)
     except OSError as error:
-        logger.info("%s can't be written, so `reel videos play` needs REEL_SERVER_URL: %s", path, error.strerror)
+        logger.info("server address not written file=%s error=%s", path, error.strerror)
     try:
         yield
     finally:
-        if read_line(path) == url:  # else another server has come after us
+        if read_line(path) == url:  # another server may have replaced it
             path.unlink(missing_ok=True)
 
 
 async def find_server(settings: Settings) -> str:
-    """Where this house can be reached: as the settings say, else where a server of this machine says it is."""
+    """Return the URL of the server: from the settings, or of a server on this machine."""
     if settings.server_url:
         return settings.server_url.rstrip("/")
     url = read_line(address_file(settings))
-    if url is None or not await _answers(url):
-        words = "no server of this house runs here" if url is None else f"the server at {url} does not answer"
+    if url is None or not await _is_reachable(url):
+        message = "no server of this deployment runs here" if url is None else f"the server at {url} does not respond"
         raise InvalidRequest(
-            "server_url", words, hint="start one with `reel up` or `reel serve`, or name one with REEL_SERVER_URL"
+            "server_url", message, hint="start one with `reel up` or `reel serve`, or set REEL_SERVER_URL"
         )
     return url
 
 
-async def _answers(url: str) -> bool:
-    place = urlsplit(url)
+async def _is_reachable(url: str) -> bool:
+    address = urlsplit(url)
     try:
         async with asyncio.timeout(TIMEOUT):
-            _, writer = await asyncio.open_connection(place.hostname, place.port)
+            _, writer = await asyncio.open_connection(address.hostname, address.port)
     except (OSError, TimeoutError):
         return False
     writer.close()

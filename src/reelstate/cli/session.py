@@ -1,4 +1,4 @@
-"""From a command's options to an engine: the settings in force, the store they name, who asks, and how it ends."""
+"""Open an engine for a command from its options."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from reelstate.engine import Engine
 from reelstate.stores.sqlite.address import database_path
 
 T = TypeVar("T")
-WAITING = logging.getLogger("reelstate.store")
-"""Who tells, again and again, that a database is away: of interest only where the wait is long."""
+STORE_LOGGER = logging.getLogger("reelstate.store")
+"""Logs that the database is unreachable; shown only if the command waits for it."""
 INTERRUPTED = 130
 READ_TIMEOUT = 3.0
-"""How long a command that only looks waits for a database that is away: somebody sits before it."""
+"""Seconds that a command that only reads waits for an unreachable database."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a command to its end; ctrl-C ends it quietly."""
+    """Run a command; ctrl-C exits without a traceback."""
     try:
         return asyncio.run(main)
     except KeyboardInterrupt:
@@ -38,23 +38,24 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def settings_for(database: str | None = None, app: str | None = None) -> Settings:
+    """Return the settings of the environment with these options."""
     return from_environment(os.environ, database_url=database, app=app)
 
 
 @asynccontextmanager
 async def connect(database: str | None, *, app: str | None = None, wait: bool = False) -> AsyncIterator[Engine]:
-    """An engine on a store that is there already, with the user's pipelines declared.
+    """Open an engine on an existing store, with the pipelines of `app` declared.
 
-    A patient command waits for a database that is away as long as the settings say.
+    With `wait` it waits for an unreachable database for REEL_DATABASE_TIMEOUT seconds.
     """
     settings = settings_for(database, app)
     pipelines = load_pipelines(app) if app else []
     require_database(settings.database_url)
-    if settings.dispatch == "redis":  # a command may look, and submit, while Redis is away
+    if settings.dispatch == "redis":  # commands work while Redis is unreachable
         settings = replace(settings, dispatch="hybrid")
     timeout = settings.database_timeout if wait else min(READ_TIMEOUT, settings.database_timeout)
-    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store says itself when the database is away
-    WAITING.setLevel(logging.WARNING if wait else logging.ERROR)
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store logs it
+    STORE_LOGGER.setLevel(logging.WARNING if wait else logging.ERROR)
     async with open_engine(
         settings.database_url, pipelines=pipelines, settings=settings, migrate=False, timeout=timeout
     ) as engine:
@@ -62,20 +63,20 @@ async def connect(database: str | None, *, app: str | None = None, wait: bool = 
 
 
 def require_database(url: str) -> None:
-    """Refuse an address under which there is no file yet: a command that looks must not make an empty database."""
+    """Raise `StoreUnavailable` if the SQLite file does not exist: a command must not create an empty one."""
     if not url.startswith("sqlite:"):
         return
     path = database_path(url)
     if path is not None and path.parent.is_dir() and not path.exists():
         raise StoreUnavailable(
             f"there is no database at {path}",
-            hint="start one with `reel up` or `reel migrate`, or name another with --database",
+            hint="create one with `reel up` or `reel migrate`, or choose another with --database",
         )
 
 
 def operator() -> str:
-    """Who is at the command line, as the record names them."""
+    """Return the actor for the history: the user of the command line."""
     try:
         return f"{Actor.OPERATOR}:{getpass.getuser()}"
-    except (KeyError, OSError):  # a container may run under a number that has no name
+    except (KeyError, OSError):  # in a container the user may have no name
         return str(Actor.OPERATOR)

@@ -1,8 +1,8 @@
-"""The state directory: what servers of this machine keep for commands of the same user.
+"""The state directory: files of local servers for commands of the same user.
 
-For each deployment it holds the first admin key, the address of the server while it runs, and a one-time sign-in
-address when there is no terminal to print it to. The directory is outside the working folder, is readable by this
-user alone, and has a `.gitignore` of its own, so that no secret is committed by accident.
+For each deployment it holds the first admin key, the URL of the running server, and a one-time sign-in URL if there is
+no terminal to print it to. The directory is readable by this user only, outside the working folder, and has a
+`.gitignore`, so that no secret is committed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY, ADDRESS, SIGN_IN = ".key", ".url", ".signin"
 
 
 def state_folder(settings: Settings, environment: Mapping[str, str] = os.environ) -> Path:
-    """The directory of the settings, else `reelstate` in the user's XDG state directory."""
+    """Return the directory of the settings, or `reelstate` in the XDG state directory."""
     if settings.state_dir:
         return Path(settings.state_dir).expanduser().absolute()
     home = environment.get(XDG_STATE, "")
@@ -34,22 +34,22 @@ def state_folder(settings: Settings, environment: Mapping[str, str] = os.environ
 
 
 def key_file(settings: Settings) -> Path:
-    """Where the first admin key is kept."""
+    """Return the path of the first admin key."""
     return Path(settings.key_file) if settings.key_file else _file(settings, KEY)
 
 
 def address_file(settings: Settings) -> Path:
-    """Where the address of a running server is kept."""
+    """Return the path of the URL of the running server."""
     return _file(settings, ADDRESS)
 
 
 def sign_in_file(settings: Settings) -> Path:
-    """Where the one-time sign-in address of a server without a terminal is kept."""
+    """Return the path of the one-time sign-in URL."""
     return _file(settings, SIGN_IN)
 
 
 def write_state(path: Path, text: str) -> None:
-    """Write a line into a file of the state directory, for this user alone.
+    """Write a line into a file of the state directory, readable by this user only.
 
     Raises `OSError` if it can't be written.
     """
@@ -61,7 +61,7 @@ def write_state(path: Path, text: str) -> None:
 
 
 def write_key(settings: Settings, text: str) -> Path:
-    """Write the first admin key into its file and return where that is."""
+    """Write the first admin key into its file and return the path."""
     path = key_file(settings)
     try:
         if settings.key_file:
@@ -71,12 +71,12 @@ def write_key(settings: Settings, text: str) -> Path:
     except OSError as error:
         setting = "key_file" if settings.key_file else "state_dir"
         message = f"{path} can't be written: {error.strerror}"
-        raise InvalidRequest(setting, message, hint=f"name another place with {variable(setting)}") from None
+        raise InvalidRequest(setting, message, hint=f"choose another path with {variable(setting)}") from None
     return path
 
 
 def read_line(path: Path) -> str | None:
-    """The line in a file; None if it can't be read."""
+    """Return the line in a file; None if it can't be read."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -84,17 +84,17 @@ def read_line(path: Path) -> str | None:
 
 
 def _file(settings: Settings, suffix: str) -> Path:
-    """A file of the deployment, which is named by its database: several may share the directory."""
+    """Return a file of the deployment, named by its database: deployments may share the directory."""
     name, identity = _deployment(settings.database_url)
     digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return state_folder(settings) / f"{name}-{digest}{suffix}"
 
 
 def _deployment(url: str) -> tuple[str, str]:
-    """A short name of a database, and what tells it from every other: its path, or its server and name."""
+    """Return a short name of a database and its identity: its path, or its server and name."""
     if url.startswith("sqlite:"):
         path = database_path(url)
         return (path.name, str(path.resolve())) if path is not None else ("memory", str(Path.cwd()))
-    place = urlsplit(url)
-    name = Path(place.path).name or "postgresql"
-    return name, f"{place.hostname}:{place.port}/{name}?{place.query}"
+    parts = urlsplit(url)
+    name = Path(parts.path).name or "postgresql"
+    return name, f"{parts.hostname}:{parts.port}/{name}?{parts.query}"

@@ -1,4 +1,4 @@
-"""`reel states`: what the tasks of a job say of themselves, tag by tag."""
+"""`reel states`: show the states that the tasks of a job reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reelstate.feed.subscriber import SETTLED
 from reelstate.services.states import States, StatesGrid
 
 MAX_TASKS: Final = 50
-"""Rows of a grid that are shown to people; `--json` has all of them."""
+"""Rows of a grid that are printed; `--json` has all."""
 JOB_AND_STATES: Final = ("job", "state")
 SIGNS: Final = {Severity.ERROR: "🔴", Severity.WARNING: "🟡"}
 UNDER_WAY, FINISHED_SIGN, NOTHING = "🟢", "⚫", "·"
@@ -32,18 +32,20 @@ STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 
 
 def states(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's id, JOB.STAGE, or any id of the state manager.")],
+    job: Annotated[
+        str, typer.Argument(metavar="JOB", help="The id of the job, JOB.STAGE, or any id of the state manager.")
+    ],
     stage: Annotated[str | None, typer.Option(help="Only this stage.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only this tag.")] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print every state from the first on, until the job ends.")
+        bool, typer.Option("--follow", "-f", help="Print every state from the first, until the job is inactive.")
     ] = False,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the tasks of a job say of themselves: the lowest state, which stands for all, and tasks × tags.
+    """Show the states that the tasks of a job reported: the lowest state, and a grid of tasks and tags.
 
-    With --follow, --json prints one document a line.
+    With --follow, --json prints one document per line.
 
     Example: `reel states 244813922304 --stage encode`
     """
@@ -57,9 +59,9 @@ async def _show(
         if tag is not None:
             validate_tag(tag)
         if follow:
-            await _print_all(_every(engine, job, stage), tag, as_json=as_json)
+            await _print_all(_all_states(engine, job, stage), tag, as_json=as_json)
             return
-        found = _narrowed(await engine.states(job, stage), tag)
+        found = _filter_tag(await engine.states(job, stage), tag)
     if as_json:
         print_json(states_document(found))
         return
@@ -67,11 +69,11 @@ async def _show(
     for grid in found.stages:
         _print(screen, grid)
     if not found.stages:
-        screen.print("none of its tasks has reported a state")
+        screen.print("no states reported")
 
 
-def _narrowed(states: States, tag: str | None) -> States:
-    """The same with one tag alone, which every task is then expected to report."""
+def _filter_tag(states: States, tag: str | None) -> States:
+    """Return the states of one tag, which every task is then expected to report."""
     if tag is None:
         return states
     return States(
@@ -93,11 +95,11 @@ async def _print_all(states: AsyncIterator[State], tag: str | None, *, as_json: 
             print_line(state_document(state))
         else:
             line = Text.assemble((f"{moment(state.timestamp)} ", "dim"), f"{state.job_id}/{state.task} {state.tag} ")
-            screen.print(line.append_text(_told(state)), soft_wrap=True)
+            screen.print(line.append_text(_describe(state)), soft_wrap=True)
 
 
-def _every(engine: Engine, job: str, stage: str | None) -> AsyncIterator[State]:
-    """Every version of every state: of a job of the engine until it rests, of another until ctrl-C."""
+def _all_states(engine: Engine, job: str, stage: str | None) -> AsyncIterator[State]:
+    """Yield every version of every state: of a job until it is inactive, of a state manager until ctrl-C."""
     if job.isdecimal():
         return _of_job(engine, int(job), stage)
     return _of_manager(engine, job)
@@ -112,40 +114,42 @@ async def _of_manager(engine: Engine, job: str) -> AsyncIterator[State]:
 
 async def _of_job(engine: Engine, job_id: int, stage: str | None) -> AsyncIterator[State]:
     await engine.states(job_id, stage)  # raises for a stage that is not there
-    wanted = None if stage is None else stage_job(job_id, stage)
-    after, resting = None, False
+    stage_id = None if stage is None else stage_job(job_id, stage)
+    after, inactive = None, False
     while True:
         async with aclosing(engine.subscribe(job_id, after=after, only=JOB_AND_STATES, settle=True)) as messages:
             async for message in messages:
                 after = message.cursor or after
-                if isinstance(message.item, State) and wanted in (None, message.item.job_id):
+                if isinstance(message.item, State) and stage_id in (None, message.item.job_id):
                     yield message.item
                 elif isinstance(message.item, Event):
-                    resting = message.item.target not in ACTIVE_JOBS
-                elif resting and message.kind in SETTLED:
+                    inactive = message.item.target not in ACTIVE_JOBS
+                elif inactive and message.kind in SETTLED:
                     return
 
 
 def _print(screen: Console, grid: StatesGrid) -> None:
     lowest = grid.lowest
-    place = f"task {lowest.task}" + (f", {lowest.tag}" if lowest.tag else "")
-    screen.print(Text.assemble((grid.name, "bold"), "  ", _told(lowest), (f"  ({place})", "dim")), soft_wrap=True)
+    position = f"task {lowest.task}" + (f", {lowest.tag}" if lowest.tag else "")
+    screen.print(
+        Text.assemble((grid.name, "bold"), "  ", _describe(lowest), (f"  ({position})", "dim")), soft_wrap=True
+    )
     shown = table("task", *grid.tags, flexible=grid.tags)
     by_key = {state.key: state for state in grid.states}
     for task in range(min(grid.job.tasks, MAX_TASKS)):
         cells = [by_key.get(StateKey(task, tag)) for tag in grid.tags]
-        shown.add_row(str(task), *(Text(NOTHING, style="dim") if cell is None else _told(cell) for cell in cells))
+        shown.add_row(str(task), *(Text(NOTHING, style="dim") if cell is None else _describe(cell) for cell in cells))
     screen.print(shown)
     if grid.job.tasks > MAX_TASKS:
         screen.print(Text(f"… and {grid.job.tasks - MAX_TASKS} more tasks; --json has all of them", style="dim"))
 
 
-def _told(state: State) -> Text:
-    """A state in a few words; sign and colour are how its severity is shown, not part of it."""
-    words = {NOT_STARTED: "not started", FINISHED: "finished"}.get(state.status, str(state.status))
-    if state.message and state.message != words:
-        words = f"{words} {state.message}"
-    return Text(f"{_sign(state)} {words}", style=STYLES.get(state.severity, ""))
+def _describe(state: State) -> Text:
+    """Describe a state; the sign and colour show its severity."""
+    text = {NOT_STARTED: "not started", FINISHED: "finished"}.get(state.status, str(state.status))
+    if state.message and state.message != text:
+        text = f"{text} {state.message}"
+    return Text(f"{_sign(state)} {text}", style=STYLES.get(state.severity, ""))
 
 
 def _sign(state: State) -> str:

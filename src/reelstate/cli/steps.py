@@ -32,7 +32,7 @@ def steps(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the commands that the tasks of a job have run, the oldest first, and what those said that failed.
+    """Show the commands that the tasks of a job ran, oldest first, with the output of failed ones.
 
     Example: `reel steps 244813922304 --stage encode --failed`
     """
@@ -43,38 +43,38 @@ async def _show(
     database: str | None, job_id: int, stage: str | None, part: int | None, *, failed: bool, as_json: bool
 ) -> None:
     async with connect(database) as engine:
-        wanted = await make_filter(engine, job_id, stage, part)
-        entries = [entry async for entry in _entries(engine, wanted) if not failed or entry.exit_code != 0]
+        log_filter = await make_filter(engine, job_id, stage, part)
+        entries = [entry async for entry in _entries(engine, log_filter) if not failed or entry.exit_code != 0]
     if as_json:
-        print_json([step_document(entry, wanted.stages) for entry in entries])
+        print_json([step_document(entry, log_filter.stages) for entry in entries])
         return
     screen = console()
     for entry in entries:
-        screen.print(_told(entry, wanted.stages), soft_wrap=True)
+        screen.print(_line(entry, log_filter.stages), soft_wrap=True)
 
 
-async def _entries(engine: Engine, wanted: LogFilter) -> AsyncIterator[StepEntry]:
+async def _entries(engine: Engine, log_filter: LogFilter) -> AsyncIterator[StepEntry]:
     after: str | None = None
     while True:
-        page = await engine.steps(wanted.job_id, key=wanted.key, after=after)
+        page = await engine.steps(log_filter.job_id, key=log_filter.key, after=after)
         for entry in page.items:
-            if wanted.has(entry):
+            if log_filter.matches(entry):
                 yield entry
         if (after := page.after) is None:
             return
 
 
-def _told(entry: StepEntry, stages: list[str]) -> RenderableType:
-    place = f"{stage_name(entry.stage, stages)}/{entry.part}"
+def _line(entry: StepEntry, stages: list[str]) -> RenderableType:
+    task = f"{stage_name(entry.stage, stages)}/{entry.part}"
     line = Text.assemble(
-        (f"{moment(entry.started_at)} ", "dim"), f"{place} {entry.type} ", _ending(entry), f" {span(entry.seconds)} ",
+        (f"{moment(entry.started_at)} ", "dim"), f"{task} {entry.type} ", _exit(entry), f" {span(entry.seconds)} ",
         (shlex.join(entry.argv), "dim"),
     )  # fmt: skip
     last = "\n".join(entry.output.splitlines()[-LAST_LINES:])
     return line if entry.exit_code == 0 or not last else Group(line, Padding(Text(last), (0, 0, 0, 4)))
 
 
-def _ending(entry: StepEntry) -> Text:
+def _exit(entry: StepEntry) -> Text:
     if entry.exit_code is None:
         return Text("ended early", style="yellow")
     return Text(f"exit {entry.exit_code}", style="green" if entry.exit_code == 0 else "bold red")

@@ -1,4 +1,4 @@
-"""`reel up`: everything on one machine. It keeps the house in order and sees to it that the workers live."""
+"""`reel up`: run the HTTP API, the keeper and workers on one machine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from reelstate.worker.settings import host_name
 
 FIRST_DELAY, MAX_DELAY = 0.2, 30.0
 Beside = Callable[[Engine], AbstractAsyncContextManager[None]]
-"""What runs beside the workers of a house, as long as they do."""
+"""A context that is open while the workers run."""
 STEADY = 60.0
-"""A worker that has lived so long starts again without a pause."""
+"""Seconds after which the restart delay of a worker is reset."""
 
 
 def up(
@@ -40,10 +40,10 @@ def up(
     database: Database = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, metavar="COUNT", help="Worker processes.")] = 1,
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", metavar="COUNT", help="Tasks that each of them runs at once.")
+        int | None, typer.Option("--concurrency", "-c", metavar="COUNT", help="Tasks per worker to run concurrently.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Workers are called NAME-1, NAME-2, …; the host's name if left out.")
+        str | None, typer.Option(help="Workers are named NAME-1, NAME-2, …; the host name by default.")
     ] = None,
     capabilities: Capabilities = None,
     pipelines: Pipelines = None,
@@ -52,11 +52,11 @@ def up(
     port: Port = None,
     insecure: Insecure = False,
 ) -> None:
-    """Run the HTTP API, the keeper and workers on this machine; a worker that dies is started again.
+    """Run the HTTP API, the keeper and workers on this machine; a worker that exits is restarted.
 
-    They run the pipeline `transcode`, and yours if you name them; --pipelines chooses among them.
+    They run `transcode` and the pipelines of --app; --pipelines selects some.
 
-    Ctrl-C or SIGTERM: finish what runs within the grace; twice: give it back at once.
+    SIGINT (ctrl-C) or SIGTERM lets running tasks finish within the grace period; a second signal releases them.
 
     Example: `reel up --app pipelines:thumbs --workers 2`
     """
@@ -72,20 +72,20 @@ def up(
         serve_port=port,
     )
     set_up_logging(settings)
-    select_pipelines(settings)  # a mistake in it is told here, once, and not by every worker
-    chosen = port is not None or variable("serve_port") in os.environ
-    asyncio.run(_house(settings, workers, serve=serve, insecure=insecure, elsewhere=not chosen))
+    select_pipelines(settings)  # report errors here once, not in every worker
+    fixed = port is not None or variable("serve_port") in os.environ
+    asyncio.run(_run(settings, workers, serve=serve, insecure=insecure, elsewhere=not fixed))
 
 
-async def _house(settings: Settings, workers: int, *, serve: bool, insecure: bool, elsewhere: bool) -> None:
+async def _run(settings: Settings, workers: int, *, serve: bool, insecure: bool, elsewhere: bool) -> None:
     supervisor = _Supervisor(settings, workers)
     if not serve:
         await supervisor.run()
         return
-    from reelstate.cli.serving import bind_socket, serve_in_background  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import bind_socket, serve_in_background  # noqa: PLC0415 - slow to load
 
-    with bind_socket(settings, insecure=insecure, elsewhere=elsewhere) as made:
-        await supervisor.run(lambda engine: serve_in_background(engine, settings, made))
+    with bind_socket(settings, insecure=insecure, elsewhere=elsewhere) as sock:
+        await supervisor.run(lambda engine: serve_in_background(engine, settings, sock))
 
 
 class _Supervisor:
@@ -102,71 +102,71 @@ class _Supervisor:
         async with open_engine(
             url, pipelines=pipelines, settings=self._settings, migrate=migrate, **store_options(url)
         ) as engine:
-            self._heed_signals()
+            self._handle_signals()
             keeper = keeper_for(engine, self._settings)
-            keeping = asyncio.create_task(keeper.run())
+            keeper_task = asyncio.create_task(keeper.run())
             try:
                 async with beside(engine):
                     self._announce(pipelines)
                     await asyncio.gather(*(self._keep_alive(number) for number in range(1, self._count + 1)))
             finally:
-                keeping.cancel()
-                await asyncio.gather(keeping, return_exceptions=True)
-        print_status("reel is down; nothing was lost")
+                keeper_task.cancel()
+                await asyncio.gather(keeper_task, return_exceptions=True)
+        print_status("reel stopped; unfinished tasks stay in the store")
 
-    def _heed_signals(self) -> None:
-        """Not before there is a worker to stop: a house that still waits for its database just ends."""
+    def _handle_signals(self) -> None:
+        """Handle signals once there are workers to stop; before that a signal ends the process."""
         loop = asyncio.get_running_loop()
         for number in stop_signals():
             loop.add_signal_handler(number, self._stop)
 
     def _announce(self, pipelines: Sequence[Pipeline]) -> None:
-        place = mask_passwords(self._settings.database_url)
-        print_status(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {place}")
+        database = mask_passwords(self._settings.database_url)
+        print_status(f"reel is up: {', '.join(pipeline.name for pipeline in pipelines)} on {database}")
         last = pipelines[-1].name
-        print_status(f"submit with: reel submit {f'{last} FILM' if last == TRANSCODE else last} --database {place}")
+        print_status(f"submit with: reel submit {f'{last} VIDEO' if last == TRANSCODE else last} --database {database}")
 
     def _stop(self) -> None:
-        word = STOP_NOW if self._stopping.is_set() else STOP
+        command = STOP_NOW if self._stopping.is_set() else STOP
         self._stopping.set()
         for process in self._processes:
-            _say_to(process, word)
+            _send(process, command)
 
     async def _keep_alive(self, number: int) -> None:
-        """Start a worker, and again when it dies, after a pause that grows while it keeps dying."""
-        pause = FIRST_DELAY
+        """Start a worker and restart it when it exits, after a delay that grows while it keeps exiting."""
+        delay = FIRST_DELAY
         while not self._stopping.is_set():
             started = time.monotonic()
-            how = await self._life(number)
+            outcome = await self._run_worker(number)
             if self._stopping.is_set():
                 return
-            pause = FIRST_DELAY if time.monotonic() - started > STEADY else min(MAX_DELAY, pause * 2)
-            print_status(f"worker {number} {how}; it starts again in {pause:.1f} s")
-            await self._pause(pause)
+            delay = FIRST_DELAY if time.monotonic() - started > STEADY else min(MAX_DELAY, delay * 2)
+            print_status(f"worker {number} {outcome}; restarting in {delay:.1f} s")
+            await self._sleep(delay)
 
-    async def _life(self, number: int) -> str:
-        """One life of a worker, and how it ended; a machine that has no room for it now may have it later."""
+    async def _run_worker(self, number: int) -> str:
+        """Run a worker process until it exits, and describe how; a failed start may succeed later."""
         try:
-            return describe_exit(await self._live(number))
+            return describe_exit(await self._run_process(number))
         except OSError as error:
             return f"could not be started: {error}"
 
-    async def _live(self, number: int) -> int:
+    async def _run_process(self, number: int) -> int:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "reelstate", "worker", "--no-keeper", stdin=PIPE, env=self._environment(number)
         )
         self._processes.add(process)
         if self._stopping.is_set():
-            _say_to(process, STOP)
+            _send(process, STOP)
         try:
             return await process.wait()
         finally:
             self._processes.discard(process)
 
     def _environment(self, number: int) -> dict[str, str]:
-        """What `up` was told is told to the workers by their environment, where no list of processes shows it."""
+        """Return the environment of a worker: settings are passed there, where process lists do not show them."""
         name = self._settings.worker_name or host_name()
-        told = {
+        settings = {
             "app": self._settings.app,
             "database_url": self._settings.database_url,
             "worker_name": f"{name}-{number}",
@@ -174,13 +174,13 @@ class _Supervisor:
             "worker_capabilities": self._settings.worker_capabilities,
             "worker_pipelines": self._settings.worker_pipelines,
         }
-        return {**os.environ, **{variable(key): value for key, value in told.items()}, SUPERVISED: "1"}
+        return {**os.environ, **{variable(key): value for key, value in settings.items()}, SUPERVISED: "1"}
 
-    async def _pause(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
 
-def _say_to(process: Process, word: bytes) -> None:
+def _send(process: Process, command: bytes) -> None:
     if process.stdin is not None and process.returncode is None:
-        process.stdin.write(word)
+        process.stdin.write(command)

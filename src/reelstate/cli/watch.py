@@ -1,4 +1,4 @@
-"""`reel watch`: a job, or all of them, as they change."""
+"""`reel watch`: watch a job, or all active jobs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from reelstate.documents import event_document
 
 def watch(
     job_id: Annotated[
-        int | None, typer.Argument(metavar="JOB", parser=job_number, help="The job's id; all when left out.")
+        int | None, typer.Argument(metavar="JOB", parser=job_number, help="The id of the job; all by default.")
     ] = None,
     database: Database = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print events, one JSON document a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print events, one JSON document per line.")] = False,
 ) -> None:
-    """Show a job until it ends, or all active jobs and the workers until ctrl-C. Exits with 1 if the job fails.
+    """Watch a job until it is inactive, or all active jobs and the workers until ctrl-C.
+
+    Exits with 1 if the job does not complete.
 
     Example: `reel watch 244813922304`
     """

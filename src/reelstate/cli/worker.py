@@ -1,4 +1,4 @@
-"""`reel worker`: run tasks in this process until told to stop."""
+"""`reel worker`: run tasks in this process until stopped."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.loop import WorkerLoop
 
 STOP, STOP_NOW = b"s", b"h"
-"""What it says there: finish within the grace; give back at once. Its end means the latter."""
+"""Commands of `reel up` on stdin: finish within the grace period; release the tasks at once, as does end of file."""
 
 
 def worker(
     app: App = None,
     database: Database = None,
-    name: Annotated[str | None, typer.Option(help="The name people read; the host's name when left out.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the worker; the host name by default.")] = None,
     concurrency: Annotated[
-        int | None, typer.Option("--concurrency", "-c", metavar="COUNT", help="Tasks that run at once.")
+        int | None, typer.Option("--concurrency", "-c", metavar="COUNT", help="Tasks to run concurrently.")
     ] = None,
     capabilities: Capabilities = None,
     pipelines: Pipelines = None,
@@ -44,7 +44,7 @@ def worker(
             "--server",
             envvar="REEL_SERVER_URL",
             metavar="URL",
-            help="Work for this server, without a database or a shared folder. The key: --key-file or REEL_SERVER_KEY.",
+            help="Work for this server, without a database or shared folder; needs --key-file or REEL_SERVER_KEY.",
         ),
     ] = None,
     key_file: Annotated[
@@ -53,20 +53,20 @@ def worker(
             "--key-file",
             envvar="REEL_SERVER_KEY_FILE",
             metavar="FILE",
-            help="The file that holds the key for the server.",
+            help="The file with the key for the server.",
         ),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Let the key go over plain http:// to another machine.")
+        bool, typer.Option("--insecure", help="Allow the key to be sent over plain http:// to another machine.")
     ] = False,
-    keeper: Annotated[
-        bool, typer.Option(help="Also run the keeper's loop; leadership sees to it that one works.")
-    ] = True,
+    keeper: Annotated[bool, typer.Option(help="Also run a keeper; one of several is the leader.")] = True,
 ) -> None:
-    """Claim tasks and run them until stopped. Ctrl-C or SIGTERM: finish within the grace; twice: give them back.
+    """Claim tasks and run them until stopped.
 
-    It runs the pipeline `transcode`, and yours if you name them; --pipelines chooses among them. With
-    --server and --key-file it works for a server far away, and needs neither a database nor a shared folder.
+    SIGINT (ctrl-C) or SIGTERM lets running tasks finish within the grace period; a second signal releases them.
+
+    It runs `transcode` and the pipelines of --app; --pipelines selects some. With --server and --key-file it works for
+    a remote server, and needs neither a database nor a shared folder.
 
     Example: `reel worker --app pipelines:thumbs --concurrency 8`
     """
@@ -85,25 +85,25 @@ def worker(
     if settings.server_url:
         _require_server(settings, insecure=insecure)
     chosen = select_pipelines(settings)
-    os.environ.pop(variable("server_key"), None)  # what a handler starts has no business with it
+    os.environ.pop(variable("server_key"), None)  # hide it from processes that a handler starts
     try:
-        asyncio.run(_worked(settings, chosen, keeper=keeper))
+        asyncio.run(_run_worker(settings, chosen, keeper=keeper))
     except asyncio.CancelledError:
-        print_status("told to stop before there was a database")
+        print_status("stopped before the database was reachable")
 
 
-async def _worked(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
-    """Work, and end this process even if a handler does not: what it ran is given back, others may run it by now."""
-    _heed_supervisor_early()
+async def _run_worker(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
+    """Run the worker, and exit even if a handler does not stop: its task is released, others may run it."""
+    _stop_early_on_stdin()
     try:
         if settings.server_url:
             await _work_remotely(settings, pipelines)
         else:
             await _work(settings, pipelines, keeper=keeper)
     finally:
-        if not await _nothing_left(settings.worker_kill_after):
-            print_status("a handler does not stop; this process ends without it")
-            _end_at_once(sys.exc_info()[1])
+        if not await _has_finished(settings.worker_kill_after):
+            print_status("a handler does not stop; exiting without it")
+            _exit_now(sys.exc_info()[1])
 
 
 async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
@@ -111,56 +111,56 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
     async with open_engine(url, pipelines=pipelines, settings=settings, **store_options(url)) as engine:
         await confine_tools(engine, pipelines, settings)
         found = worker_for(engine, pipelines, settings)
-        _heed_signals(found)
+        _handle_signals(found)
         freeze_garbage()
         beside = [asyncio.create_task(keep_tools_confined(engine, pipelines, settings))]
         if keeper:
             beside.append(asyncio.create_task(keeper_for(engine, settings).run()))
         names = ", ".join(pipeline.name for pipeline in pipelines)
-        print_status(f"worker {found.settings.name}: {names}; {found.settings.concurrency} at once")
+        print_status(f"worker {found.settings.name}: {names}; concurrency {found.settings.concurrency}")
         try:
             await found.run()
         finally:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-    print_status(f"worker {found.settings.name} has stopped; {describe_leases(found)}")
+    print_status(f"worker {found.settings.name} stopped; {describe_leases(found)}")
 
 
 async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> None:
     async with remote_worker(pipelines, settings) as found:
-        _heed_signals(found)
+        _handle_signals(found)
         names = ", ".join(pipeline.name for pipeline in pipelines)
-        print_status(f"remote worker of {settings.server_url}: {names}; {found.settings.concurrency} at once")
+        print_status(f"remote worker of {settings.server_url}: {names}; concurrency {found.settings.concurrency}")
         await found.run()
-    print_status(f"the remote worker has stopped; {describe_leases(found)}")
+    print_status(f"the remote worker stopped; {describe_leases(found)}")
 
 
 def describe_leases(stopped: WorkerLoop) -> str:
-    """What the store still counts as a stopped worker's, as a clause of a message."""
-    kept = [str(key) for key in stopped.still_leased]
-    if kept:
-        return f"the store could not be told, and these tasks stay leased until their leases expire: {', '.join(kept)}"
+    """Describe the tasks that stay leased to a stopped worker."""
+    leased = [str(key) for key in stopped.still_leased]
+    if leased:
+        return f"the store was unreachable; these tasks stay leased until their leases expire: {', '.join(leased)}"
     if stopped.claim_unanswered:
-        return "its last claim was not answered: tasks that it leased, if any, stay leased until their leases expire"
-    return "it holds nothing"
+        return "its last claim got no response; tasks that it leased stay leased until their leases expire"
+    return "no tasks are leased"
 
 
 def _require_server(settings: Settings, *, insecure: bool) -> None:
-    """Refuse an address that a key should not be sent to, and a worker without one."""
+    """Refuse a URL that a key must not be sent to, and a worker without a key."""
     from reelstate.remote.server import require_secure_url  # noqa: PLC0415 - httpx is slow to load
 
     require_secure_url(settings.server_url, insecure=insecure)
     if not (settings.server_key or settings.server_key_file):
         raise InvalidRequest(
             "server_key",
-            "a remote worker needs the key that `reel workers register` gave",
-            hint="put it into a file and name that with --key-file, or into REEL_SERVER_KEY",
+            "a remote worker needs a key of `reel workers register`",
+            hint="pass its file with --key-file, or set REEL_SERVER_KEY",
         )
 
 
-async def _nothing_left(seconds: float) -> bool:
-    """Whether every task and thread that would keep this process alive came to its end in time."""
+async def _has_finished(seconds: float) -> bool:
+    """Return whether every task and thread that keeps this process alive finished in time."""
     left: set[asyncio.Task[Any]] = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
@@ -170,7 +170,7 @@ async def _nothing_left(seconds: float) -> bool:
     return not unfinished and threads == [threading.main_thread()]
 
 
-def _end_at_once(error: BaseException | None) -> None:
+def _exit_now(error: BaseException | None) -> None:
     if error is not None:
         traceback.print_exception(error)
     logging.shutdown()
@@ -180,8 +180,8 @@ def _end_at_once(error: BaseException | None) -> None:
     os._exit(0 if error is None else 1)
 
 
-def _heed_supervisor_early() -> None:
-    """While there is no worker yet, whatever `reel up` says, or its end, means that none is needed."""
+def _stop_early_on_stdin() -> None:
+    """Cancel the start when `reel up` sends any command or exits."""
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
 
@@ -194,31 +194,31 @@ def _heed_supervisor_early() -> None:
         loop.add_reader(sys.stdin.fileno(), stop)
 
 
-def _heed_signals(found: WorkerLoop) -> None:
+def _handle_signals(found: WorkerLoop) -> None:
     loop = asyncio.get_running_loop()
     if SUPERVISED in os.environ:
-        _heed_supervisor(found)
+        _handle_supervisor(found)
     else:
         for number in stop_signals():
             loop.add_signal_handler(number, found.stop)
 
 
-def _heed_supervisor(found: WorkerLoop) -> None:
-    """Under `reel up` a signal may reach all its processes at once. It counts once: only `up` says it a second time."""
+def _handle_supervisor(found: WorkerLoop) -> None:
+    """Handle signals once: under `reel up` a signal reaches all processes, and `up` sends the second stop."""
     loop = asyncio.get_running_loop()
-    told = iter([found.stop])
+    stops = iter([found.stop])
 
     def stop_once() -> None:
-        next(told, lambda: None)()
+        next(stops, lambda: None)()
 
-    def hear() -> None:
-        said = os.read(sys.stdin.fileno(), 1)
+    def read_command() -> None:
+        command = os.read(sys.stdin.fileno(), 1)
         stop_once()
-        if said != STOP:
+        if command != STOP:
             loop.remove_reader(sys.stdin.fileno())
             found.stop()
 
     for number in stop_signals():
         loop.add_signal_handler(number, stop_once)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    loop.add_reader(sys.stdin.fileno(), hear)
+    loop.add_reader(sys.stdin.fileno(), read_command)

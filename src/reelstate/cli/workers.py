@@ -1,4 +1,4 @@
-"""`reel workers`: list them; register a remote one; drain, enable, disable or revoke a name."""
+"""`reel workers`: list, register, drain, enable, disable or revoke workers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from reelstate.services.workers import require_worker_name
 
 DAY = 86_400.0
 workers = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The workers' name; it may have several instances.")]
-All = Annotated[bool, typer.Option("--all", "-a", help="Also instances that are gone.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the worker, which may have several instances.")]
+All = Annotated[bool, typer.Option("--all", "-a", help="Include offline instances.")]
 
 
 @workers.callback(invoke_without_command=True)
@@ -42,7 +42,7 @@ def show(context: typer.Context, everyone: All = False, database: Database = Non
 
 @workers.command("list")
 def listing(everyone: All = False, database: Database = None, as_json: AsJson = False) -> None:
-    """List workers with what they run and when they were last heard of.
+    """List workers with their tasks and when they were last seen.
 
     Example: `reel workers list --all`
     """
@@ -52,56 +52,56 @@ def listing(everyone: All = False, database: Database = None, as_json: AsJson = 
         return
     shown = [worker for worker in found if everyone or worker.status is not WorkerStatus.OFFLINE]
     gone = len(found) - len(shown)
-    console().print(workers_table(shown) if shown else "no worker is running; start one with `reel worker`")
+    console().print(workers_table(shown) if shown else "no running workers; start one with `reel worker`")
     if gone:
-        console().print(f"{gone} more {'is' if gone == 1 else 'are'} offline; --all shows them", style="dim")
+        console().print(f"{gone} offline; --all lists them", style="dim")
 
 
 @workers.command()
 def drain(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
-    """Let the workers of a name finish what they run and take nothing new.
+    """Drain the workers of a name: they finish their tasks and claim no more.
 
     Example: `reel workers drain encoder-7 --reason "new driver"`
     """
     changed = run(_drain(database, name, reason))
-    words = f"draining ({_instances(len(changed))})" if changed else "nothing to do, none of them is active"
-    _tell(name, words, {"changed": changed}, as_json=as_json)
+    text = f"draining ({_instances(len(changed))})" if changed else "no active instances"
+    _print_result(name, text, {"changed": changed}, as_json=as_json)
 
 
 @workers.command()
 def enable(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
-    """Let the workers of a name take work again, after a drain or a disable.
+    """Enable the workers of a name again, after a drain or disable.
 
     Example: `reel workers enable encoder-7`
     """
     changed = run(_enable(database, name, reason))
-    words = "may take work" + (f" ({_instances(len(changed))} no longer draining)" if changed else "")
-    _tell(name, words, {"changed": changed}, as_json=as_json)
+    text = "enabled" + (f" ({_instances(len(changed))} no longer draining)" if changed else "")
+    _print_result(name, text, {"changed": changed}, as_json=as_json)
 
 
 @workers.command()
 def disable(name: Name, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
-    """Refuse work to a name, now and after a restart, until it is enabled; what its workers run is given to others.
+    """Disable the workers of a name until it is enabled, also after a restart, and release their tasks.
 
-    Keys of the name stay: a remote worker goes on once the name is enabled. `reel workers revoke` ends them.
+    Keys of the name stay valid: a remote worker continues once the name is enabled. `reel workers revoke` revokes them.
 
     Example: `reel workers disable encoder-7 --reason "writes broken files"`
     """
     released = run(_disable(database, name, reason))
-    _tell(name, f"disabled (tasks given back: {released})", {"released": released}, as_json=as_json)
+    _print_result(name, f"disabled (tasks released: {released})", {"released": released}, as_json=as_json)
 
 
 @workers.command()
 def register(
     name: Name,
-    days: Annotated[float | None, typer.Option(min=0, help="Days until the key expires; never if left out.")] = None,
+    days: Annotated[float | None, typer.Option(min=0, help="Days until the key expires; never by default.")] = None,
     key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The new file that the key is written to; else NAME.key.")
+        Path | None, typer.Option(metavar="FILE", help="The new file for the key; NAME.key by default.")
     ] = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the key of a remote worker and write it to a file that only you can read; --json prints it instead.
+    """Create the key of a remote worker and write it to a file readable by you only; --json prints it instead.
 
     Example: `reel workers register encoder-7 --key-file encoder-7.key`
     """
@@ -113,19 +113,19 @@ def register(
     path = key_file or Path(f"{name}.key")
     with new_key_file(path) as file:
         file.write(run(_register(database, name, days)).text + "\n")
-    echo(f"the key of {name} is in {path}; it is stored nowhere else")
+    echo(f"key of {name} written to {path}; it is stored nowhere else")
     echo(f"next: copy it to the other machine, and there: reel worker --server URL --key-file {path.name}")
 
 
 @workers.command()
 def revoke(name: Name, database: Database = None, as_json: AsJson = False) -> None:
-    """End the keys of a remote worker: it stops within seconds, and what it runs is given to others, uncharged.
+    """Revoke the keys of a remote worker: it stops within seconds, and its tasks are released.
 
     Example: `reel workers revoke encoder-7`
     """
     keys, tasks = run(_revoke(database, name))
-    words = f"keys revoked: {keys}; tasks given back: {tasks}" if keys else "nothing to do, it has no key in force"
-    _tell(name, words, {"keys": keys, "released": tasks}, as_json=as_json)
+    text = f"keys revoked: {keys}; tasks released: {tasks}" if keys else "no valid key"
+    _print_result(name, text, {"keys": keys, "released": tasks}, as_json=as_json)
 
 
 async def _register(database: str | None, name: str, days: float | None) -> MadeKey:
@@ -164,21 +164,21 @@ async def _disable(database: str | None, name: str, reason: str | None) -> int:
 
 
 async def _require(engine: Engine, name: str) -> None:
-    """Raise for a name that no worker was ever registered under."""
+    """Raise `NotFound` for a name that no worker registered under."""
     known = await engine.worker_names()
     if name not in known:
-        raise NotFound("worker", repr(name), hint=_names(known))
+        raise NotFound("worker", repr(name), hint=_list_names(known))
 
 
-def _names(known: Sequence[str]) -> str:
-    return f"there are: {', '.join(known)}" if known else "no worker has registered yet; start one with `reel worker`"
+def _list_names(known: Sequence[str]) -> str:
+    return f"workers: {', '.join(known)}" if known else "no worker registered; start one with `reel worker`"
 
 
-def _tell(name: str, words: str, document: Document, *, as_json: bool) -> None:
+def _print_result(name: str, text: str, document: Document, *, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, **document})
     else:
-        console().print(Text(f"{name}: {words}"), soft_wrap=True)
+        console().print(Text(f"{name}: {text}"), soft_wrap=True)
 
 
 def _instances(count: int) -> str:
