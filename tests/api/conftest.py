@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reelstate.engine import Engine
-from tests.api.served import Served, served
-from tests.api.video_server import Films, films_at
+from tests.api.api_server import Server, api_server
+from tests.api.video_server import VideoLibrary, library_at
 from tests.engines import engine_at
 
 
@@ -19,14 +19,14 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def api(engine: Engine, database_url: str) -> AsyncIterator[Served]:
+async def api(engine: Engine, database_url: str) -> AsyncIterator[Server]:
     """A server with keys for everybody; `api.ask("ada", "GET", "/api/v1/jobs")`."""
-    async with served(engine, database_url) as made:
+    async with api_server(engine, database_url) as made:
         yield made
 
 
 @pytest.fixture
-async def films(database_url: str, tmp_path: Path) -> AsyncIterator[Films]:
+async def library(database_url: str, tmp_path: Path) -> AsyncIterator[VideoLibrary]:
     """A server with a library."""
-    async with films_at(database_url, tmp_path / "media") as made:
+    async with library_at(database_url, tmp_path / "media") as made:
         yield made

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import httpx
 
-from tests.api.served import Served
+from tests.api.api_server import Server
 
 EVENT_STREAM: Final = {"Accept": "text/event-stream"}
 TOLD: Final = frozenset({"event", "state"})
@@ -78,7 +78,7 @@ class Following:
 
 @asynccontextmanager
 async def following(
-    api: Served, role: str, path: str = "/api/v1/events", last_id: str | None = None
+    api: Server, role: str, path: str = "/api/v1/events", last_id: str | None = None
 ) -> AsyncIterator[Following]:
     """A stream as somebody gets it."""
     headers = {**EVENT_STREAM, **({} if last_id is None else {"Last-Event-ID": last_id})}

@@ -17,7 +17,7 @@ from reelstate.api.server import listen
 from reelstate.config import PREFIX, Settings
 from reelstate.engine import Engine
 from reelstate.services.keys import Keys, Scope
-from tests.api.served import PLAIN
+from tests.api.api_server import PLAIN
 
 TIMEOUT: Final = 60.0
 MEGABYTE: Final = 1 << 20

@@ -13,7 +13,7 @@ import pytest
 from reelstate.api import server
 from reelstate.api.connections import MAX_OPEN_FILES, RESERVED_FILES, Admission
 from reelstate.engine import Engine
-from tests.api.served import NOBODY, Served, served
+from tests.api.api_server import NOBODY, Server, api_server
 from tests.api.server_process import ServerProcess
 from tests.worker.local_workers import until
 
@@ -25,7 +25,7 @@ def dialect() -> str:
     return "sqlite"
 
 
-async def connected(stack: ExitStack, api: Served, source: str = "127.0.0.1") -> socket.socket:
+async def connected(stack: ExitStack, api: Server, source: str = "127.0.0.1") -> socket.socket:
     """A connection from an address of this machine that says nothing."""
     made = stack.enter_context(socket.socket())
     made.setblocking(False)
@@ -54,7 +54,7 @@ async def test_an_address_that_holds_many_connections_gets_no_more_and_others_do
     engine: Engine, database_url: str
 ) -> None:
     with ExitStack() as stack:
-        async with served(engine, database_url, connections_per_address=5) as api:
+        async with api_server(engine, database_url, connections_per_address=5) as api:
             held = [await connected(stack, api) for _ in range(5)]
             assert await is_closed(await connected(stack, api))
             assert await answers(await connected(stack, api, "127.0.0.2"))
@@ -66,7 +66,7 @@ async def test_an_address_that_holds_many_connections_gets_no_more_and_others_do
 
 async def test_a_server_has_a_number_of_connections_in_all(engine: Engine, database_url: str) -> None:
     with ExitStack() as stack:
-        async with served(engine, database_url, connections_per_server=4, connections_per_address=4) as api:
+        async with api_server(engine, database_url, connections_per_server=4, connections_per_address=4) as api:
             held = [await connected(stack, api, f"127.0.0.{number}") for number in range(2, 6)]
             assert await is_closed(await connected(stack, api, "127.0.0.9"))
             assert await answers(held[-1])
@@ -75,12 +75,12 @@ async def test_a_server_has_a_number_of_connections_in_all(engine: Engine, datab
 async def test_connections_of_a_trusted_proxy_are_those_of_many(engine: Engine, database_url: str) -> None:
     with ExitStack() as stack:
         terms = {"connections_per_address": 2, "trusted_proxies": "127.0.0.0/8"}
-        async with served(engine, database_url, **terms) as api:
+        async with api_server(engine, database_url, **terms) as api:
             held = [await connected(stack, api) for _ in range(4)]
             assert [await answers(each) for each in held] == [True] * 4
 
 
-async def test_a_connection_that_says_nothing_is_closed_early(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_says_nothing_is_closed_early(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.HEAD_TIMEOUT <= 10
     monkeypatch.setattr(server, "HEAD_TIMEOUT", 0.2)
     with ExitStack() as stack:
@@ -90,7 +90,7 @@ async def test_a_connection_that_says_nothing_is_closed_early(api: Served, monke
 
 
 async def test_a_connection_that_asked_is_not_taken_for_a_silent_one(
-    api: Served, monkeypatch: pytest.MonkeyPatch
+    api: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "HEAD_TIMEOUT", 0.1)
     with ExitStack() as stack:
@@ -134,13 +134,13 @@ async def test_a_server_raises_its_limit_of_open_files(engine: Engine, database_
     assert raised == (MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES))
 
 
-async def test_of_somebody_without_a_key_no_more_than_a_kilobyte_is_read(api: Served) -> None:
+async def test_of_somebody_without_a_key_no_more_than_a_kilobyte_is_read(api: Server) -> None:
     small = await api.ask(NOBODY, "POST", "/signin", json={"key": "x" * 900})
     large = await api.ask(NOBODY, "POST", "/signin", json={"key": "x" * 1100})
     assert (small.status_code, large.status_code) == (401, 413)
 
 
-async def test_a_head_without_an_end_is_refused(api: Served) -> None:
+async def test_a_head_without_an_end_is_refused(api: Server) -> None:
     with ExitStack() as stack:
         made = await connected(stack, api)
         loop = asyncio.get_running_loop()
@@ -150,7 +150,7 @@ async def test_a_head_without_an_end_is_refused(api: Served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/docs"])
-async def test_the_description_is_written_once(api: Served, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+async def test_the_description_is_written_once(api: Server, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     first = await api.ask(NOBODY, "GET", path)
     app = api.server.config.app
 

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 
 from reelstate import __version__
 from reelstate.api.uploads import PIECE
-from tests.api.served import PLAIN, Served, served_aside
+from tests.api.api_server import PLAIN, Server, api_server_in_thread
 
 LEFT_OUT = ("/signin", "/signout", "/api/worker/claim", "/api/worker/wakeups")
 """The last two answer when something happens, or after a while."""
@@ -40,14 +40,14 @@ FEW, MANY = 3, 50
 
 
 @pytest.fixture(scope="module")
-def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("api")
-    with served_aside(f"sqlite:///{folder / 'reelstate.db'}", storage_url=str(folder / "media")) as made:
+    with api_server_in_thread(f"sqlite:///{folder / 'reelstate.db'}", storage_url=str(folder / "media")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def described(aside: Served) -> dict[str, Any]:
+def described(aside: Server) -> dict[str, Any]:
     """The description as anybody gets it."""
     found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False, timeout=300).json()
     return found
@@ -62,7 +62,7 @@ def piece(_: Any, value: Any) -> bytes:
 class Asker:
     """Asks every route what fits its description, and what does not, and counts what comes back."""
 
-    def __init__(self, aside: Served, described: dict[str, Any], times: int) -> None:
+    def __init__(self, aside: Server, described: dict[str, Any], times: int) -> None:
         self._aside = aside
         self._schema = schemathesis.openapi.from_dict(described)
         self._settings = settings(
@@ -98,7 +98,7 @@ class Asker:
 
 
 @pytest.mark.parametrize("mode", GenerationMode)
-def test_it_answers_as_it_is_described(aside: Served, described: dict[str, Any], mode: GenerationMode) -> None:
+def test_it_answers_as_it_is_described(aside: Server, described: dict[str, Any], mode: GenerationMode) -> None:
     asker = Asker(aside, described, FEW)
     asker.ask_everything(mode)
     assert asker.statuses.total() >= 100
@@ -106,7 +106,7 @@ def test_it_answers_as_it_is_described(aside: Served, described: dict[str, Any],
 
 
 @pytest.mark.prove
-def test_it_answers_as_it_is_described_to_thousands_of_requests(aside: Served, described: dict[str, Any]) -> None:
+def test_it_answers_as_it_is_described_to_thousands_of_requests(aside: Server, described: dict[str, Any]) -> None:
     asker = Asker(aside, described, MANY)
     for mode in GenerationMode:
         asker.ask_everything(mode)
@@ -131,7 +131,7 @@ def test_everything_is_described(described: dict[str, Any]) -> None:
     assert "HTTPValidationError" not in described["components"]["schemas"]
 
 
-def test_what_is_sent_has_examples_that_are_accepted(described: dict[str, Any], aside: Served) -> None:
+def test_what_is_sent_has_examples_that_are_accepted(described: dict[str, Any], aside: Server) -> None:
     """The examples of jobs and operations can be sent as they are."""
     bodies = ("NewJob", "NewJobs", "Why", "RequiredWhy", "Again", "Forced", "Bulk")
     schemas = described["components"]["schemas"]
@@ -167,7 +167,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: dict[str, Any], aside: Served) -> None:
+def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: dict[str, Any], aside: Server) -> None:
     answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False, timeout=300)
     page = Page()
     page.feed(answer.text)
@@ -179,7 +179,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: d
         assert path in page.text
 
 
-def test_the_front_page_tells_everybody_where_to_go_on(aside: Served) -> None:
+def test_the_front_page_tells_everybody_where_to_go_on(aside: Server) -> None:
     with httpx.Client(base_url=aside.url, verify=PLAIN, trust_env=False, timeout=300) as client:
         told = client.get("/")
         assert (told.status_code, told.json()["name"], told.json()["version"]) == (200, "Reelstate", __version__)

@@ -6,7 +6,7 @@ from reelstate.api.health import REDIS
 from reelstate.app import open_engine
 from reelstate.connections.breaker import Circuit
 from reelstate.connections.timeouts import timeout_left, timeout_of
-from tests.api.served import NOBODY, Served, served
+from tests.api.api_server import NOBODY, Server, api_server
 from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
 from tests.faults.proxy import through_proxy
 from tests.redis_server import RedisServer
@@ -14,7 +14,7 @@ from tests.redis_server import RedisServer
 JOBS = "/api/v1/jobs"
 
 
-async def test_it_lives_and_is_ready_without_a_key(api: Served) -> None:
+async def test_it_lives_and_is_ready_without_a_key(api: Server) -> None:
     assert (await api.ask(NOBODY, "GET", "/livez")).json() == {"status": "ok"}
     ready = await api.ask(NOBODY, "GET", "/readyz")
     assert (ready.status_code, ready.json()["checks"]) == (200, {"database": "ok", "storage": "ok"})
@@ -26,7 +26,7 @@ async def test_redis_is_looked_at_where_it_is_used(
 ) -> None:
     async with (
         redis_engine(database_url, frail_redis.url, dispatch=mode, redis_timeout=0.5) as engine,
-        served(engine, database_url) as api,
+        api_server(engine, database_url) as api,
     ):
         assert (await api.ask(NOBODY, "GET", "/readyz")).status_code == 200
         there = (await api.ask("admin", "GET", "/health")).json()["deployment"]["dispatch"]
@@ -56,7 +56,7 @@ async def test_a_read_does_not_wait_long_for_a_database_that_is_away(postgres_da
     async with (
         through_proxy(postgres_database) as (address, proxy),
         open_engine(address, timeout=3600.0) as engine,
-        served(engine, address) as api,
+        api_server(engine, address) as api,
     ):
         assert (await api.ask("admin", "GET", JOBS)).status_code == 200
         await proxy.cut_off()

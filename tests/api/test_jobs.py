@@ -9,13 +9,13 @@ from reelstate.config import Settings
 from reelstate.core.machine import WorkerStatus
 from reelstate.core.model import Completion, LogLine, Progress, Step
 from reelstate.core.pipeline import Graph, StageSpec
-from tests.api.served import Served
+from tests.api.api_server import Server
 from tests.engines import a_worker, done, failed
 
 JOBS = "/api/v1/jobs"
 
 
-async def test_what_is_submitted_is_listed_for_its_user_alone(api: Served) -> None:
+async def test_what_is_submitted_is_listed_for_its_user_alone(api: Server) -> None:
     job_id = await api.submit("ada", spec={"film": "a.mov"})
     mine = (await api.ask("ada", "GET", JOBS)).json()
     assert [job["id"] for job in mine["items"]] == [job_id]
@@ -24,7 +24,7 @@ async def test_what_is_submitted_is_listed_for_its_user_alone(api: Served) -> No
     assert [job["id"] for job in (await api.ask("admin", "GET", JOBS)).json()["items"]] == [job_id]
 
 
-async def test_the_same_request_under_one_key_makes_one_job(api: Served) -> None:
+async def test_the_same_request_under_one_key_makes_one_job(api: Server) -> None:
     headers = {"Idempotency-Key": "a-1"}
     body = {"pipeline": "simple", "spec": {"film": 1}}
     first = await api.ask("ada", "POST", JOBS, json=body, headers=headers)
@@ -38,7 +38,7 @@ async def test_the_same_request_under_one_key_makes_one_job(api: Served) -> None
     assert first.headers["location"] == f"{JOBS}/{first.json()['id']}"
 
 
-async def test_a_spec_is_checked_by_the_schema_of_its_pipeline(api: Served) -> None:
+async def test_a_spec_is_checked_by_the_schema_of_its_pipeline(api: Server) -> None:
     schema = {"required": ["video"], "properties": {"width": {"type": "integer"}}}
     await api.engine.declare(Graph.of("shots", [StageSpec(name="grab")], spec=schema))
     wrong, right = ({"pipeline": "shots", "spec": {"video": "a", "width": width}} for width in ("wide", 640))
@@ -50,7 +50,7 @@ async def test_a_spec_is_checked_by_the_schema_of_its_pipeline(api: Served) -> N
     assert (await api.ask("ada", "POST", JOBS, json=right)).status_code == 201
 
 
-async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Served) -> None:
+async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Server) -> None:
     jobs = [{"pipeline": "simple", "spec": {"n": n}} for n in range(20)]
     wrong = await api.ask("ada", "POST", f"{JOBS}/batch", json={"jobs": [*jobs, {"pipeline": "no such"}]})
     assert (wrong.status_code, wrong.json()["field"]) == (422, "pipeline")
@@ -65,7 +65,7 @@ async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Serv
     assert len((await api.ask("ada", "GET", JOBS)).json()["items"]) == 20
 
 
-async def test_flagged_jobs_are_listed_for_whoever_asks_for_them(api: Served) -> None:
+async def test_flagged_jobs_are_listed_for_whoever_asks_for_them(api: Server) -> None:
     job_id = await api.submit()
     await api.submit()
     await api.engine.claim(await a_worker(api.engine), 1)
@@ -77,7 +77,7 @@ async def test_flagged_jobs_are_listed_for_whoever_asks_for_them(api: Served) ->
     assert (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()["flagged"] == found["flagged"]
 
 
-async def test_pages_follow_each_other_by_their_links(api: Served) -> None:
+async def test_pages_follow_each_other_by_their_links(api: Server) -> None:
     made = {await api.submit(spec={"n": n}) for n in range(5)}
     found: list[int] = []
     path = f"{JOBS}?limit=2&status=pending&pipeline=simple"
@@ -90,7 +90,7 @@ async def test_pages_follow_each_other_by_their_links(api: Served) -> None:
         assert (await api.ask("ada", "GET", f"{JOBS}?{wrong}")).status_code == 422
 
 
-async def test_running_stands_for_every_phase(api: Served) -> None:
+async def test_running_stands_for_every_phase(api: Server) -> None:
     waiting, running = await api.submit(), await api.submit(priority=9)
     await api.engine.claim(await a_worker(api.engine), 1)
     listed = (await api.ask("ada", "GET", f"{JOBS}?status=running")).json()["items"]
@@ -101,7 +101,7 @@ async def test_running_stands_for_every_phase(api: Served) -> None:
     assert counted.json()["matched"] == 1
 
 
-async def test_only_an_admin_names_another_user(api: Served) -> None:
+async def test_only_an_admin_names_another_user(api: Server) -> None:
     await api.submit("admin", user_id="bob")
     await api.submit("ada", user_id="ada")
     refused = await api.ask("ada", "POST", JOBS, json={"pipeline": "simple", "user_id": "bob"})
@@ -111,7 +111,7 @@ async def test_only_an_admin_names_another_user(api: Served) -> None:
     assert [job["user_id"] for job in bobs] == ["bob"]
 
 
-async def test_a_job_may_start_later_and_go_before_others(api: Served) -> None:
+async def test_a_job_may_start_later_and_go_before_others(api: Server) -> None:
     at = datetime.now(UTC) + timedelta(hours=1)
     job_id = await api.submit("ada", run_after=at.isoformat(), priority="high")
     job = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()
@@ -119,7 +119,7 @@ async def test_a_job_may_start_later_and_go_before_others(api: Served) -> None:
     assert job["priority"] == 8
 
 
-async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Served) -> None:
+async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Server) -> None:
     job_id = await api.submit("ada", "fan")
     engine = api.engine
     worker = await a_worker(engine, "encoder")
@@ -158,7 +158,7 @@ async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Served) -> None:
     assert json.dumps(job)  # nothing in it that JSON has no word for
 
 
-async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api: Served) -> None:
+async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api: Server) -> None:
     await api.engine.declare(*built_in_pipelines(Settings()))
     for spec, field in (({"sorce": "https://example.com/a.mp4"}, "spec.sorce"), ({}, "spec.source")):
         answer = await api.ask("ada", "POST", JOBS, json={"pipeline": "transcode", "spec": spec})
@@ -169,7 +169,7 @@ async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api
     assert await api.submit(pipeline="transcode", spec={"source": "https://example.com/a.mp4"})
 
 
-async def test_who_ran_a_finished_task_is_shown_after_the_worker_is_pruned(api: Served) -> None:
+async def test_who_ran_a_finished_task_is_shown_after_the_worker_is_pruned(api: Server) -> None:
     job_id = await api.submit("ada")
     worker = await a_worker(api.engine, "encoder-7")
     await api.engine.complete([done(task) for task in (await api.engine.claim(worker, 1)).tasks])

@@ -14,7 +14,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, KeyRefused, NotFound
 from reelstate.services.keys import CACHE_SECONDS, Key, KeyKind, Keys, Scope
-from tests.api.served import Served
+from tests.api.api_server import Server
 from tests.engines import FakeClock, engine_at
 from tests.postgres import PostgresServer
 
@@ -22,7 +22,7 @@ JOBS = "/api/v1/jobs"
 ACTOR = "operator:test"
 
 
-async def test_a_revoked_key_stops_within_five_seconds(api: Served) -> None:
+async def test_a_revoked_key_stops_within_five_seconds(api: Server) -> None:
     """Revoked by another process: the server has it in its cache and is not told. It believes it for a second here."""
     api.context.keys._cache_seconds = 1.0
     assert (await api.ask("ada", "GET", JOBS)).status_code == 200
@@ -38,7 +38,7 @@ async def test_a_revoked_key_stops_within_five_seconds(api: Served) -> None:
     assert (await api.ask("bob", "GET", JOBS)).status_code == 200
 
 
-async def test_what_is_no_key_is_refused(api: Served) -> None:
+async def test_what_is_no_key_is_refused(api: Server) -> None:
     text = api.keys["ada"].text
     slip = text[:-1] + ("1" if text.endswith("0") else "0")
     unknown = _with_checksum("0" * 12, "ab" * 32)
@@ -52,7 +52,7 @@ async def test_what_is_no_key_is_refused(api: Served) -> None:
 
 
 async def test_neither_the_database_nor_the_log_holds_a_usable_key(
-    api: Served, database_url: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+    api: Server, database_url: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     session = await api.ask("nobody", "POST", "/signin", json={"key": api.keys["ada"].text})
@@ -212,7 +212,7 @@ def _with_checksum(key_id: str, secret: str) -> str:
 KEYS = "/api/v1/keys"
 
 
-async def test_an_admin_makes_lists_rotates_and_revokes_keys_over_http(api: Served) -> None:
+async def test_an_admin_makes_lists_rotates_and_revokes_keys_over_http(api: Server) -> None:
     body = {"name": "eve-laptop", "user_id": "eve", "scopes": ["jobs:read"], "lifetime": 3600}
     made = await api.ask("admin", "POST", KEYS, json=body)
     first = made.json()
@@ -239,7 +239,7 @@ async def test_an_admin_makes_lists_rotates_and_revokes_keys_over_http(api: Serv
     assert [key.id for key in await Keys(api.engine.store).all()] == [key["id"] for key in listed.json()]
 
 
-async def test_keys_that_could_not_be_used_are_not_made_over_http(api: Served) -> None:
+async def test_keys_that_could_not_be_used_are_not_made_over_http(api: Server) -> None:
     wrong: dict[str, dict[str, object]] = {
         "scopes": {"name": "x", "scopes": []},
         "scopes.0": {"name": "x", "scopes": ["root"]},
@@ -255,7 +255,7 @@ async def test_keys_that_could_not_be_used_are_not_made_over_http(api: Served) -
     assert [key.id for key in await api.context.keys.all()] == [key.id for key in before]
 
 
-async def test_no_key_makes_or_turns_into_one_that_may_do_more(api: Served) -> None:
+async def test_no_key_makes_or_turns_into_one_that_may_do_more(api: Server) -> None:
     admin = api.keys["admin"].key.id
     before = [(key.id, key.expires_at, key.revoked_at) for key in await api.context.keys.all()]
     for role in ("ada", "reader", "writer", "worker"):
@@ -271,7 +271,7 @@ async def test_no_key_makes_or_turns_into_one_that_may_do_more(api: Served) -> N
 
 
 async def test_an_admin_key_that_was_revoked_elsewhere_makes_no_other_in_the_seconds_it_is_believed(
-    api: Served,
+    api: Server,
 ) -> None:
     assert (await api.ask("admin", "GET", KEYS)).status_code == 200
     await Keys(api.engine.store).revoke(api.keys["admin"].key.id, actor=ACTOR)

@@ -16,7 +16,7 @@ from reelstate.api.rate import Buckets
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.model import Json
 from reelstate.engine import Engine
-from tests.api.served import NOBODY, Served, served
+from tests.api.api_server import NOBODY, Server, api_server
 from tests.worker.local_workers import until
 
 JOBS = "/api/v1/jobs"
@@ -24,7 +24,7 @@ MIB = 1024 * 1024
 TIMEOUT = 300
 
 
-async def raw(api: Served, *pieces: bytes, pause: float = 0.0) -> bytes:
+async def raw(api: Server, *pieces: bytes, pause: float = 0.0) -> bytes:
     """Send bytes as they are, and give what comes back until the server closes."""
     host, port = api.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
@@ -41,7 +41,7 @@ async def raw(api: Served, *pieces: bytes, pause: float = 0.0) -> bytes:
         writer.close()
 
 
-def head(api: Served, *lines: str) -> bytes:
+def head(api: Server, *lines: str) -> bytes:
     key = api.keys["ada"].text
     start = [f"POST {JOBS} HTTP/1.1", "Host: x", f"Authorization: Bearer {key}", "Content-Type: application/json"]
     return "\r\n".join([*start, *lines, "", ""]).encode()
@@ -70,7 +70,7 @@ def dialect() -> str:
     return "sqlite"
 
 
-async def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_comes(api: Served) -> None:
+async def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_comes(api: Server) -> None:
     body = {"pipeline": "simple", "spec": {"text": "x" * MIB}}
     said = await api.ask("ada", "POST", JOBS, json=body)
     assert (said.status_code, said.json()["type"]) == (413, "urn:reelstate:error:too-large")
@@ -87,7 +87,7 @@ async def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_c
 
 
 @pytest.mark.parametrize("sent", ["application/x-www-form-urlencoded", "text/plain", ""])
-async def test_a_body_that_is_not_said_to_be_json_is_told_what_is_missing(api: Served, sent: str) -> None:
+async def test_a_body_that_is_not_said_to_be_json_is_told_what_is_missing(api: Server, sent: str) -> None:
     kind = {"Content-Type": sent} if sent else {}
     answer = await api.ask("ada", "POST", JOBS, content=b'{"pipeline": "simple"}', headers=kind)
     assert answer.status_code == 422
@@ -98,13 +98,13 @@ async def test_a_body_that_is_not_said_to_be_json_is_told_what_is_missing(api: S
 @pytest.mark.parametrize(
     "sent", ["application/json; charset=utf-8", "application/merge-patch+json", "Application/JSON"]
 )
-async def test_a_body_may_be_said_to_be_json_in_several_ways(api: Served, sent: str) -> None:
+async def test_a_body_may_be_said_to_be_json_in_several_ways(api: Server, sent: str) -> None:
     kind = {"Content-Type": sent}
     answer = await api.ask("ada", "POST", JOBS, content=b'{"pipeline": "simple"}', headers=kind)
     assert answer.status_code == 201
 
 
-async def test_deep_json_is_refused(api: Served) -> None:
+async def test_deep_json_is_refused(api: Server) -> None:
     kind = {"Content-Type": "application/json"}
     for content in (b"[" * 500_000, b'{"a":' * 200_000, b'{"pipeline":"simple","spec":' + b"[" * 33 + b"]" * 33 + b"}"):
         answer = await api.ask("ada", "POST", JOBS, content=content, headers=kind)
@@ -131,7 +131,7 @@ def test_what_is_no_json_takes_no_time_to_refuse() -> None:
         assert time.process_time() - began < 20, "minutes, if it went back for every quote"
 
 
-async def test_hostile_bodies_do_not_grow_the_process(api: Served) -> None:
+async def test_hostile_bodies_do_not_grow_the_process(api: Server) -> None:
     """Not by twenty times what may be sent: what was refused is not kept."""
     contents = [b"[" * (MIB - 1), b'{"a":' * 200_000, b'"' + b"\\u0000" * 170_000 + b'"', b"9" * (MIB - 1)]
     kind = {"Content-Type": "application/json"}
@@ -148,14 +148,14 @@ async def test_hostile_bodies_do_not_grow_the_process(api: Served) -> None:
 
 
 async def test_a_slow_body_is_not_waited_for(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, body_timeout=0.2) as api:
+    async with api_server(engine, database_url, body_timeout=0.2) as api:
         answer = await raw(api, head(api, "Content-Length: 1000"), b"{")
         assert b"408" in answer.split(b"\r\n")[0]
         assert b"application/problem+json" in answer
 
 
 async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
-    api: Served, caplog: pytest.LogCaptureFixture
+    api: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "reelstate.access")
     host, port = api.url.removeprefix("http://").split(":")
@@ -169,14 +169,14 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
 
 
 @pytest.mark.parametrize("path", [JOBS, f"{JOBS}/1/cancel", "/api/worker/register", "/api/worker/complete"])
-async def test_of_strangers_no_body_is_read(api: Served, path: str) -> None:
+async def test_of_strangers_no_body_is_read(api: Server, path: str) -> None:
     for key in ("", "Authorization: Bearer reel_guess\r\n"):
         start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{key}Content-Type: application/json\r\nContent-Length: 100000\r\n"
         answer = await raw(api, f"{start}Connection: close\r\n\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 401")
 
 
-async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.CHECK_INTERVAL <= 15
     monkeypatch.setattr(server, "CHECK_INTERVAL", 0.2)
     assert await raw(api, b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\n", pause=0.05) == b""
@@ -185,7 +185,7 @@ async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Served, mon
 
 
 async def test_a_key_that_asks_too_often_is_told_when_to_come_back(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, rate_per_key=0.5) as api:
+    async with api_server(engine, database_url, rate_per_key=0.5) as api:
         answers = [await api.ask("ada", "GET", JOBS) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 429, 429]
         assert 1 <= int(answers[1].headers["retry-after"]) <= 2
@@ -194,7 +194,7 @@ async def test_a_key_that_asks_too_often_is_told_when_to_come_back(engine: Engin
 
 
 async def test_an_address_that_guesses_keys_is_soon_refused_everything(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, rate_per_address=0.5) as api:
+    async with api_server(engine, database_url, rate_per_address=0.5) as api:
         wrong = {"Authorization": "Bearer reel_guess"}
         statuses = [(await api.ask(NOBODY, "GET", JOBS, headers=wrong)).status_code for _ in range(3)]
         assert statuses == [401, 429, 429]
@@ -213,7 +213,7 @@ def test_a_bucket_fills_again_and_the_oldest_is_forgotten() -> None:
     assert len(buckets._levels) == 10_000
 
 
-async def test_answers_carry_what_browsers_need_to_be_told(api: Served) -> None:
+async def test_answers_carry_what_browsers_need_to_be_told(api: Server) -> None:
     for path in ("/livez", "/docs", "/nope", JOBS):
         headers = (await api.ask(NOBODY, "GET", path, headers={"Origin": "https://evil.example"})).headers
         assert headers["x-content-type-options"] == "nosniff"
@@ -223,7 +223,7 @@ async def test_answers_carry_what_browsers_need_to_be_told(api: Served) -> None:
         assert "server" not in headers
 
 
-async def test_names_that_there_are_not_are_refused(api: Served) -> None:
+async def test_names_that_there_are_not_are_refused(api: Server) -> None:
     cases = [
         ("POST", JOBS, {"pipeline": "simple", "status": "completed"}, "status"),
         ("POST", JOBS, {"pipeline": "simple", "attempt": 1}, "attempt"),
@@ -235,7 +235,7 @@ async def test_names_that_there_are_not_are_refused(api: Served) -> None:
         assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
-async def test_problems_are_told_in_one_form(api: Served) -> None:
+async def test_problems_are_told_in_one_form(api: Server) -> None:
     for method, path, status, kind in (
         ("GET", "/nope", 404, "no-route"),
         ("DELETE", JOBS, 405, "method-not-allowed"),
@@ -253,7 +253,7 @@ async def test_problems_are_told_in_one_form(api: Served) -> None:
         assert problem["hint"]
 
 
-async def test_a_problem_names_what_was_asked_for(api: Served) -> None:
+async def test_a_problem_names_what_was_asked_for(api: Server) -> None:
     nothing = await api.ask("ada", "GET", "/api/v1/job")
     assert nothing.json()["detail"] == "there is nothing at /api/v1/job"
     method = await api.ask("ada", "DELETE", JOBS)
@@ -267,7 +267,7 @@ async def test_a_problem_names_what_was_asked_for(api: Served) -> None:
 
 
 async def test_an_error_nobody_thought_of_is_told_without_its_words(
-    api: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    api: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the secret of the house")
@@ -279,7 +279,7 @@ async def test_an_error_nobody_thought_of_is_told_without_its_words(
     assert "the secret of the house" in caplog.text
 
 
-async def test_a_database_that_is_away_is_told_as_that(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_database_that_is_away_is_told_as_that(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: object, **__: object) -> None:
         raise StoreUnavailable("no way to db.internal:5432 as reel")
 

@@ -17,7 +17,7 @@ from reelstate.config import Settings
 from reelstate.engine import Engine
 from reelstate.library.videos import Videos
 from reelstate.services.keys import Scope
-from tests.api.served import NOBODY, ROLES, Served
+from tests.api.api_server import NOBODY, ROLES, Server
 from tests.engines import a_worker
 
 READ, WRITE, WORKER, ADMIN = Scope.READ, Scope.WRITE, Scope.WORKER, Scope.ADMIN
@@ -195,7 +195,7 @@ def test_every_route_that_reads_says_whose_things_it_shows(app: FastAPI) -> None
     assert sorted(set(LISTINGS) & (narrowed | COMMON)) == []
 
 
-async def asked(api: Served, role: str, name: str, values: dict[str, Any]) -> int:
+async def asked(api: Server, role: str, name: str, values: dict[str, Any]) -> int:
     method, path = name.split(" ")
     line = MATRIX[name]
     path = path.replace(":path}", "}").format(**values)
@@ -209,7 +209,7 @@ def may(role: str, scope: Scope | None) -> bool:
     return role != NOBODY and bool({scope, ADMIN} & set(ROLES[role][1]))
 
 
-async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Served) -> None:
+async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Server) -> None:
     await a_worker(api.engine, "encoder")
     values = {"job_id": await api.submit("ada"), "name": "encoder", "entity": "job", "key": "a/b"}
     values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x", "key_id": "0" * 12}
@@ -222,7 +222,7 @@ async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Served) -> None
                 assert status not in (401, 403, 405, 422, 500), f"{role}: {name} gives {status}"
 
 
-async def test_what_is_somebody_elses_does_not_exist(api: Served) -> None:
+async def test_what_is_somebody_elses_does_not_exist(api: Server) -> None:
     job_id = await api.submit("ada")
     values = {"job_id": job_id}
     before = await api.engine.job(job_id)
@@ -237,13 +237,13 @@ async def test_what_is_somebody_elses_does_not_exist(api: Served) -> None:
     assert mine == expected
 
 
-async def test_what_belongs_to_nobody_is_not_seen_by_users(api: Served) -> None:
+async def test_what_belongs_to_nobody_is_not_seen_by_users(api: Server) -> None:
     job_id = await api.submit("admin")
     for name in [name for name, line in MATRIX.items() if line.owned]:
         assert await asked(api, "ada", name, {"job_id": job_id}) == 404, name
 
 
-async def test_listings_and_counts_hold_only_ones_own(api: Served) -> None:
+async def test_listings_and_counts_hold_only_ones_own(api: Server) -> None:
     users = {"ada": "ada", "bob": "bob", "admin": ""}
     mine: dict[str, dict[str, set[int]]] = {}
     for count, (role, user_id) in enumerate(users.items(), start=1):

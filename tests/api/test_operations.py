@@ -2,19 +2,19 @@
 
 import asyncio
 
-from tests.api.served import Served
+from tests.api.api_server import Server
 from tests.engines import a_worker, failed
 
 JOBS = "/api/v1/jobs"
 
 
-async def fail_all(api: Served) -> None:
+async def fail_all(api: Server) -> None:
     worker = await a_worker(api.engine)
     claimed = (await api.engine.claim(worker, 100)).tasks
     await api.engine.fail([failed(task, retryable=False) for task in claimed])
 
 
-async def test_a_user_cancels_and_retries_what_is_theirs(api: Served) -> None:
+async def test_a_user_cancels_and_retries_what_is_theirs(api: Server) -> None:
     job_id = await api.submit("ada")
     await fail_all(api)
     assert (await api.ask("bob", "POST", f"{JOBS}/{job_id}/retry")).status_code == 404
@@ -28,7 +28,7 @@ async def test_a_user_cancels_and_retries_what_is_theirs(api: Served) -> None:
     assert (last.actor, last.reason, last.target) == ("user:ada", "wrong film", "cancelled")
 
 
-async def test_a_user_makes_their_jobs_more_urgent(api: Served) -> None:
+async def test_a_user_makes_their_jobs_more_urgent(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/reprioritise"
     assert (await api.ask("bob", "POST", path, json={"priority": 9})).status_code == 404
@@ -46,7 +46,7 @@ async def test_a_user_makes_their_jobs_more_urgent(api: Served) -> None:
     assert (await api.ask("ada", "POST", f"{JOBS}/bulk", json=wrong)).status_code == 422
 
 
-async def test_an_admin_puts_aside_and_forces_with_a_reason(api: Served) -> None:
+async def test_an_admin_puts_aside_and_forces_with_a_reason(api: Server) -> None:
     job_id = await api.submit("ada")
     assert (await api.ask("admin", "POST", f"{JOBS}/{job_id}/quarantine", json={})).status_code == 422
     body = {"reason": "kills workers"}
@@ -57,7 +57,7 @@ async def test_an_admin_puts_aside_and_forces_with_a_reason(api: Served) -> None
     assert (last.actor, last.target) == ("operator:admin", "completed")
 
 
-async def test_what_changed_since_it_was_read_is_left_alone(api: Served) -> None:
+async def test_what_changed_since_it_was_read_is_left_alone(api: Server) -> None:
     job_id = await api.submit("ada")
     seen = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).headers["etag"]
     await fail_all(api)
@@ -71,7 +71,7 @@ async def test_what_changed_since_it_was_read_is_left_alone(api: Served) -> None
     assert (wrong.status_code, wrong.json()["field"]) == (422, "if-match")
 
 
-async def test_a_stage_or_parts_of_it_run_again(api: Served) -> None:
+async def test_a_stage_or_parts_of_it_run_again(api: Server) -> None:
     job_id = await api.submit("ada", "parts", spec={"parts": [0, 1, 2, 3]})
     await fail_all(api)
     body = {"stage": "part", "parts": [[1, 2]]}
@@ -83,7 +83,7 @@ async def test_a_stage_or_parts_of_it_run_again(api: Served) -> None:
         assert answer.status_code in (409, 422)
 
 
-async def test_many_are_counted_first_and_changed_only_if_there_are_still_as_many(api: Served) -> None:
+async def test_many_are_counted_first_and_changed_only_if_there_are_still_as_many(api: Server) -> None:
     mine = [await api.submit("ada") for _ in range(3)]
     theirs = await api.submit("bob")
     body = {"action": "cancel", "status": ["pending"], "reason": "clean up"}
@@ -105,7 +105,7 @@ async def test_many_are_counted_first_and_changed_only_if_there_are_still_as_man
     assert (await api.ask("ada", "POST", f"{JOBS}/bulk", json={**body, "user_id": "bob"})).status_code == 403
 
 
-async def test_of_two_that_change_the_same_version_one_does(api: Served) -> None:
+async def test_of_two_that_change_the_same_version_one_does(api: Server) -> None:
     job_id = await api.submit("ada")
     etag = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).headers["etag"]
     paths = [f"{JOBS}/{job_id}/quarantine", f"{JOBS}/{job_id}/force"]

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from reelstate.api.auth import COOKIE
-from tests.api.video_server import VIDEOS, Films, films_at
+from tests.api.video_server import VIDEOS, VideoLibrary, library_at
 
 BYTES = bytes(range(256)) * 8
 TYPES = {
@@ -41,8 +41,8 @@ SPANS = [
 class Scene:
     """A video of Ada's with one version and its files, and one of Bob's."""
 
-    def __init__(self, films: Films, video_id: int, job_id: int, other: tuple[int, int]) -> None:
-        self.films = films
+    def __init__(self, library: VideoLibrary, video_id: int, job_id: int, other: tuple[int, int]) -> None:
+        self.library = library
         self.video_id = video_id
         self.job_id = job_id
         self.other = other
@@ -56,13 +56,13 @@ class Scene:
 
     async def get(self, key: str, role: str = "ada", method: str = "GET", **headers: str) -> Any:
         path = f"{VIDEOS}/{self.video_id}/files/{key}"
-        return await self.films.api.ask(role, method, path, headers=headers)
+        return await self.library.api.ask(role, method, path, headers=headers)
 
     async def raw(self, path: str) -> tuple[int, bytes]:
         """The answer to a path that no client has put in order."""
-        parts = urlsplit(self.films.api.url)
+        parts = urlsplit(self.library.api.url)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-        key = self.films.api.headers("ada")["Authorization"]
+        key = self.library.api.headers("ada")["Authorization"]
         head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {key}\r\nConnection: close\r\n\r\n"
         writer.write(head.encode("utf-8"))
         answer = await reader.read()
@@ -71,25 +71,25 @@ class Scene:
         return int(answer.split(b" ", 2)[1]), answer.partition(b"\r\n\r\n")[2]
 
     async def ticket(self, role: str = "ada", **body: Any) -> Any:
-        answer = await self.films.api.ask(role, "POST", f"{VIDEOS}/{self.video_id}/playback", json=body)
+        answer = await self.library.api.ask(role, "POST", f"{VIDEOS}/{self.video_id}/playback", json=body)
         assert answer.status_code == 201, answer.text
         return answer.json()
 
     async def play(self, url: str, method: str = "GET", **headers: str) -> Any:
-        return await self.films.api.ask("nobody", method, url, headers=headers)
+        return await self.library.api.ask("nobody", method, url, headers=headers)
 
 
-async def staged(films: Films) -> Scene:
-    video_id, job_id = await films.make("ada")
-    other = await films.make("bob")
-    await films.complete()
+async def staged(library: VideoLibrary) -> Scene:
+    video_id, job_id = await library.make("ada")
+    other = await library.make("bob")
+    await library.complete()
     for file in TYPES:
-        await films.storage.put_bytes(f"versions/{job_id}/{file}", BYTES)
-    await films.storage.put_bytes(f"versions/{other[1]}/{SEGMENT}", BYTES)
-    await films.storage.put_bytes("sources/" + "a" * 64, BYTES)
+        await library.storage.put_bytes(f"versions/{job_id}/{file}", BYTES)
+    await library.storage.put_bytes(f"versions/{other[1]}/{SEGMENT}", BYTES)
+    await library.storage.put_bytes("sources/" + "a" * 64, BYTES)
     for number in (video_id, other[0]):
-        await films.storage.replace_bytes(f"videos/{number}/master.m3u8", b"#EXTM3U\n")
-    return Scene(films, video_id, job_id, other)
+        await library.storage.replace_bytes(f"videos/{number}/master.m3u8", b"#EXTM3U\n")
+    return Scene(library, video_id, job_id, other)
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def dialect() -> str:
 
 
 @pytest.fixture
-async def scene(films: Films) -> Scene:
-    return await staged(films)
+async def scene(library: VideoLibrary) -> Scene:
+    return await staged(library)
 
 
 async def test_every_kind_of_file_has_its_type_and_tells_how_long_it_may_be_kept(scene: Scene) -> None:
@@ -118,8 +118,8 @@ async def test_parts_of_files_are_served_as_they_are_asked_for(
     stored: str, database_url: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     place = str(tmp_path / "media") if stored == "folder" else request.getfixturevalue("bucket_url")
-    async with films_at(database_url, tmp_path / "media", storage_url=place) as films:
-        scene = await staged(films)
+    async with library_at(database_url, tmp_path / "media", storage_url=place) as library:
+        scene = await staged(library)
         key = scene.version(SEGMENT)
         for span, status, body, told in SPANS:
             answer = await scene.get(key, Range=span)
@@ -138,13 +138,13 @@ async def test_tags_spare_what_has_not_changed_and_parts_of_what_has(scene: Scen
         whole = await scene.get(key, Range="bytes=0-1", **{"If-Range": '"other"'})
         assert (part.status_code, whole.status_code) == (206, 200)
     etag = (await scene.get(scene.public)).headers["etag"]
-    await scene.films.storage.replace_bytes(scene.public, b"#EXTM3U\n#EXT-X-ENDLIST\n")
+    await scene.library.storage.replace_bytes(scene.public, b"#EXTM3U\n#EXT-X-ENDLIST\n")
     changed = await scene.get(scene.public, **{"If-None-Match": etag})
     assert (changed.status_code, changed.content) == (200, b"#EXTM3U\n#EXT-X-ENDLIST\n")
 
 
 async def test_nothing_but_the_files_of_the_video_can_be_had(scene: Scene) -> None:
-    (scene.films.folder.parent / "secret.txt").write_text("secret")
+    (scene.library.folder.parent / "secret.txt").write_text("secret")
     other_video, other_job = scene.other
     tried = [
         f"videos/{other_video}/master.m3u8", f"versions/{other_job}/{SEGMENT}", "sources/" + "a" * 64,
@@ -158,7 +158,7 @@ async def test_nothing_but_the_files_of_the_video_can_be_had(scene: Scene) -> No
         "/etc/passwd", "%2fetc%2fpasswd", "file:///etc/passwd", ".uploads/x", ".incoming/x", "",
         f"videos/{scene.video_id}", f"videos/{scene.video_id}/.hidden", "videos/../sources/" + "a" * 64,
     ]  # fmt: skip
-    await scene.films.storage.replace_bytes(f"videos/{scene.video_id}/live/7/master.m3u8", b"#EXTM3U\n")
+    await scene.library.storage.replace_bytes(f"videos/{scene.video_id}/live/7/master.m3u8", b"#EXTM3U\n")
     ticket = (await scene.ticket())["url"].rpartition("/videos/")[0]
     for key in tried:
         for place in (f"{VIDEOS}/{scene.video_id}/files", urlsplit(ticket).path):
@@ -178,23 +178,23 @@ async def test_a_ticket_plays_one_video_for_a_while_without_a_key(scene: Scene) 
     exact = await scene.ticket(version=scene.job_id)
     assert (await scene.play(exact["url"])).content == BYTES
     short = await scene.ticket(lifetime=1)
-    foreign = await scene.films.api.ask(
+    foreign = await scene.library.api.ask(
         "ada", "POST", f"{VIDEOS}/{scene.video_id}/playback", json={"version": scene.other[1]}
     )
     assert foreign.status_code == 404
     await asyncio.sleep(1.1)  # until it is over
     assert (await scene.play(short["url"])).status_code == 404
-    assert (await scene.play(f"{scene.films.api.url}/play/{'x' * 43}/{scene.public}")).status_code == 404
+    assert (await scene.play(f"{scene.library.api.url}/play/{'x' * 43}/{scene.public}")).status_code == 404
 
 
 async def test_a_ticket_ends_with_its_key_and_with_its_video(scene: Scene) -> None:
-    playback = scene.films.api.context
+    playback = scene.library.api.context
     by_reader, by_ada = await scene.ticket("reader"), await scene.ticket("ada")
-    await playback.keys.revoke(scene.films.api.keys["reader"].key.id, actor="operator:test")
+    await playback.keys.revoke(scene.library.api.keys["reader"].key.id, actor="operator:test")
     assert (await scene.play(by_reader["url"])).status_code == 404
     assert (await scene.play(by_ada["url"].replace("master", "missing"))).status_code == 404
     again = await scene.ticket("ada")
-    await scene.films.api.ask("ada", "DELETE", f"{VIDEOS}/{scene.video_id}")
+    await scene.library.api.ask("ada", "DELETE", f"{VIDEOS}/{scene.video_id}")
     assert (await scene.play(again["url"])).status_code == 404
     assert (await scene.get(scene.public)).status_code == 404
 
@@ -215,8 +215,8 @@ async def test_a_page_of_another_site_may_play_with_a_ticket_and_only_so(scene: 
 async def test_a_session_plays_too(scene: Scene) -> None:
     signed = await scene.play("/signin", "POST")
     assert signed.status_code == 422
-    client = await scene.films.api.client("nobody")
-    await client.post("/signin", json={"key": scene.films.api.keys["ada"].text})
+    client = await scene.library.api.client("nobody")
+    await client.post("/signin", json={"key": scene.library.api.keys["ada"].text})
     assert COOKIE in client.cookies
     answer = await client.get(f"{VIDEOS}/{scene.video_id}/files/{scene.public}")
     assert answer.status_code == 200
@@ -235,8 +235,8 @@ async def test_a_ticket_is_neither_logged_nor_stored(scene: Scene, caplog: pytes
     async def stored(transaction: Any) -> Any:
         return await transaction.run("play_ticket", digest=ticket)
 
-    assert await scene.films.api.engine.store.read(stored) == []
-    file = scene.films.api.context.settings.database_url.removeprefix("sqlite:///")
+    assert await scene.library.api.engine.store.read(stored) == []
+    file = scene.library.api.context.settings.database_url.removeprefix("sqlite:///")
     kept = b"".join(path.read_bytes() for path in Path(file).parent.glob(f"{Path(file).name}*"))
     assert ticket.encode() not in kept
     assert hashlib.sha256(ticket.encode()).hexdigest().encode() in kept

@@ -12,7 +12,7 @@ from reelstate.engine import Engine
 from reelstate.library.videos import Videos
 from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.tools import MediaTools
-from tests.api.served import NOBODY, PLAIN, Served, served
+from tests.api.api_server import NOBODY, PLAIN, Server, api_server
 from tests.cli.conftest import Reel, reel
 
 __all__ = ["reel"]  # a fixture of the command line's tests
@@ -32,7 +32,7 @@ SHOWN_SPEC = {
 JOBS = "/api/v1/jobs"
 
 
-async def test_no_answer_shows_the_secrets_of_a_spec(api: Served) -> None:
+async def test_no_answer_shows_the_secrets_of_a_spec(api: Server) -> None:
     await api.engine.declare(transcode_pipeline(MediaTools.from_settings(Settings())))
     job_id = await api.submit(spec=SPEC)
     made = await api.ask("admin", "POST", "/api/v1/videos", json={"source": SOURCE, "user_id": "ada"})
@@ -47,7 +47,7 @@ async def test_no_answer_shows_the_secrets_of_a_spec(api: Served) -> None:
     assert (await api.engine.job(job_id)).job.spec == SPEC, "what a handler gets is what was submitted"
 
 
-async def test_no_stream_shows_the_secrets_of_a_spec(api: Served) -> None:
+async def test_no_stream_shows_the_secrets_of_a_spec(api: Server) -> None:
     job_id = await api.submit(spec=SPEC)
     await api.ask("ada", "POST", f"{JOBS}/{job_id}/cancel", json={})
     headers = {**api.headers("ada"), "Accept": "text/event-stream"}
@@ -74,7 +74,7 @@ def test_no_command_shows_the_secrets_of_a_spec(reel: Reel) -> None:
             assert (answer.code, CANARY in answer.stdout + answer.stderr) == (0, False), (command, answer)
 
 
-async def _raw(api: Served, request: bytes) -> bytes:
+async def _raw(api: Server, request: bytes) -> bytes:
     """All that a server answers on one connection until it closes it."""
     address = httpx.URL(api.url)
     reader, writer = await asyncio.open_connection(address.host, address.port)
@@ -86,7 +86,7 @@ async def _raw(api: Served, request: bytes) -> bytes:
         await writer.wait_closed()
 
 
-async def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(api: Served) -> None:
+async def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(api: Server) -> None:
     smuggled = b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
     request = (
         b"POST /signin HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4\r\n"
@@ -102,7 +102,7 @@ async def test_a_forwarded_address_can_not_write_to_the_log(
     engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "reelstate.access")
-    async with served(engine, database_url, trusted_proxies="127.0.0.1") as api:
+    async with api_server(engine, database_url, trusted_proxies="127.0.0.1") as api:
         forged = b"1.2.3.4\x1b[2J\xc2\x9b2J" + b"x" * 9000
         await _raw(
             api, b"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-For: " + forged + b"\r\n\r\n"
@@ -121,7 +121,7 @@ async def test_a_session_under_tls_is_in_a_cookie_that_only_this_host_can_set(
 ) -> None:
     forwarded = {"X-Forwarded-Proto": scheme}
     async with (
-        served(engine, database_url, trusted_proxies="127.0.0.1") as api,
+        api_server(engine, database_url, trusted_proxies="127.0.0.1") as api,
         httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False, headers=forwarded) as browser,
     ):
         answer = await browser.post("/signin", json={"key": api.keys["ada"].text})
@@ -141,6 +141,6 @@ async def test_a_session_under_tls_is_in_a_cookie_that_only_this_host_can_set(
         assert ("; Secure" in ended.headers["set-cookie"]) == secure
 
 
-async def test_the_description_knows_the_cookie(api: Served) -> None:
+async def test_the_description_knows_the_cookie(api: Server) -> None:
     document = json.loads((await api.ask(NOBODY, "GET", "/openapi.json")).text)
     assert document["components"]["securitySchemes"]["session"]["in"] == "cookie"

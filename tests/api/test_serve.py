@@ -24,7 +24,7 @@ from reelstate.app import open_engine
 from reelstate.cli.state_files import address_file, key_file
 from reelstate.config import PREFIX, Settings
 from reelstate.core.errors import InvalidRequest
-from tests.api.served import PLAIN, SETTINGS
+from tests.api.api_server import PLAIN, SETTINGS
 from tests.cli.conftest import Reel, reel
 
 __all__ = ["reel"]  # a fixture of the command line's tests
@@ -134,7 +134,7 @@ def test_deployments_of_one_user_have_keys_of_their_own(tmp_path: Path) -> None:
         f"sqlite:///{tmp_path}/b/reelstate.db",
         "postgresql://reel:secret@db.example/jobs",
         "postgresql://reel:secret@db.example:5433/jobs",
-        "postgresql://reel:secret@db.example/films",
+        "postgresql://reel:secret@db.example/videos",
     ]
     assert len({key_file(Settings(database_url=url)) for url in urls}) == len(urls)
     assert key_file(Settings(database_url=urls[2])) == key_file(Settings(database_url=urls[2].replace("secret", "new")))

@@ -3,17 +3,17 @@
 import httpx
 
 from reelstate.engine import Engine
-from tests.api.served import NOBODY, PLAIN, Served, served
+from tests.api.api_server import NOBODY, PLAIN, Server, api_server
 
 JOBS = "/api/v1/jobs"
 OURS = {"X-Reelstate": "1"}
 
 
-def browser(api: Served) -> httpx.AsyncClient:
+def browser(api: Server) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False)
 
 
-async def test_a_code_is_traded_once_for_a_session(api: Served) -> None:
+async def test_a_code_is_traded_once_for_a_session(api: Server) -> None:
     code = await api.context.keys.create_code(api.keys["ada"].key)
     async with browser(api) as first, browser(api) as second:
         answer = await first.get("/signin", params={"code": code})
@@ -26,7 +26,7 @@ async def test_a_code_is_traded_once_for_a_session(api: Served) -> None:
         assert (await second.get(JOBS)).status_code == 401
 
 
-async def test_a_cookie_alone_changes_nothing(api: Served) -> None:
+async def test_a_cookie_alone_changes_nothing(api: Server) -> None:
     body = {"pipeline": "simple"}
     async with browser(api) as page:
         assert (await page.post("/signin", json={"key": api.keys["ada"].text})).json()["user_id"] == "ada"
@@ -40,13 +40,13 @@ async def test_a_cookie_alone_changes_nothing(api: Served) -> None:
         assert (await page.get(JOBS, headers={"Authorization": f"Bearer {session}"})).status_code == 401
 
 
-async def test_a_key_that_is_none_opens_no_session(api: Served) -> None:
+async def test_a_key_that_is_none_opens_no_session(api: Server) -> None:
     async with browser(api) as page:
         answer = await page.post("/signin", json={"key": api.keys["ada"].text[:-1]})
         assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
 
 
-async def test_signing_out_ends_the_session_and_not_a_key_that_is_sent_along(api: Served) -> None:
+async def test_signing_out_ends_the_session_and_not_a_key_that_is_sent_along(api: Server) -> None:
     async with browser(api) as page:
         await page.post("/signin", json={"key": api.keys["ada"].text})
         session = page.cookies["reelstate_session"]
@@ -58,7 +58,7 @@ async def test_signing_out_ends_the_session_and_not_a_key_that_is_sent_along(api
 
 
 async def test_a_session_that_is_over_is_no_guess_and_can_be_signed_out_of(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, rate_per_address=6) as api:  # one fine takes all that there is
+    async with api_server(engine, database_url, rate_per_address=6) as api:  # one fine takes all that there is
         over = await api.context.keys.open_session(api.keys["admin"].key)
         await api.context.keys.close_session(over.key.id)
         headers = {"Cookie": f"reelstate_session={over.text}"}
@@ -72,7 +72,7 @@ async def test_a_session_that_is_over_is_no_guess_and_can_be_signed_out_of(engin
         assert (await api.ask("ada", "GET", JOBS)).status_code == 200
 
 
-async def test_another_page_signs_nobody_out(api: Served) -> None:
+async def test_another_page_signs_nobody_out(api: Server) -> None:
     async with browser(api) as page:
         await page.post("/signin", json={"key": api.keys["ada"].text})
         assert (await page.post("/signout")).status_code == 403

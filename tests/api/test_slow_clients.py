@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.api import server
 from reelstate.api.ranges import BLOCK
-from tests.api.video_server import VIDEOS, Films
+from tests.api.video_server import VIDEOS, VideoLibrary
 from tests.worker.local_workers import until
 
 SMALL = 8192
@@ -22,16 +22,16 @@ def dialect() -> str:
     return "sqlite"
 
 
-async def asked(films: Films, path: str, *lines: str) -> socket.socket:
+async def asked(library: VideoLibrary, path: str, *lines: str) -> socket.socket:
     """A connection on which something was asked for, with little room on the way."""
-    for listening in films.api.server.servers[0].sockets:
+    for listening in library.api.server.servers[0].sockets:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
     made.setblocking(False)
-    loop, parts = asyncio.get_running_loop(), urlsplit(films.api.url)
+    loop, parts = asyncio.get_running_loop(), urlsplit(library.api.url)
     await loop.sock_connect(made, (parts.hostname, parts.port))
-    authorization = f"Authorization: {films.api.headers('ada')['Authorization']}"
+    authorization = f"Authorization: {library.api.headers('ada')['Authorization']}"
     head = [f"GET {path} HTTP/1.1", "Host: x", authorization, *lines, "", ""]
     await loop.sock_sendall(made, "\r\n".join(head).encode())
     return made
@@ -49,28 +49,28 @@ async def read(connection: socket.socket, pause: float) -> bytes:
 
 @pytest.mark.parametrize("lines", [("Connection: close",), ()], ids=["once", "kept"])
 async def test_who_reads_slowly_gets_the_whole_answer(
-    films: Films, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
+    library: VideoLibrary, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
 ) -> None:
     spec = {"source": "https://example.com/film.mov", "note": "x" * 200_000}
-    jobs = [await films.api.submit(pipeline="transcode", spec=spec) for _ in range(6)]
+    jobs = [await library.api.submit(pipeline="transcode", spec=spec) for _ in range(6)]
     # From here on: a short look would close the connections of the client that submits between its requests.
     monkeypatch.setattr(server, "CHECK_INTERVAL", 0.5)
-    films.api.server.config.timeout_keep_alive = 0
-    with await asked(films, "/api/v1/jobs", *lines) as connection:
+    library.api.server.config.timeout_keep_alive = 0
+    with await asked(library, "/api/v1/jobs", *lines) as connection:
         came = await read(connection, pause=0.002)
     page = json.loads(came.partition(b"\r\n\r\n")[2])
     assert [job["id"] for job in page["items"]] == jobs[::-1]
 
 
-async def test_who_takes_nothing_of_a_file_is_given_up(films: Films, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_takes_nothing_of_a_file_is_given_up(library: VideoLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.CHECK_INTERVAL * server.MAX_STUCK_CHECKS <= 60
-    video_id, job_id = await films.make("ada")
+    video_id, job_id = await library.make("ada")
     key = f"versions/{job_id}/encode/0/1/720p.mp4"
-    await films.storage.put_bytes(key, FILE)
+    await library.storage.put_bytes(key, FILE)
     monkeypatch.setattr(server, "CHECK_INTERVAL", 0.05)
-    with await asked(films, f"{VIDEOS}/{video_id}/files/{key}") as connection:
+    with await asked(library, f"{VIDEOS}/{video_id}/files/{key}") as connection:
         begun = await asyncio.get_running_loop().sock_recv(connection, SMALL)
-        await until(lambda: not films.api.server.server_state.connections, TIMEOUT)
+        await until(lambda: not library.api.server.server_state.connections, TIMEOUT)
         rest = await read(connection, pause=0)
     assert begun.startswith(b"HTTP/1.1 200")
     assert len(begun) + len(rest) < len(FILE)

@@ -11,7 +11,7 @@ from reelstate.api.sources import require_source
 from reelstate.config import DEFAULTS
 from reelstate.core.errors import InvalidRequest, ReelstateError, ScopeMissing
 from reelstate.services.keys import Scope
-from tests.api.video_server import VIDEOS, Films
+from tests.api.video_server import VIDEOS, VideoLibrary
 
 ADA = Principal("id", "ada", "ada", frozenset({Scope.READ, Scope.WRITE}), "id")
 ADMIN = Principal("id", "admin", "", frozenset({Scope.ADMIN}), "id")
@@ -58,34 +58,38 @@ def test_a_host_that_the_operator_names_is_taken() -> None:
     assert verdict(ADA, "http://nas.local/film.mp4", **named) is InvalidRequest
 
 
-@pytest.mark.parametrize("source", ["/films/a.mp4", "file:///films/a.mp4", "stored://" + "a" * 64, "s3://bucket/a.mp4"])
+@pytest.mark.parametrize(
+    "source", ["/videos/a.mp4", "file:///videos/a.mp4", "stored://" + "a" * 64, "s3://bucket/a.mp4"]
+)
 def test_paths_buckets_and_uploads_of_others_are_not_for_users_to_name(source: str) -> None:
-    assert verdict(ADA, source, input_roots="/films") is ScopeMissing
+    assert verdict(ADA, source, input_roots="/videos") is ScopeMissing
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "/films/../etc/passwd", "/filmsx/a.mp4", "file:///films/%2e%2e/etc/a"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/videos/../etc/passwd", "/videosx/a.mp4", "file:///videos/%2e%2e/etc/a"]
+)
 def test_an_admin_names_paths_below_the_roots_alone(path: str) -> None:
-    assert verdict(ADMIN, path, input_roots="/films:/more") is InvalidRequest
-    assert verdict(ADMIN, "/films/a.mp4", input_roots="/films:/more") is None
-    assert verdict(ADMIN, "/films/a.mp4") is InvalidRequest  # without roots no path is taken
+    assert verdict(ADMIN, path, input_roots="/videos:/more") is InvalidRequest
+    assert verdict(ADMIN, "/videos/a.mp4", input_roots="/videos:/more") is None
+    assert verdict(ADMIN, "/videos/a.mp4") is InvalidRequest  # without roots no path is taken
 
 
 def test_users_name_the_buckets_that_are_open_to_them() -> None:
-    opened = {"input_buckets": "s3://open, gs://shared/films/"}
+    opened = {"input_buckets": "s3://open, gs://shared/videos/"}
     assert verdict(ADA, "s3://open/a/b.mp4", **opened) is None
-    assert verdict(ADA, "gs://shared/films/b.mp4", **opened) is None
+    assert verdict(ADA, "gs://shared/videos/b.mp4", **opened) is None
     for source in ("s3://opened/a.mp4", "gs://shared/other/a.mp4", "s3://private/a.mp4"):
         assert verdict(ADA, source, **opened) is ScopeMissing, source
     assert verdict(ADMIN, "s3://private/a.mp4", **opened) is None
 
 
-async def test_every_way_to_submit_a_film_asks_so(films: Films, tmp_path: Path) -> None:
+async def test_every_way_to_submit_a_film_asks_so(library: VideoLibrary, tmp_path: Path) -> None:
     jobs, reuse = "/api/v1/jobs", {"source": "https://example.com/a.mp4", "reuse_from": 7, "qualities": ["720p"]}
     for source, status in (("http://127.1/a.mp4", 422), (str(tmp_path / "a.mp4"), 403)):
         job = {"pipeline": "transcode", "spec": {"source": source}}
         asked = [(VIDEOS, {"source": source}), (jobs, job), (f"{jobs}/batch", {"jobs": [job]})]
         for path, body in asked:
-            assert (await films.api.ask("ada", "POST", path, json=body)).status_code == status, path
-    answer = await films.api.ask("ada", "POST", jobs, json={"pipeline": "transcode", "spec": reuse})
+            assert (await library.api.ask("ada", "POST", path, json=body)).status_code == status, path
+    answer = await library.api.ask("ada", "POST", jobs, json={"pipeline": "transcode", "spec": reuse})
     assert answer.status_code == 403  # what another has made
-    assert (await films.api.engine.jobs()).items == []
+    assert (await library.api.engine.jobs()).items == []

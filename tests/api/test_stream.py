@@ -11,8 +11,8 @@ from reelstate.api import events
 from reelstate.core.model import Progress, TaskState
 from reelstate.engine import Engine
 from reelstate.services import feed as log
+from tests.api.api_server import Server, api_server
 from tests.api.following import EVENT_STREAM, Heard, following
-from tests.api.served import Served, served
 from tests.engines import a_worker, done, failed
 
 EVENTS = "/api/v1/events"
@@ -20,9 +20,9 @@ JOBS = "/api/v1/jobs"
 
 
 @asynccontextmanager
-async def quick(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Served]:
+async def quick(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Server]:
     """A server that says something often."""
-    async with served(engine, database_url, **{"stream_heartbeat": 0.1, **changes}) as api:
+    async with api_server(engine, database_url, **{"stream_heartbeat": 0.1, **changes}) as api:
         yield api
 
 
@@ -34,18 +34,18 @@ def jobs_of(heard: list[Heard]) -> set[int]:
     return {each.data["job"] for each in heard if each.kind in {"event", "progress"}}
 
 
-async def run_one(api: Served) -> None:
+async def run_one(api: Server) -> None:
     worker = await a_worker(api.engine)
     (task,) = (await api.engine.claim(worker)).tasks
     await api.engine.complete([done(task)])
 
 
-async def refused(api: Served, role: str, path: str, last_id: str = "") -> tuple[int, str]:
+async def refused(api: Server, role: str, path: str, last_id: str = "") -> tuple[int, str]:
     answer = await api.ask(role, "GET", path, headers={**EVENT_STREAM, "Last-Event-ID": last_id})
     return answer.status_code, answer.json().get("field", "")
 
 
-async def test_a_job_is_told_from_its_beginning_until_it_rests_and_then_no_more(api: Served) -> None:
+async def test_a_job_is_told_from_its_beginning_until_it_rests_and_then_no_more(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/events"
     async with following(api, "ada", path) as stream:
@@ -62,7 +62,7 @@ async def test_a_job_is_told_from_its_beginning_until_it_rests_and_then_no_more(
         assert changes(await stream.rest()) == ["pending", "processing", "completed"]
 
 
-async def test_a_job_that_is_tried_again_goes_on_for_who_follows_or_comes_back(api: Served) -> None:
+async def test_a_job_that_is_tried_again_goes_on_for_who_follows_or_comes_back(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/events"
     worker = await a_worker(api.engine)
@@ -80,7 +80,7 @@ async def test_a_job_that_is_tried_again_goes_on_for_who_follows_or_comes_back(a
         assert changes(await stream.rest())[-1] == "completed"
 
 
-async def test_the_pages_say_what_the_stream_says(api: Served) -> None:
+async def test_the_pages_say_what_the_stream_says(api: Server) -> None:
     first = await api.submit("ada")
     async with following(api, "admin", f"{EVENTS}?after=0") as stream:
         replayed = await stream.until("replay_complete")
@@ -101,7 +101,7 @@ async def test_the_pages_say_what_the_stream_says(api: Served) -> None:
 
 
 async def test_a_page_of_little_in_a_long_record_is_found_in_windows(
-    api: Served, monkeypatch: pytest.MonkeyPatch
+    api: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "WINDOW", 3)
     monkeypatch.setattr(events, "STRETCHES", 2)
@@ -123,7 +123,7 @@ async def test_a_page_of_little_in_a_long_record_is_found_in_windows(
     assert [each.data["job"] for each in replayed if each.kind == "event"] == mine
 
 
-async def test_states_are_told_with_an_id_and_progress_without(api: Served) -> None:
+async def test_states_are_told_with_an_id_and_progress_without(api: Server) -> None:
     job_id = await api.submit("ada")
     worker = await a_worker(api.engine)
     (task,) = (await api.engine.claim(worker)).tasks
@@ -144,7 +144,7 @@ async def test_states_are_told_with_an_id_and_progress_without(api: Served) -> N
         assert (progress.data["id"], progress.data["message"]) == (f"{job_id}/main/0", "half\nway")
 
 
-async def test_nobody_is_told_of_the_jobs_of_others(api: Served) -> None:
+async def test_nobody_is_told_of_the_jobs_of_others(api: Server) -> None:
     bobs = await api.submit("bob")
     async with following(api, "bob", f"{JOBS}/{bobs}/events") as stream:
         foreign = (await stream.until("replay_complete"))[0].id
@@ -202,7 +202,7 @@ async def test_a_stream_without_events_is_kept_alive_and_nobody_may_store_it(eng
         assert not {"content-encoding", "content-length"} & set(headers)
 
 
-async def test_who_comes_from_another_record_is_told_to_look_anew(api: Served) -> None:
+async def test_who_comes_from_another_record_is_told_to_look_anew(api: Server) -> None:
     job_id = await api.submit("ada")
     foreign = "0123456789ab.5.5"
     async with following(api, "ada", EVENTS, foreign) as stream:
@@ -221,7 +221,7 @@ async def test_who_comes_from_another_record_is_told_to_look_anew(api: Served) -
     assert (answer.status_code, answer.json()["field"]) == (422, "after")
 
 
-async def test_subscribers_are_told_when_the_store_is_away(api: Served) -> None:
+async def test_subscribers_are_told_when_the_store_is_away(api: Server) -> None:
     async with following(api, "ada") as stream:
         await stream.until("replay_complete")
         api.engine.feed._set_stale("a test says so")
@@ -229,7 +229,7 @@ async def test_subscribers_are_told_when_the_store_is_away(api: Served) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-async def test_mistakes_are_told_before_anything_is_streamed(api: Served) -> None:
+async def test_mistakes_are_told_before_anything_is_streamed(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/events"
     assert await refused(api, "ada", EVENTS, "yesterday") == (422, "after")

@@ -11,8 +11,8 @@ import pytest
 
 from reelstate.engine import Engine
 from reelstate.services.keys import Keys
+from tests.api.api_server import Server, api_server
 from tests.api.following import EVENT_STREAM
-from tests.api.served import Served, served
 from tests.worker.local_workers import until
 
 EVENTS = "/api/v1/events"
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("dialect", ["postgres"])
 
 
 @asynccontextmanager
-async def waiting(api: Served, database_url: str) -> AsyncIterator[asyncio.Task[httpx.Response]]:
+async def waiting(api: Server, database_url: str) -> AsyncIterator[asyncio.Task[httpx.Response]]:
     """The request of a stream whose first look at the record waits for a lock; keys are looked at as ever."""
     async with await psycopg.AsyncConnection.connect(database_url) as holder:
         await holder.execute("LOCK TABLE reelstate.facts IN ACCESS EXCLUSIVE MODE")
@@ -34,7 +34,7 @@ async def waiting(api: Served, database_url: str) -> AsyncIterator[asyncio.Task[
 async def test_a_stream_that_says_nothing_before_the_server_stops_ends_like_any_other(
     engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with served(engine, database_url, serve_grace=5.0) as api:
+    async with api_server(engine, database_url, serve_grace=5.0) as api:
         await api.ask("ada", "GET", EVENTS)
         async with waiting(api, database_url) as asking:
             api.server.stop()
@@ -47,7 +47,7 @@ async def test_a_stream_that_says_nothing_before_the_server_stops_ends_like_any_
 async def test_a_stream_whose_key_ends_before_it_says_anything_is_refused(
     engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with served(engine, database_url) as api, waiting(api, database_url) as asking:
+    async with api_server(engine, database_url) as api, waiting(api, database_url) as asking:
         await Keys(engine.store).revoke(api.keys["ada"].key.id, actor="operator:test")
         answer = await asking
     assert (answer.status_code, answer.json()["type"]) == (401, "urn:reelstate:error:key-refused")

@@ -17,20 +17,20 @@ from reelstate.core.model import Submission
 from reelstate.engine import Engine
 from reelstate.feed.subscriber import BUFFER
 from reelstate.services.keys import Keys, Scope
+from tests.api.api_server import NOBODY, Server, api_server
 from tests.api.following import EVENT_STREAM, TOLD, following
-from tests.api.served import NOBODY, Served, served
 from tests.worker.local_workers import until
 
 EVENTS = "/api/v1/events"
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 
 
-def streams_of(api: Served) -> Streams:
+def streams_of(api: Server) -> Streams:
     streams: Streams = api.server.config.app.state.streams  # type: ignore[union-attr]
     return streams
 
 
-async def test_a_stream_ends_within_five_seconds_of_its_key(api: Served) -> None:
+async def test_a_stream_ends_within_five_seconds_of_its_key(api: Server) -> None:
     elsewhere = Keys(api.engine.store)  # another process knows nothing of what this one believes
     made = [
         await elsewhere.create(name, scopes=[Scope.READ], user_id="ada", actor="operator:test", lifetime=lifetime)
@@ -59,7 +59,10 @@ async def test_a_stream_ends_within_five_seconds_of_its_key(api: Served) -> None
 async def test_a_key_and_a_server_have_so_many_streams_and_who_leaves_makes_room(
     engine: Engine, database_url: str
 ) -> None:
-    async with served(engine, database_url, streams_per_key=2, streams_per_server=3) as api, AsyncExitStack() as stack:
+    async with (
+        api_server(engine, database_url, streams_per_key=2, streams_per_server=3) as api,
+        AsyncExitStack() as stack,
+    ):
         first = AsyncExitStack()
         await first.enter_async_context(following(api, "ada"))
         for role in ("ada", "bob"):
@@ -75,7 +78,7 @@ async def test_a_key_and_a_server_have_so_many_streams_and_who_leaves_makes_room
 
 
 async def test_the_sessions_of_a_key_have_no_more_streams_than_it(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, streams_per_key=3) as api, AsyncExitStack() as stack:
+    async with api_server(engine, database_url, streams_per_key=3) as api, AsyncExitStack() as stack:
         for _ in range(2):
             browser = await a_session(api)
             answer = await stack.enter_async_context(browser)
@@ -86,14 +89,14 @@ async def test_the_sessions_of_a_key_have_no_more_streams_than_it(engine: Engine
         await stack.enter_async_context(following(api, "bob"))
 
 
-async def a_session(api: Served) -> AbstractAsyncContextManager[httpx.Response]:
+async def a_session(api: Server) -> AbstractAsyncContextManager[httpx.Response]:
     """A stream in a browser that was signed in with the key of `ada`."""
     session = await api.context.keys.open_session(api.keys["ada"].key)
     headers = {**EVENT_STREAM, "Cookie": f"{COOKIE}={session.text}"}
     return (await api.client(NOBODY)).stream("GET", EVENTS, headers=headers)
 
 
-async def test_a_client_that_leaves_leaves_nothing_behind(api: Served) -> None:
+async def test_a_client_that_leaves_leaves_nothing_behind(api: Server) -> None:
     async with AsyncExitStack() as stack:
         for stream in [await stack.enter_async_context(following(api, "ada")) for _ in range(5)]:
             await stream.until("replay_complete")
@@ -105,7 +108,7 @@ async def test_a_client_that_leaves_leaves_nothing_behind(api: Served) -> None:
 async def test_a_server_that_stops_ends_its_streams_and_waits_for_none(engine: Engine, database_url: str) -> None:
     async with AsyncExitStack() as stack:
         running = AsyncExitStack()
-        api = await running.enter_async_context(served(engine, database_url, serve_grace=3600.0))
+        api = await running.enter_async_context(api_server(engine, database_url, serve_grace=3600.0))
         streams = [await stack.enter_async_context(following(api, role)) for role in ("ada", "bob", "admin")]
         for stream in streams:
             await stream.until("replay_complete")
@@ -119,7 +122,7 @@ async def test_a_server_that_stops_ends_its_streams_and_waits_for_none(engine: E
         assert time.monotonic() - began < 3600, "it does not wait for its grace"
 
 
-async def test_a_slow_reader_overflows_and_goes_on_without_a_gap(api: Served) -> None:
+async def test_a_slow_reader_overflows_and_goes_on_without_a_gap(api: Server) -> None:
     async with following(api, "ada") as stream:
         began = (await stream.until("replay_complete"))[-1].id
     async with taking_nothing(api, began) as slow:
@@ -138,14 +141,14 @@ async def test_a_slow_reader_overflows_and_goes_on_without_a_gap(api: Served) ->
 
 
 async def test_a_client_that_takes_nothing_is_cut_after_a_while(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, stream_timeout=0.5) as api, taking_nothing(api):
+    async with api_server(engine, database_url, stream_timeout=0.5) as api, taking_nothing(api):
         await fill(api)
         await until(lambda: len(streams_of(api)) == engine.feed.figures.subscribers == 0)
         await until(lambda: not api.server.server_state.connections)
 
 
 @asynccontextmanager
-async def taking_nothing(api: Served, after: str | None = None) -> AsyncIterator[socket.socket]:
+async def taking_nothing(api: Server, after: str | None = None) -> AsyncIterator[socket.socket]:
     """A client that asks, and reads no more than the beginning of the answer."""
     place = urlsplit(api.url)
     headers = {
@@ -167,7 +170,7 @@ async def taking_nothing(api: Served, after: str | None = None) -> AsyncIterator
         yield wire
 
 
-async def fill(api: Served) -> list[int]:
+async def fill(api: Server) -> list[int]:
     """More jobs than a stream can hold; gives their ids."""
     made: list[int] = []
     await until(lambda: api.engine.feed.figures.subscribers >= 1)

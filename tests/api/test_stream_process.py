@@ -12,8 +12,8 @@ import pytest
 
 from reelstate.core.model import Submission
 from reelstate.engine import Engine
+from tests.api.api_server import PLAIN
 from tests.api.following import EVENT_STREAM, TOLD, Following
-from tests.api.served import PLAIN
 from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
 from tests.engines import a_worker, done
 

@@ -13,8 +13,8 @@ from reelstate.core.document import MAX_DEPTH, UNREADABLE, encode, is_deeper, re
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Failure
 from reelstate.engine import Engine
+from tests.api.api_server import Server, api_server
 from tests.api.following import following
-from tests.api.served import Served, served
 from tests.engines import a_worker
 from tests.manual_sql import ManualSql
 from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_name
@@ -25,8 +25,8 @@ DEEP = (400, 940)
 
 
 @pytest.fixture
-async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
-    async with served(engine, database_url, storage_url=str(tmp_path / "media")) as made:
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Server]:
+    async with api_server(engine, database_url, storage_url=str(tmp_path / "media")) as made:
         yield made
 
 
@@ -50,7 +50,7 @@ async def failed(engine: Engine) -> int:
     return job
 
 
-async def test_a_worker_that_sends_deep_json_is_refused(api: Served) -> None:
+async def test_a_worker_that_sends_deep_json_is_refused(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
@@ -77,7 +77,7 @@ async def test_what_is_wrong_is_recorded_even_if_it_is_deep(engine: Engine) -> N
 
 @pytest.mark.parametrize("depth", DEEP)
 async def test_a_row_that_can_not_be_shown_takes_no_listing_along(
-    api: Served, engine: Engine, database_url: str, depth: int
+    api: Server, engine: Engine, database_url: str, depth: int
 ) -> None:
     job, other = await failed(engine), await failed(engine)
     manual_sql = ManualSql(database_url)
@@ -98,7 +98,7 @@ async def test_a_row_that_can_not_be_shown_takes_no_listing_along(
 
 @pytest.mark.parametrize("depth", DEEP)
 async def test_a_row_that_can_not_be_shown_ends_no_stream(
-    api: Served, engine: Engine, database_url: str, depth: int
+    api: Server, engine: Engine, database_url: str, depth: int
 ) -> None:
     job = await failed(engine)
     manual_sql = ManualSql(database_url)
@@ -143,7 +143,7 @@ def test_a_body_has_the_same_shape_in_pieces_of_any_size(size: int) -> None:
             assert not refused
 
 
-async def test_a_body_of_too_many_values_is_refused_before_it_is_read(api: Served) -> None:
+async def test_a_body_of_too_many_values_is_refused_before_it_is_read(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     body = b'{"items":[' + b"[]," * MAX_VALUES + b"[]]}"
     assert len(body) > SMALL_BODY

@@ -2,7 +2,7 @@ from typing import Any
 
 from reelstate.core.machine import JobStatus
 from reelstate.library.videos import Videos
-from tests.api.video_server import VIDEOS, WEB, Films
+from tests.api.video_server import VIDEOS, WEB, VideoLibrary
 
 CHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/retranscode", {}),
@@ -30,123 +30,127 @@ WRONG: list[Any] = [
 ]
 
 
-async def test_a_video_is_made_listed_and_shown_to_its_user_alone(films: Films) -> None:
-    answer = await films.api.ask("ada", "POST", VIDEOS, json={"source": WEB, "title": "Holiday", "priority": "high"})
+async def test_a_video_is_made_listed_and_shown_to_its_user_alone(library: VideoLibrary) -> None:
+    answer = await library.api.ask("ada", "POST", VIDEOS, json={"source": WEB, "title": "Holiday", "priority": "high"})
     made = answer.json()
     assert (answer.status_code, answer.headers["location"], made["verdict"]) == (201, f"{VIDEOS}/{made['id']}", "ok")
-    shown = await films.show(made["id"])
+    shown = await library.show(made["id"])
     assert (shown["title"], shown["source"], shown["status"], shown["user_id"]) == ("Holiday", WEB, "pending", "ada")
     assert [(each["job"], each["priority"]) for each in shown["versions"]] == [(made["job"], 8)]
     for role, expected in (("ada", [made["id"]]), ("bob", []), ("admin", [made["id"]])):
-        listed = (await films.api.ask(role, "GET", VIDEOS)).json()
+        listed = (await library.api.ask(role, "GET", VIDEOS)).json()
         assert [each["id"] for each in listed["items"]] == expected
 
 
-async def test_videos_come_in_pages_and_by_status(films: Films) -> None:
-    made = [(await films.make())[0] for _ in range(3)]
-    await films.complete()
-    made.append((await films.make())[0])
-    first = await films.api.ask("ada", "GET", VIDEOS, params={"limit": 3})
+async def test_videos_come_in_pages_and_by_status(library: VideoLibrary) -> None:
+    made = [(await library.make())[0] for _ in range(3)]
+    await library.complete()
+    made.append((await library.make())[0])
+    first = await library.api.ask("ada", "GET", VIDEOS, params={"limit": 3})
     assert [each["id"] for each in first.json()["items"]] == made[:0:-1]
-    rest = await films.api.ask("ada", "GET", VIDEOS, params={"limit": 3, "after": first.json()["after"]})
+    rest = await library.api.ask("ada", "GET", VIDEOS, params={"limit": 3, "after": first.json()["after"]})
     assert [each["id"] for each in rest.json()["items"]] == [made[0]]
-    ready = await films.api.ask("ada", "GET", VIDEOS, params={"status": "ready"})
+    ready = await library.api.ask("ada", "GET", VIDEOS, params={"status": "ready"})
     assert [each["id"] for each in ready.json()["items"]] == made[2::-1]
-    assert (await films.api.ask("ada", "GET", VIDEOS, params={"user_id": "bob"})).status_code == 403
+    assert (await library.api.ask("ada", "GET", VIDEOS, params={"user_id": "bob"})).status_code == 403
 
 
-async def test_the_same_request_under_one_key_makes_one_video(films: Films) -> None:
+async def test_the_same_request_under_one_key_makes_one_video(library: VideoLibrary) -> None:
     async def ask(**body: Any) -> Any:
         headers = {"Idempotency-Key": "film-1"}
-        return await films.api.ask("ada", "POST", VIDEOS, json={"source": WEB, **body}, headers=headers)
+        return await library.api.ask("ada", "POST", VIDEOS, json={"source": WEB, **body}, headers=headers)
 
     first, again, other = await ask(), await ask(), await ask(title="another")
     assert (first.status_code, again.status_code, other.status_code) == (201, 200, 422)
     assert again.json() == {**first.json(), "verdict": "repeated"}
 
 
-async def test_what_can_not_be_made_is_refused_and_makes_nothing(films: Films) -> None:
+async def test_what_can_not_be_made_is_refused_and_makes_nothing(library: VideoLibrary) -> None:
     for body in WRONG:
-        answer = await films.api.ask("admin", "POST", VIDEOS, json=body)
+        answer = await library.api.ask("admin", "POST", VIDEOS, json=body)
         assert answer.status_code == 422, (body, answer.text)
         assert answer.headers["content-type"] == "application/problem+json"
-    assert (await Videos(films.api.engine).list(deleted=True)).items == []
+    assert (await Videos(library.api.engine).list(deleted=True)).items == []
 
 
-async def test_the_video_of_somebody_else_is_not_there(films: Films) -> None:
-    video_id, _ = await films.make("ada")
-    await films.complete()
-    await films.remake(video_id)
-    before = await Videos(films.api.engine).get(video_id)
+async def test_the_video_of_somebody_else_is_not_there(library: VideoLibrary) -> None:
+    video_id, _ = await library.make("ada")
+    await library.complete()
+    await library.remake(video_id)
+    before = await Videos(library.api.engine).get(video_id)
     for method, path, body in [*CHANGES, *LOOKS]:
-        answer = await films.api.ask("bob", method, f"{VIDEOS}/{video_id}{path.format(id=video_id)}", json=body)
+        answer = await library.api.ask("bob", method, f"{VIDEOS}/{video_id}{path.format(id=video_id)}", json=body)
         assert (answer.status_code, answer.json()["type"]) == (404, "urn:reelstate:error:not-found"), path
-        nowhere = await films.api.ask("bob", method, f"{VIDEOS}/1{path.format(id=1)}", json=body)
+        nowhere = await library.api.ask("bob", method, f"{VIDEOS}/1{path.format(id=1)}", json=body)
         assert nowhere.json()["detail"] == answer.json()["detail"].replace(str(video_id), "1")
-    assert await Videos(films.api.engine).get(video_id) == before
+    assert await Videos(library.api.engine).get(video_id) == before
 
 
-async def test_a_key_that_only_reads_changes_nothing(films: Films) -> None:
-    video_id, _ = await films.make("ada")
+async def test_a_key_that_only_reads_changes_nothing(library: VideoLibrary) -> None:
+    video_id, _ = await library.make("ada")
     for method, path, body in CHANGES:
-        assert (await films.api.ask("reader", method, f"{VIDEOS}/{video_id}{path}", json=body)).status_code == 403, path
-    assert (await films.api.ask("reader", "POST", VIDEOS, json={"source": WEB})).status_code == 403
-    assert (await films.api.ask("reader", "GET", f"{VIDEOS}/{video_id}")).status_code == 200
-    assert (await films.api.ask("writer", "GET", f"{VIDEOS}/{video_id}")).status_code == 403
+        assert (await library.api.ask("reader", method, f"{VIDEOS}/{video_id}{path}", json=body)).status_code == 403, (
+            path
+        )
+    assert (await library.api.ask("reader", "POST", VIDEOS, json={"source": WEB})).status_code == 403
+    assert (await library.api.ask("reader", "GET", f"{VIDEOS}/{video_id}")).status_code == 200
+    assert (await library.api.ask("writer", "GET", f"{VIDEOS}/{video_id}")).status_code == 403
 
 
-async def test_a_further_version_reuses_the_others_qualities_and_belongs_to_the_videos_user(films: Films) -> None:
-    video_id, first = await films.make("ada", captions="drop")
-    await films.complete()
-    job_id = await films.remake(video_id, "admin", qualities=["720p"], captions="keep")
-    job = (await films.api.engine.job(job_id)).job
+async def test_a_further_version_reuses_the_others_qualities_and_belongs_to_the_videos_user(
+    library: VideoLibrary,
+) -> None:
+    video_id, first = await library.make("ada", captions="drop")
+    await library.complete()
+    job_id = await library.remake(video_id, "admin", qualities=["720p"], captions="keep")
+    job = (await library.api.engine.job(job_id)).job
     assert (job.user_id, job.spec["qualities"], job.spec["reuse_from"]) == ("ada", ["720p"], first)
     assert job.spec["captions"] == "keep"
-    wrong = await films.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/retranscode", json={"qualities": ["9000p"]})
+    wrong = await library.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/retranscode", json={"qualities": ["9000p"]})
     assert wrong.status_code == 422
-    assert (await films.show(video_id))["status"] == "ready"
+    assert (await library.show(video_id))["status"] == "ready"
 
 
-async def test_going_back_and_forth_with_what_was_read_and_not_with_what_has_changed(films: Films) -> None:
-    video_id, first = await films.make()
-    await films.complete()
-    second = await films.remake(video_id)
-    await films.complete()
-    etag = (await films.api.ask("ada", "GET", f"{VIDEOS}/{video_id}")).headers["etag"]
-    back = await films.api.ask(
+async def test_going_back_and_forth_with_what_was_read_and_not_with_what_has_changed(library: VideoLibrary) -> None:
+    video_id, first = await library.make()
+    await library.complete()
+    second = await library.remake(video_id)
+    await library.complete()
+    etag = (await library.api.ask("ada", "GET", f"{VIDEOS}/{video_id}")).headers["etag"]
+    back = await library.api.ask(
         "ada", "POST", f"{VIDEOS}/{video_id}/rollback", json={"reason": "green faces"}, headers={"If-Match": etag}
     )
     assert back.json() == {"id": video_id, "job": first, "verdict": "ok"}
-    shown = await films.show(video_id)
+    shown = await library.show(video_id)
     assert (shown["pinned"], shown["current"], shown["reason"], shown["actor"]) == (
         first, first, "green faces", "user:ada",
     )  # fmt: skip
     for method, path, body in CHANGES[1:]:
-        late = await films.api.ask("ada", method, f"{VIDEOS}/{video_id}{path}", json=body, headers={"If-Match": etag})
+        late = await library.api.ask("ada", method, f"{VIDEOS}/{video_id}{path}", json=body, headers={"If-Match": etag})
         assert late.status_code == 412, (path, late.text)
-    assert await films.show(video_id) == shown
-    forth = await films.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/unpin")
+    assert await library.show(video_id) == shown
+    forth = await library.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/unpin")
     assert forth.json() == {"id": video_id, "job": second, "verdict": "ok"}
-    pinned = await films.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/pin", json={"job": first})
-    again = await films.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/rollback", json={"to": first})
+    pinned = await library.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/pin", json={"job": first})
+    again = await library.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/rollback", json={"to": first})
     assert (pinned.json()["verdict"], again.json()["verdict"]) == ("ok", "repeated")
 
 
-async def test_a_deleted_video_is_gone_and_its_jobs_are_cancelled(films: Films) -> None:
-    video_id, job_id = await films.make()
+async def test_a_deleted_video_is_gone_and_its_jobs_are_cancelled(library: VideoLibrary) -> None:
+    video_id, job_id = await library.make()
     for _ in range(2):
-        assert (await films.api.ask("ada", "DELETE", f"{VIDEOS}/{video_id}?reason=rights")).status_code == 204
-    assert (await films.api.engine.job(job_id)).job.status is JobStatus.CANCELLED
-    assert (await films.api.ask("ada", "GET", VIDEOS)).json()["items"] == []
-    kept = (await films.api.ask("ada", "GET", VIDEOS, params={"deleted": True})).json()["items"]
+        assert (await library.api.ask("ada", "DELETE", f"{VIDEOS}/{video_id}?reason=rights")).status_code == 204
+    assert (await library.api.engine.job(job_id)).job.status is JobStatus.CANCELLED
+    assert (await library.api.ask("ada", "GET", VIDEOS)).json()["items"] == []
+    kept = (await library.api.ask("ada", "GET", VIDEOS, params={"deleted": True})).json()["items"]
     assert [(each["id"], each["reason"]) for each in kept] == [(video_id, "rights")]
-    again = await films.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/retranscode")
+    again = await library.api.ask("ada", "POST", f"{VIDEOS}/{video_id}/retranscode")
     assert (again.status_code, again.json()["field"]) == (422, "video")
 
 
-async def test_what_may_be_a_secret_in_an_address_is_not_told(films: Films) -> None:
-    video_id, _ = await films.make(source="https://ada:canary@example.com/film.mov?signature=canary")
-    listed = await films.api.ask("ada", "GET", VIDEOS)
-    shown = await films.api.ask("ada", "GET", f"{VIDEOS}/{video_id}")
+async def test_what_may_be_a_secret_in_an_address_is_not_told(library: VideoLibrary) -> None:
+    video_id, _ = await library.make(source="https://ada:canary@example.com/film.mov?signature=canary")
+    listed = await library.api.ask("ada", "GET", VIDEOS)
+    shown = await library.api.ask("ada", "GET", f"{VIDEOS}/{video_id}")
     assert "canary" not in listed.text + shown.text
     assert shown.json()["source"] == "https://example.com/film.mov?…"

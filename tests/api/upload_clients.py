@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.api.video_server import UPLOADS, Films
+from tests.api.video_server import UPLOADS, VideoLibrary
 
 PIECE = "application/offset+octet-stream"
 
@@ -23,39 +23,39 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-async def begin(films: Films, data: bytes, role: str = "ada", **headers: str) -> str:
+async def begin(library: VideoLibrary, data: bytes, role: str = "ada", **headers: str) -> str:
     """Where an upload of so many bytes is."""
-    answer = await films.api.ask(role, "POST", UPLOADS, headers={"Upload-Length": str(len(data)), **headers})
+    answer = await library.api.ask(role, "POST", UPLOADS, headers={"Upload-Length": str(len(data)), **headers})
     assert answer.status_code == 201, answer.text
     return str(answer.headers["location"])
 
 
 async def send(
-    films: Films, place: str, data: bytes, offset: int = 0, role: str = "ada", **headers: str
+    library: VideoLibrary, place: str, data: bytes, offset: int = 0, role: str = "ada", **headers: str
 ) -> httpx.Response:
     given = {"Upload-Offset": str(offset), "Content-Type": PIECE, **headers}
-    return await films.api.ask(role, "PATCH", place, content=data, headers=given)
+    return await library.api.ask(role, "PATCH", place, content=data, headers=given)
 
 
-async def offset_of(films: Films, place: str, role: str = "ada") -> int:
-    answer = await films.api.ask(role, "HEAD", place)
+async def offset_of(library: VideoLibrary, place: str, role: str = "ada") -> int:
+    answer = await library.api.ask(role, "HEAD", place)
     assert answer.status_code == 200
     return int(answer.headers["upload-offset"])
 
 
 @asynccontextmanager
 async def sending(
-    films: Films, place: str, length: int, data: bytes, offset: int = 0
+    library: VideoLibrary, place: str, length: int, data: bytes, offset: int = 0
 ) -> AsyncIterator[asyncio.StreamWriter]:
     """A sender that has promised more bytes than it has sent; it breaks off when the context ends."""
-    parts = urlsplit(films.api.url)
+    parts = urlsplit(library.api.url)
     _, writer = await asyncio.open_connection(parts.hostname, parts.port)
     head = {
         "Host": parts.netloc,
         "Content-Type": PIECE,
         "Content-Length": str(length),
         "Upload-Offset": str(offset),
-        **films.api.headers("ada"),
+        **library.api.headers("ada"),
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
     writer.write(f"PATCH {place} HTTP/1.1\r\n{lines}\r\n".encode() + data)

@@ -9,7 +9,7 @@ from typing import Any
 from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.core.machine import JobStatus
 from reelstate.core.pipeline import Graph, StageSpec
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.conformance.scenarios import finish
 from tests.engines import a_worker, engine_at
 
@@ -27,8 +27,8 @@ TRANSCODE = Graph.of(
 
 
 @dataclass(frozen=True)
-class Films:
-    api: Served
+class VideoLibrary:
+    api: Server
     storage: Storage
     folder: Path
 
@@ -61,10 +61,10 @@ class Films:
 
 
 @asynccontextmanager
-async def films_at(database_url: str, folder: Path, **settings: Any) -> AsyncIterator[Films]:
+async def library_at(database_url: str, folder: Path, **settings: Any) -> AsyncIterator[VideoLibrary]:
     given = {"storage_url": str(folder), **settings}
     async with (
         engine_at(database_url, graphs=[TRANSCODE]) as engine,
-        served(engine, database_url, **given) as api,
+        api_server(engine, database_url, **given) as api,
     ):
-        yield Films(api, open_storage(str(given["storage_url"])), folder)
+        yield VideoLibrary(api, open_storage(str(given["storage_url"])), folder)

@@ -13,7 +13,7 @@ from typing import Any
 
 from reelstate.media.planning.plan import Plan
 from reelstate.media.sources.facts import AudioFacts, SourceFacts, VideoFacts
-from tests.api.served import served
+from tests.api.api_server import api_server
 from tests.api.video_server import VIDEOS
 from tests.browser.chromium import Browser
 from tests.library.local_library import library
@@ -69,7 +69,7 @@ class Address:
 async def public_address(folder: Path, source: Path, profile: Any, **spec: Any) -> AsyncIterator[Address]:
     """The public addresses of a video made of this source, as long as its server runs."""
     database, storage = f"sqlite:///{folder / 'library.db'}", str(folder / "media")
-    async with library(folder, keep=86_400) as made, served(made.engine, database, storage_url=storage) as api:
+    async with library(folder, keep=86_400) as made, api_server(made.engine, database, storage_url=storage) as api:
         job = await made.made(source, profile=profile, **spec)
         answer = await api.ask("admin", "POST", f"{VIDEOS}/{job.resource_id}/playback")
         assert answer.status_code == 201, answer.text

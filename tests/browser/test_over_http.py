@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from tests.api.served import served
+from tests.api.api_server import api_server
 from tests.api.upload_clients import PIECE
 from tests.api.video_server import UPLOADS, VIDEOS
 from tests.browser.chromium import Page
@@ -22,7 +22,7 @@ async def test_an_uploaded_film_plays_in_a_browser_from_its_first_chunk_on(tmp_p
     database, storage = f"sqlite:///{tmp_path / 'library.db'}", str(tmp_path / "media")
     async with (
         library(tmp_path, gate=gate, keep=86_400) as made,
-        served(made.engine, database, storage_url=storage) as api,
+        api_server(made.engine, database, storage_url=storage) as api,
     ):
         begun = await api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": str(len(film))})
         place, half = begun.headers["location"], len(film) // 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.api.streams import Streams
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.browser.chromium import Browser, Page
 from tests.engines import a_worker, done, engine_at
 from tests.worker.local_workers import until
@@ -33,13 +33,13 @@ FOLLOW = """
 
 
 @pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Served]:
+async def api(tmp_path: Path) -> AsyncIterator[Server]:
     url = f"sqlite:///{tmp_path / 'reelstate.db'}"
-    async with engine_at(url) as engine, served(engine, url, stream_retry=0.1) as made:
+    async with engine_at(url) as engine, api_server(engine, url, stream_retry=0.1) as made:
         yield made
 
 
-async def test_a_browser_follows_with_its_session_and_connects_again_by_itself(api: Served, chromium: Browser) -> None:
+async def test_a_browser_follows_with_its_session_and_connects_again_by_itself(api: Server, chromium: Browser) -> None:
     code = await api.context.keys.create_code(api.keys["ada"].key)
     async with opened(chromium, f"{api.url}/signin?code={code}"), opened(chromium, f"{api.url}/livez") as page:
         await follows(api, page)
@@ -55,7 +55,7 @@ async def opened(chromium: Browser, url: str) -> AsyncIterator[Page]:
         await asyncio.to_thread(page.__exit__, None, None, None)
 
 
-async def follows(api: Served, page: Page) -> None:
+async def follows(api: Server, page: Page) -> None:
     async def run(script: str) -> object:
         return await asyncio.to_thread(page.run, script)
 
@@ -83,7 +83,7 @@ async def follows(api: Served, page: Page) -> None:
     assert {job for job, _ in heard} == set(made)
 
 
-async def cut_all(api: Served) -> None:
+async def cut_all(api: Server) -> None:
     """As a proxy would that has had enough of a long answer."""
     streams: Streams = api.server.config.app.state.streams  # type: ignore[union-attr]
     for stream in streams:

@@ -23,7 +23,7 @@ from reelstate.engine import Engine
 from reelstate.library.playback import Playback
 from reelstate.library.videos import Videos
 from reelstate.services.keys import Keys, MadeKey, Scope
-from tests.api.served import SETTINGS
+from tests.api.api_server import SETTINGS
 from tests.cli.conftest import Reel
 from tests.engines import a_worker, done, failed
 

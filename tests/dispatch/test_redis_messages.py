@@ -20,7 +20,7 @@ from reelstate.core.model import (
 from reelstate.engine import Engine
 from reelstate.library.videos import Videos
 from reelstate.pipelines.declaration import Pipeline
-from tests.api.served import served
+from tests.api.api_server import api_server
 from tests.dispatch.redis_engines import redis_engine, until
 from tests.engines import a_worker, done
 from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
@@ -137,7 +137,7 @@ async def test_a_remote_worker_is_published_when_it_becomes_busy_and_idle(
     places = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "scratch")}
     async with (
         redis_engine(database_url, redis_settings.url, dispatch="hybrid", redis_prefix=redis_settings.prefix) as engine,
-        served(engine, database_url, **places) as api,
+        api_server(engine, database_url, **places) as api,
         proxy_to(api) as address,
         run_remote_worker([simple], settings_for(await create_key(api, "far"), address, tmp_path)) as worker,
     ):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.engine import Engine
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.chaos.fleet import open_fleet
 from tests.engines import engine_at
 from tests.remote.lossy_proxy import LossyProxy
@@ -34,17 +34,17 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Server]:
     options = {
         "storage_url": str(tmp_path / "media"),
         "scratch": str(tmp_path / "scratch"),
         "remote_file_limit": 10_000,
     }
-    async with served(engine, database_url, **options) as made:
+    async with api_server(engine, database_url, **options) as made:
         yield made
 
 
 @pytest.fixture
-async def proxy(api: Served) -> AsyncIterator[LossyProxy]:
+async def proxy(api: Server) -> AsyncIterator[LossyProxy]:
     async with proxy_to(api) as proxy:
         yield proxy

@@ -15,7 +15,7 @@ from reelstate.app import remote_worker
 from reelstate.config import Settings
 from reelstate.services.keys import Scope
 from reelstate.worker.loop import WorkerLoop
-from tests.api.served import Served
+from tests.api.api_server import Server
 from tests.remote.lossy_proxy import LossyProxy
 
 QUICK = Settings(poll=0.2, heartbeat=0.3, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg")
@@ -25,12 +25,12 @@ def settings_for(key: str, proxy: LossyProxy, folder: Path, **options: Any) -> S
     return replace(QUICK, server_url=proxy.url, server_key=key, scratch=str(folder), **options)
 
 
-async def create_key(api: Served, name: str) -> str:
+async def create_key(api: Server, name: str) -> str:
     return (await api.context.keys.create(name, scopes=[Scope.WORKER], actor="operator:test")).text
 
 
 @asynccontextmanager
-async def proxy_to(api: Served) -> AsyncIterator[LossyProxy]:
+async def proxy_to(api: Server) -> AsyncIterator[LossyProxy]:
     port = urlsplit(api.url).port
     assert port
     async with LossyProxy.to(port) as proxy:

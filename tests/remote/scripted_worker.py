@@ -12,7 +12,7 @@ import httpx
 from reelstate.api.remotes import Remotes
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
 from reelstate.services.keys import Scope
-from tests.api.served import Served
+from tests.api.api_server import Server
 
 Json = Any
 REGISTRATION = {"protocol": PROTOCOL, "software": "test", "hostname": "far", "slots": 1000}
@@ -26,7 +26,7 @@ class ScriptedWorker:
     worker_id: int = 0
 
     @classmethod
-    async def of(cls, api: Served, name: str, **changes: Json) -> ScriptedWorker:
+    async def of(cls, api: Server, name: str, **changes: Json) -> ScriptedWorker:
         """Return a worker that is registered under a new key."""
         key = (await api.context.keys.create(name, scopes=[Scope.WORKER], actor="operator:test")).text
         client = httpx.AsyncClient(
@@ -82,6 +82,6 @@ def error_name(answer: httpx.Response) -> str:
     return str(answer.json()["type"]).rpartition(":")[2]
 
 
-def remotes_of(api: Served) -> Remotes:
+def remotes_of(api: Server) -> Remotes:
     found: Remotes = api.server.config.app.state.remotes  # type: ignore[union-attr]
     return found

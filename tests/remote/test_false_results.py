@@ -13,7 +13,7 @@ import reelstate as rs
 from reelstate.app import built_in_pipelines
 from reelstate.core.machine import INACTIVE_JOBS, JobStatus
 from reelstate.engine import Engine
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.engines import engine_at
 from tests.media.deployment import Stream, customize
 from tests.media.source_videos import make_video, profile
@@ -47,9 +47,9 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Server]:
     options = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "server")}
-    async with served(engine, database_url, **options) as made:
+    async with api_server(engine, database_url, **options) as made:
         yield made
 
 
@@ -92,7 +92,7 @@ def falsifying(pipeline: rs.Pipeline, damage: Callable[[], None]) -> rs.Pipeline
     return made
 
 
-async def test_no_false_result_is_accepted(api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path) -> None:
+async def test_no_false_result_is_accepted(api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path) -> None:
     source = make_video(tmp_path / "video.mp4", 2)
     settings = replace(
         settings_for(await create_key(api, "false"), proxy, tmp_path / "far"),

@@ -8,7 +8,7 @@ import pytest
 from reelstate.core.machine import TaskStatus
 from reelstate.core.model import TaskKey
 from reelstate.engine import Engine
-from tests.api.served import Served
+from tests.api.api_server import Server
 from tests.remote.scripted_worker import Json, ScriptedWorker, error_name, output_prefix, remotes_of
 
 
@@ -23,7 +23,7 @@ async def task_status(engine: Engine, task: Json) -> TaskStatus:
     return next(each.status for each in (await engine.tasks(key.job_id)).items if each.key == key)
 
 
-async def test_a_worker_cant_access_the_task_of_another(api: Served, engine: Engine) -> None:
+async def test_a_worker_cant_access_the_task_of_another(api: Server, engine: Engine) -> None:
     mine, other = await ScriptedWorker.of(api, "mine"), await ScriptedWorker.of(api, "other")
     await api.submit()
     (task,) = await mine.claim()
@@ -68,7 +68,7 @@ async def test_a_worker_cant_access_the_task_of_another(api: Served, engine: Eng
     assert (await mine.send_items("complete", permit)).json() == {"verdicts": ["ok"]}
 
 
-async def test_a_failure_after_a_completion_does_not_delete_its_files(api: Served) -> None:
+async def test_a_failure_after_a_completion_does_not_delete_its_files(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
@@ -79,7 +79,7 @@ async def test_a_failure_after_a_completion_does_not_delete_its_files(api: Serve
     assert await remotes_of(api).storage.get_bytes(f"{output_prefix(task)}/a.mp4") == b"good"
 
 
-async def test_a_run_writes_only_under_its_own_token(api: Served) -> None:
+async def test_a_run_writes_only_under_its_own_token(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     for _ in range(2):
         await api.submit()
@@ -114,7 +114,7 @@ async def test_a_run_writes_only_under_its_own_token(api: Served) -> None:
     assert [(each["key"], each["size"]) for each in listing] == [(f"{output_prefix(task)}/video/a.mp4", 10)]
 
 
-async def test_a_run_reads_only_files_of_its_job_also_in_ranges(api: Served) -> None:
+async def test_a_run_reads_only_files_of_its_job_also_in_ranges(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     for _ in range(2):
         await api.submit()

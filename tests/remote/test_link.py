@@ -17,7 +17,7 @@ from reelstate.remote.link import HttpLink, LinkState
 from reelstate.remote.server import KeyNotAccepted, ServerClient, require_secure_url
 from reelstate.services.keys import Scope
 from reelstate.stores.store import Flow, Store
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.engines import engine_at
 from tests.faults.wrapped_store import Result, WrappedStore
 from tests.remote.lossy_proxy import LossyProxy
@@ -63,8 +63,8 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
-    async with served(engine, database_url, storage_url=str(tmp_path / "media"), limit_result=4 * 1024**2) as made:
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Server]:
+    async with api_server(engine, database_url, storage_url=str(tmp_path / "media"), limit_result=4 * 1024**2) as made:
         yield made
 
 
@@ -80,7 +80,7 @@ async def require_each_once(engine: Engine, detail: JobDetail) -> None:
 
 @pytest.mark.parametrize("verb", ["register", "claim", "progress", "complete", "results"])
 async def test_a_lost_answer_costs_nothing(
-    verb: str, api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
+    verb: str, api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     proxy.lose = f"/api/worker/{verb}".encode()
     settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_concurrency=4)
@@ -92,7 +92,7 @@ async def test_a_lost_answer_costs_nothing(
 
 
 async def test_results_are_delayed_but_not_lost_while_the_connection_is_cut(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_concurrency=PARTS)
     async with run_remote_worker([cut], settings) as worker:
@@ -113,7 +113,7 @@ async def _has_all_logs(engine: Engine, job: int) -> bool:
 
 
 async def test_an_expired_permit_is_renewed_before_a_completion_is_sent(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     permits = remotes_of(api).permits
     permits._lifetime = -1.0
@@ -129,7 +129,7 @@ async def test_an_expired_permit_is_renewed_before_a_completion_is_sent(
 
 
 @pytest.fixture
-async def link(api: Served, proxy: LossyProxy) -> AsyncIterator[HttpLink]:
+async def link(api: Server, proxy: LossyProxy) -> AsyncIterator[HttpLink]:
     server = ServerClient(proxy.url, await create_key(api, "far"))
     yield HttpLink(server, LinkState())
     await server.close()
@@ -158,7 +158,7 @@ async def test_a_task_leased_by_another_server_is_not_accepted_twice(
     (first,) = (await link.claim(worker)).tasks
     async with (
         engine_at(database_url, graphs=[cut.graph]) as second_engine,
-        served(second_engine, database_url, storage_url=str(tmp_path / "media")) as second,
+        api_server(second_engine, database_url, storage_url=str(tmp_path / "media")) as second,
     ):
         other = ServerClient(second.url, link._server._key)
         (elsewhere,) = (await HttpLink(other, link._state).claim(worker)).tasks
@@ -204,7 +204,7 @@ async def test_large_checkpoints_are_split_into_several_requests(engine: Engine,
     assert (await link.report(worker, reports)).verdicts == [Verdict.OK] * 99
 
 
-async def test_a_worker_with_a_wrong_key_ends_with_a_hint(api: Served, proxy: LossyProxy, tmp_path: Path) -> None:
+async def test_a_worker_with_a_wrong_key_ends_with_a_hint(api: Server, proxy: LossyProxy, tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="server_key"):
         ServerClient(proxy.url, "two\nlines")
     for key in ("reel_nothing", (await create_key(api, "far"))[:-1] + "x"):
@@ -216,7 +216,7 @@ async def test_a_worker_with_a_wrong_key_ends_with_a_hint(api: Served, proxy: Lo
 
 
 async def test_a_worker_has_the_name_of_its_key(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "reelstate")
     settings = settings_for(await create_key(api, "far"), proxy, tmp_path, worker_name="near")
@@ -228,7 +228,7 @@ async def test_a_worker_has_the_name_of_its_key(
     assert "near" not in caplog.text
 
 
-async def test_a_worker_with_an_unknown_pipeline_is_refused(api: Served, proxy: LossyProxy, tmp_path: Path) -> None:
+async def test_a_worker_with_an_unknown_pipeline_is_refused(api: Server, proxy: LossyProxy, tmp_path: Path) -> None:
     unknown = rs.Pipeline("unknown")
     unknown.stage(name="only")(piece)
     with pytest.raises((InvalidRequest, WorkerRefused), match="unknown"):
@@ -236,7 +236,7 @@ async def test_a_worker_with_an_unknown_pipeline_is_refused(api: Served, proxy: 
             pass
 
 
-async def test_a_refused_request_names_its_field_once(api: Served, proxy: LossyProxy, tmp_path: Path) -> None:
+async def test_a_refused_request_names_its_field_once(api: Server, proxy: LossyProxy, tmp_path: Path) -> None:
     admin = await api.context.keys.create("first admin", scopes=[Scope.ADMIN], actor="operator:test")
     with pytest.raises(InvalidRequest) as refused:
         async with run_remote_worker([cut], settings_for(admin.text, proxy, tmp_path)):
@@ -265,7 +265,7 @@ def test_the_repr_of_a_client_does_not_contain_its_key() -> None:
 
 
 async def test_long_reports_are_split_into_several_requests(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     verbose = rs.Pipeline("simple")
 
@@ -294,7 +294,7 @@ async def test_a_file_that_is_too_large_fails_the_task_instead_of_being_sent_aga
         await files.put_file(keys.made(task.job_id, "main", 0, task.token, "a.mp4"), path)
 
     options = {"storage_url": str(tmp_path / "media"), "scratch": str(tmp_path / "server"), "remote_file_limit": 10_000}
-    async with served(engine, database_url, **options) as api, proxy_to(api) as proxy:
+    async with api_server(engine, database_url, **options) as api, proxy_to(api) as proxy:
         settings = settings_for(await create_key(api, "far"), proxy, tmp_path / "far")
         files = HttpFiles(settings.server_url)
         job = await engine.submit("simple")

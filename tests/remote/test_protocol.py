@@ -5,7 +5,7 @@ import asyncio
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Release, TaskKey
 from reelstate.engine import Engine
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.manual_sql import ManualSql
 from tests.remote.scripted_worker import REGISTRATION, Json, ScriptedWorker, error_name, output_prefix, remotes_of
 from tests.worker.local_workers import until
@@ -21,7 +21,7 @@ async def release_task(engine: Engine, task: Json) -> None:
     await engine.release([Release(key=TaskKey(*task["key"]), token=task["token"])])
 
 
-async def test_a_task_is_claimed_reported_and_completed(api: Served, engine: Engine) -> None:
+async def test_a_task_is_claimed_reported_and_completed(api: Server, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
     job = await api.submit(spec={"size": 7})
     answer = (await far.send("claim", worker_id=far.worker_id, limit=5)).json()
@@ -47,7 +47,7 @@ async def test_a_task_is_claimed_reported_and_completed(api: Served, engine: Eng
     assert (worker.name, worker.kind) == ("far", "remote")
 
 
-async def test_a_fenced_run_gets_a_conflict_and_its_files_are_deleted(api: Served, engine: Engine) -> None:
+async def test_a_fenced_run_gets_a_conflict_and_its_files_are_deleted(api: Server, engine: Engine) -> None:
     late, next_one = await ScriptedWorker.of(api, "late"), await ScriptedWorker.of(api, "next")
     await api.submit()
     (old,) = await late.claim()
@@ -72,7 +72,7 @@ async def test_a_fenced_run_gets_a_conflict_and_its_files_are_deleted(api: Serve
     assert (await next_one.send_items("complete", new["permit"])).json() == {"verdicts": ["ok"]}
 
 
-async def test_tasks_of_a_claim_whose_answer_was_lost_are_sent_again(api: Served) -> None:
+async def test_tasks_of_a_claim_whose_answer_was_lost_are_sent_again(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     await api.submit(pipeline="parts", spec={"parts": [1, 2, 3]})
     first = await far.claim(limit=2)
@@ -83,7 +83,7 @@ async def test_tasks_of_a_claim_whose_answer_was_lost_are_sent_again(api: Served
     assert [task["key"] for task in await far.claim(limit=2, known=known)] == [[*first[0]["key"][:2], 2]]
 
 
-async def test_tasks_claimed_for_a_client_that_disconnected_are_released(api: Served, engine: Engine) -> None:
+async def test_tasks_claimed_for_a_client_that_disconnected_are_released(api: Server, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
     job = await api.submit()
     instance = await remotes_of(api).require_instance(far.worker_id, "far")
@@ -100,7 +100,7 @@ async def test_tasks_claimed_for_a_client_that_disconnected_are_released(api: Se
     assert (again["key"], again["token"]) == ([job, 0, 0], 2)
 
 
-async def test_an_expired_permit_is_renewed_with_the_lease(api: Served) -> None:
+async def test_an_expired_permit_is_renewed_with_the_lease(api: Server) -> None:
     far, permits = await ScriptedWorker.of(api, "far"), remotes_of(api).permits
     await api.submit()
     permits._lifetime = -10.0
@@ -117,7 +117,7 @@ async def test_an_expired_permit_is_renewed_with_the_lease(api: Served) -> None:
     assert (await far.send_items("complete", renewed)).json() == {"verdicts": ["ok"]}
 
 
-async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enabled(api: Served, engine: Engine) -> None:
+async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enabled(api: Server, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
     await api.submit()
     (task,) = await far.claim()
@@ -142,7 +142,7 @@ async def test_a_disabled_name_may_neither_register_nor_claim_until_it_is_enable
 
 
 async def test_the_live_instances_of_a_name_are_limited(engine: Engine, database_url: str) -> None:
-    async with served(engine, database_url, instances_per_key=2) as api:
+    async with api_server(engine, database_url, instances_per_key=2) as api:
         first, other = await ScriptedWorker.of(api, "far"), await ScriptedWorker.of(api, "other")
         second = (await first.send("register", **REGISTRATION)).json()["worker_id"]
         refused = await first.send("register", **REGISTRATION)
@@ -160,7 +160,7 @@ async def test_the_live_instances_of_a_name_are_limited(engine: Engine, database
 async def test_an_instance_marked_offline_returns_only_within_the_limit_of_its_name(
     engine: Engine, database_url: str
 ) -> None:
-    async with served(engine, database_url, instances_per_key=1) as api:
+    async with api_server(engine, database_url, instances_per_key=1) as api:
         far = await ScriptedWorker.of(api, "far")
         await engine.reclaim_workers(stale_after=-1.0)
         newer = (await far.send("register", **REGISTRATION)).json()["worker_id"]

@@ -10,7 +10,7 @@ import reelstate as rs
 from reelstate.api.remotes import INSPECTION
 from reelstate.app import built_in_pipelines
 from reelstate.core.machine import TaskStatus
-from tests.api.served import served
+from tests.api.api_server import api_server
 from tests.engines import engine_at
 from tests.media.source_videos import profile
 from tests.media.test_results import FACTS, PLAN
@@ -31,7 +31,7 @@ async def test_an_inspection_in_progress_ends_with_the_server(postgres_database:
     async with engine_at(postgres_database, graphs=graphs) as engine:
         job_id = (await engine.submit("transcode", {"source": "/videos/video.mp4", "profile": profile()})).job_id
         async with await psycopg.AsyncConnection.connect(postgres_database) as holder:
-            async with served(engine, postgres_database, **options) as api:
+            async with api_server(engine, postgres_database, **options) as api:
                 far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
                 for result in BEFORE:
                     (task,) = await far.claim()

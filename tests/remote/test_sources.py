@@ -17,7 +17,7 @@ from reelstate.core.machine import INACTIVE_JOBS, JobStatus
 from reelstate.core.model import JobDetail, TaskKey
 from reelstate.engine import Engine
 from reelstate.services.permits import Grant
-from tests.api.served import Served, served
+from tests.api.api_server import Server, api_server
 from tests.engines import engine_at
 from tests.media.deployment import customize
 from tests.media.source_videos import make_video, profile
@@ -45,14 +45,14 @@ async def engine(database_url: str) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Served]:
+async def api(engine: Engine, database_url: str, tmp_path: Path) -> AsyncIterator[Server]:
     (tmp_path / "videos").mkdir()
     options = {
         "storage_url": str(tmp_path / "media"),
         "scratch": str(tmp_path / "server"),
         "input_roots": str(tmp_path / "videos"),
     }
-    async with served(engine, database_url, **options) as made:
+    async with api_server(engine, database_url, **options) as made:
         yield made
 
 
@@ -87,7 +87,7 @@ def fake_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_remote_worker_refuses_addresses_of_private_networks(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_resolver(monkeypatch)
     async with WebServer.running() as inner, WebServer.running() as outer:
@@ -121,7 +121,7 @@ async def test_a_remote_worker_refuses_addresses_of_private_networks(
 
 
 async def test_a_file_that_the_server_may_not_read_is_not_served(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     outside, inside = tmp_path / "outside.mp4", tmp_path / "videos" / "inside.mp4"
     outside.write_bytes(b"private")
@@ -139,7 +139,7 @@ async def test_a_file_that_the_server_may_not_read_is_not_served(
     assert "private" not in "".join(messages)
 
 
-async def test_the_server_does_not_fetch_web_sources(api: Served, engine: Engine) -> None:
+async def test_the_server_does_not_fetch_web_sources(api: Server, engine: Engine) -> None:
     async with WebServer.running() as inner:
         remotes = remotes_of(api)
         remotes.rules = replace(remotes.rules, hosts=frozenset({f"127.0.0.1:{inner.port}"}))
@@ -151,7 +151,7 @@ async def test_the_server_does_not_fetch_web_sources(api: Served, engine: Engine
         assert inner.requests == []
 
 
-async def test_the_server_serves_ranges_of_a_source_to_its_job(api: Served, engine: Engine, tmp_path: Path) -> None:
+async def test_the_server_serves_ranges_of_a_source_to_its_job(api: Server, engine: Engine, tmp_path: Path) -> None:
     path = make_video(tmp_path / "videos" / "video.mp4", 1)
     await submit_source(engine, str(path))
     far = await ScriptedWorker.of(api, "far", pipelines=["transcode"])
@@ -163,7 +163,7 @@ async def test_the_server_serves_ranges_of_a_source_to_its_job(api: Served, engi
     assert (await far.request("GET", f"/files/{keys.source('0' * 64)}", task["permit"])).status_code == 404
 
 
-async def test_the_source_field_of_another_pipeline_is_not_served(api: Served, engine: Engine, tmp_path: Path) -> None:
+async def test_the_source_field_of_another_pipeline_is_not_served(api: Server, engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "videos" / "video.mp4"
     path.write_bytes(b"only an admin may name a path")
     await engine.submit("simple", {"source": str(path)})
@@ -173,7 +173,7 @@ async def test_the_source_field_of_another_pipeline_is_not_served(api: Served, e
     assert (answer.status_code, error_name(answer)) == (404, "not-found")
 
 
-async def test_a_fetch_run_cant_read_stored_sources_and_must_send_its_own(api: Served, engine: Engine) -> None:
+async def test_a_fetch_run_cant_read_stored_sources_and_must_send_its_own(api: Server, engine: Engine) -> None:
     job = await submit_source(engine, "/videos/video.mp4")
     uploaded = await submit_source(engine, f"stored://{'1' * 64}")
     inspector, key = remotes_of(api).inspector, keys.source("0" * 64)
@@ -187,7 +187,7 @@ async def test_a_fetch_run_cant_read_stored_sources_and_must_send_its_own(api: S
 
 
 async def test_a_remote_worker_transcodes_an_upload(
-    api: Served, engine: Engine, proxy: LossyProxy, tmp_path: Path
+    api: Server, engine: Engine, proxy: LossyProxy, tmp_path: Path
 ) -> None:
     data = make_video(tmp_path / "video.mp4", 1).read_bytes()
     headers = {"Upload-Length": str(len(data)), "Content-Type": "application/offset+octet-stream"}
@@ -209,7 +209,7 @@ async def test_files_of_a_bucket_are_served_by_signed_redirects_if_configured(
             monkeypatch.setenv(name, value)
         bucket = server.new_place()
         options = {"storage_url": bucket, "remote_downloads": "signed", "scratch": str(tmp_path / "server")}
-        async with served(engine, database_url, **options) as api, proxy_to(api) as proxy:
+        async with api_server(engine, database_url, **options) as api, proxy_to(api) as proxy:
             files = rs.Pipeline("simple")
             found: list[Json] = []
 

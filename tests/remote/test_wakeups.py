@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.engine import Engine
 from reelstate.remote.wire import PROTOCOL
-from tests.api.served import Served
+from tests.api.api_server import Server
 from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_name
 
 
@@ -17,7 +17,7 @@ def database_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'reelstate.db'}"
 
 
-async def test_a_worker_of_another_protocol_is_refused_with_the_release_to_install(api: Served, engine: Engine) -> None:
+async def test_a_worker_of_another_protocol_is_refused_with_the_release_to_install(api: Server, engine: Engine) -> None:
     far = await ScriptedWorker.of(api, "far")
     for protocol, age in ((PROTOCOL - 1, "old"), (PROTOCOL + 1, "new")):
         answer = await far.send("register", **{**REGISTRATION, "protocol": protocol})
@@ -31,7 +31,7 @@ async def test_a_worker_of_another_protocol_is_refused_with_the_release_to_insta
     assert len(await engine.workers()) == 1
 
 
-async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) -> None:
+async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     waiting = asyncio.create_task(far.claim(wait=20))
     await asyncio.wait([waiting], timeout=0.3)
@@ -42,7 +42,7 @@ async def test_a_claim_that_waits_is_answered_when_there_is_work(api: Served) ->
 
 
 async def test_wake_ups_between_two_requests_are_received_and_none_is_missed_after_a_restart(
-    api: Served, engine: Engine
+    api: Server, engine: Engine
 ) -> None:
     far = await ScriptedWorker.of(api, "far")
     path = f"/wakeups?worker_id={far.worker_id}&wait=30"
@@ -55,7 +55,7 @@ async def test_wake_ups_between_two_requests_are_received_and_none_is_missed_aft
     assert (await asyncio.wait_for(waiting, 300)).json() == {"wakeups": ["stop"]}
 
 
-async def test_a_waiting_request_ends_when_its_key_is_revoked(api: Served) -> None:
+async def test_a_waiting_request_ends_when_its_key_is_revoked(api: Server) -> None:
     far = await ScriptedWorker.of(api, "far")
     path = f"/wakeups?worker_id={far.worker_id}&wait=30"
     await far.client.get(path)

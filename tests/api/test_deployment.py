@@ -5,11 +5,11 @@ import xml.etree.ElementTree as ET
 from reelstate.core.machine import MACHINES, WorkerStatus
 from reelstate.core.model import Progress, TaskState
 from reelstate.services.keys import Keys
-from tests.api.served import NOBODY, Served
+from tests.api.api_server import NOBODY, Server
 from tests.engines import a_worker
 
 
-async def test_workers_are_listed_drained_enabled_and_disabled(api: Served) -> None:
+async def test_workers_are_listed_drained_enabled_and_disabled(api: Server) -> None:
     await a_worker(api.engine, "encoder")
 
     async def status() -> str:
@@ -30,7 +30,7 @@ async def test_workers_are_listed_drained_enabled_and_disabled(api: Served) -> N
     assert (await api.ask("admin", "POST", "/api/v1/workers/decoder/drain")).status_code == 404
 
 
-async def test_a_name_without_instances_can_still_be_enabled(api: Served) -> None:
+async def test_a_name_without_instances_can_still_be_enabled(api: Server) -> None:
     worker = await a_worker(api.engine, "encoder")
     await api.ask("admin", "POST", "/api/v1/workers/encoder/disable")
     await api.engine.move_worker(worker, WorkerStatus.OFFLINE, actor="worker")
@@ -40,7 +40,7 @@ async def test_a_name_without_instances_can_still_be_enabled(api: Served) -> Non
     await a_worker(api.engine, "encoder")
 
 
-async def test_who_revokes_a_name_ends_the_keys_of_its_workers_alone(api: Served) -> None:
+async def test_who_revokes_a_name_ends_the_keys_of_its_workers_alone(api: Server) -> None:
     await a_worker(api.engine, "worker")
     keys = Keys(api.engine.store)
     namesake = await keys.create("worker", scopes=["jobs:read"], user_id="ada", actor="operator:test")
@@ -52,7 +52,7 @@ async def test_who_revokes_a_name_ends_the_keys_of_its_workers_alone(api: Served
     assert await keys.in_force(namesake.key.id, fresh=True)
 
 
-async def test_machines_are_told_as_data_and_as_pictures(api: Served) -> None:
+async def test_machines_are_told_as_data_and_as_pictures(api: Server) -> None:
     found = (await api.ask("reader", "GET", "/api/v1/machines")).json()
     assert [machine["entity"] for machine in found] == list(MACHINES)
     job = (await api.ask("reader", "GET", "/api/v1/machines/job")).json()
@@ -63,7 +63,7 @@ async def test_machines_are_told_as_data_and_as_pictures(api: Served) -> None:
     assert (await api.ask("reader", "GET", "/api/v1/machines/job/mermaid")).text.startswith("stateDiagram")
 
 
-async def test_the_state_that_stands_for_all_is_told_with_the_grid(api: Served) -> None:
+async def test_the_state_that_stands_for_all_is_told_with_the_grid(api: Server) -> None:
     job_id = await api.submit("ada", "parts", spec={"parts": [0, 1]})
     worker = await a_worker(api.engine)
     for task in (await api.engine.claim(worker, 2)).tasks:
@@ -78,13 +78,13 @@ async def test_the_state_that_stands_for_all_is_told_with_the_grid(api: Served) 
     assert (await api.ask("ada", "GET", by_name)).status_code == 404
 
 
-async def test_settings_are_told_without_secrets(api: Served) -> None:
+async def test_settings_are_told_without_secrets(api: Server) -> None:
     settings = {each["name"]: each for each in (await api.ask("admin", "GET", "/api/v1/settings")).json()}
     assert settings["serve_port"]["source"] == "given"
     assert "password" not in str(settings["database_url"]["value"])
 
 
-async def test_health_tells_admins_how_the_house_is_and_others_whether_it_stands(api: Served) -> None:
+async def test_health_tells_admins_how_the_house_is_and_others_whether_it_stands(api: Server) -> None:
     await a_worker(api.engine, "encoder")
     await api.submit("ada")
     house = (await api.ask("admin", "GET", "/health")).json()["deployment"]

@@ -40,7 +40,7 @@ PLAIN: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(frozen=True)
-class Served:
+class Server:
     """A server, the engine behind it, and a way to ask it as somebody."""
 
     url: str
@@ -75,7 +75,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Served]:
+async def api_server(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Server]:
     """Serve an engine on the loop of the test."""
     settings = replace(SETTINGS, database_url=database_url, **changes)
     app = create_app(engine, settings)
@@ -91,22 +91,22 @@ async def served(engine: Engine, database_url: str, **changes: Any) -> AsyncIter
         running = asyncio.create_task(server.serve([made]))
         await server.ready()
         try:
-            yield Served(url_of(settings, made), engine, context, server, keys, clients)
+            yield Server(url_of(settings, made), engine, context, server, keys, clients)
         finally:
             server.stop()
             await running
 
 
 @contextmanager
-def served_aside(database_url: str, **changes: Any) -> Iterator[Served]:
+def api_server_in_thread(database_url: str, **changes: Any) -> Iterator[Server]:
     """The same in a thread of its own, for tests that have no loop."""
     started = threading.Event()
-    found: list[Served] = []
+    found: list[Server] = []
     failed: list[BaseException] = []
     ending: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def live() -> None:
-        async with engine_at(database_url) as engine, served(engine, database_url, **changes) as made:
+        async with engine_at(database_url) as engine, api_server(engine, database_url, **changes) as made:
             end = asyncio.Event()
             ending.append((asyncio.get_running_loop(), end))
             found.append(made)
