@@ -1,4 +1,4 @@
-"""What pages show, run as a reader would: programs in a folder of their own, commands in two terminals."""
+"""Runs what pages show as a reader would: programs in an empty folder, commands in two terminals."""
 
 import os
 import re
@@ -16,13 +16,13 @@ TIMEOUT = 300
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The code of a page in one language, block by block."""
+    """Return the code blocks of a page in one language."""
     text = (ROOT / page).read_text()
     return [str(found) for found in re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
 
 
 def run(source: str, folder: Path) -> list[str]:
-    """The lines that a program prints in a folder."""
+    """Run a program in a folder and return the lines it prints."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", source],
         cwd=folder,
@@ -37,7 +37,7 @@ def run(source: str, folder: Path) -> list[str]:
 
 
 class Terminals:
-    """Two terminals in one folder: `reel up` stays in the first, other commands are run in the second."""
+    """Two terminals in one folder: `reel up` runs in the first, other commands run in the second."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -57,7 +57,7 @@ class Terminals:
         self._variables |= variables
 
     def start(self, command: str) -> None:
-        """Run `reel up` in the first terminal, once its last one was interrupted, until its worker is ready."""
+        """Interrupt the first terminal, run `reel up` in it, and wait until its worker is ready."""
         self.interrupt()
         self._up = subprocess.Popen(
             ["bash", "-c", f"exec {command}"],
@@ -70,24 +70,24 @@ class Terminals:
         assert self._up.stderr is not None
         watchdog = Timer(TIMEOUT, self._up.kill)
         watchdog.start()
-        said = []
+        lines = []
         for line in self._up.stderr:
-            said.append(line)
+            lines.append(line)
             if "worker ready" in line:
                 break
         watchdog.cancel()
-        assert "worker ready" in said[-1], "".join(said)
+        assert "worker ready" in lines[-1], "".join(lines)
 
     def interrupt(self) -> None:
-        """Ctrl-C in the first terminal: everything in it gets the signal."""
+        """Press ctrl-C in the first terminal: every process in it gets the signal."""
         if self._up is not None:
             os.killpg(self._up.pid, signal.SIGINT)
-            _, last_words = self._up.communicate(timeout=TIMEOUT)
-            assert self._up.returncode == 0, last_words
+            _, output = self._up.communicate(timeout=TIMEOUT)
+            assert self._up.returncode == 0, output
             self._up = None
 
     def type(self, command: str, *, expect: int = 0) -> str:
-        """What a command prints in the second terminal."""
+        """Run a command in the second terminal and return what it prints."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self._folder,

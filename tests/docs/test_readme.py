@@ -1,4 +1,4 @@
-"""The programs and commands of the documentation are run as they stand, and do what the text says of them."""
+"""The programs and commands of the documentation run unchanged and do what the text says."""
 
 import json
 import re
@@ -14,7 +14,7 @@ SHEET = "{'sheet': {'files': ['a.mp4-0.jpg', 'a.mp4-10.jpg', 'a.mp4-20.jpg',"
 
 @pytest.fixture
 def readme(tmp_path: Path) -> Path:
-    """A folder with the pipeline of the README."""
+    """Return a folder with the pipeline of the README."""
     (tmp_path / "pipelines.py").write_text(blocks("README.md", "python")[0])
     return tmp_path
 
@@ -33,12 +33,15 @@ def test_run_twice_the_program_of_the_readme_makes_one_job(readme: Path) -> None
 
 
 def test_the_commands_of_the_readme_complete_a_job(readme: Path) -> None:
-    *_, up, commands, asked = blocks("README.md", "sh")
+    up = "reel up --app pipelines:thumbs"
+    assert f"`{up}`" in text_of("README.md")
+    *commands, curl = blocks("README.md", "sh")[-1].splitlines()
+    assert curl.startswith("curl ")
     port = free_port()
     with Terminals(readme) as terminals:
-        terminals.start(f"{up.strip()} --port {port}")
-        submitted = terminals.type(commands)
-        listed = terminals.type(asked.replace("8700", port)) if shutil.which("curl") else ""
+        terminals.start(f"{up} --port {port}")
+        submitted = terminals.type("\n".join(commands))
+        listed = terminals.type(curl.replace("8700", port)) if shutil.which("curl") else ""
     assert re.search(r"submitted job \d+ to thumbs", submitted)
     assert "completed  100 %  plan 1/1 grab 6/6 sheet 1/1" in submitted
     assert "healthy: every invariant holds" in submitted
@@ -52,10 +55,10 @@ def test_every_command_that_the_readme_names_is_one(tmp_path: Path) -> None:
     assert [name for name in sorted(named) if f" {name} " not in listed] == []
 
 
-def test_the_quickstart_fails_is_mended_and_resumes(tmp_path: Path) -> None:
+def test_the_job_of_the_quickstart_fails_and_resumes_after_the_fix(tmp_path: Path) -> None:
     page = "docs/quickstart.md"
     pipeline, program = blocks(page, "python")
-    up, submit, look, mend, up_again, retry, record, by_hand = blocks(page, "sh")
+    up, submit, look, fix, up_again, retry, record, manual_sql = blocks(page, "sh")
     (tmp_path / "pipelines.py").write_text(pipeline)
     with Terminals(tmp_path) as terminals:
         terminals.start(up)
@@ -63,24 +66,24 @@ def test_the_quickstart_fails_is_mended_and_resumes(tmp_path: Path) -> None:
         terminals.keep(JOB=re.findall(r"submitted job (\d+)", failed)[0])
         looked = terminals.type(without_id(look))
         assert "no codec for this frame" in looked
-        assert "begins at frame 70" not in looked
-        terminals.type(mend)
+        assert "starts at frame 70" not in looked
+        terminals.type(fix)
         terminals.start(up_again)
         resumed = terminals.type(retry)
         assert "retried" in resumed
         assert "completed  100 %  plan 1/1 encode 4/4 join 1/1" in resumed
-        assert resumed.splitlines()[-1].endswith("chunk 2 begins at frame 70")
-        told = terminals.type(record)
-        assert "mended the encoder" in told
-        assert told.count("task plan/0") == 2
-        assert "healthy: every invariant holds" in told
+        assert resumed.splitlines()[-1].endswith("chunk 2 starts at frame 70")
+        recorded = terminals.type(record)
+        assert "fixed the encoder" in recorded
+        assert recorded.count("task plan/0") == 2
+        assert "healthy: every invariant holds" in recorded
         if shutil.which("sqlite3"):
-            assert "completed -> pending is not allowed" in terminals.type(f"! {by_hand}")
+            assert "completed -> pending is not allowed" in terminals.type(f"! {manual_sql}")
         assert [f"It prints `{line}`" in text_of(page) for line in run(program, tmp_path)] == [True]
 
 
 def without_id(commands: str) -> str:
-    """Commands without the line in which a reader writes down the id."""
+    """Return the commands without the line in which a reader enters the id."""
     assert commands.startswith("JOB=")
     return commands.partition("\n")[2]
 
@@ -89,14 +92,14 @@ def text_of(page: str) -> str:
     return (ROOT / page).read_text()
 
 
-def test_the_worker_by_hand_completes_its_job_and_signs_off(tmp_path: Path) -> None:
+def test_the_custom_worker_completes_its_job_and_goes_offline(tmp_path: Path) -> None:
     guide = "docs/guides/claim-and-report.md"
     (line,) = run(blocks(guide, "python")[0], tmp_path)
     assert line == "completed attempts: [1, 2, 1] worker: offline"
     assert f"It prints `{line}`" in text_of(guide)
 
 
-def test_the_test_in_the_reference_owns_the_time(tmp_path: Path) -> None:
+def test_the_test_in_the_reference_controls_the_clock(tmp_path: Path) -> None:
     assert run(blocks("docs/reference/python.md", "python")[-1], tmp_path) == ["1 taken back", "lost"]
 
 

@@ -1,4 +1,4 @@
-"""What the pages tell of films is typed as it stands, with a short film in place of the reader's."""
+"""The commands that the pages show for videos run unchanged, with a short video in place of the reader's."""
 
 import re
 from pathlib import Path
@@ -16,8 +16,8 @@ GUIDE = "docs/guides/transcode.md"
 
 @pytest.fixture(scope="module")
 def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A film of four seconds, in 640×360, with sound."""
-    path = tmp_path_factory.mktemp("film") / "movie.mp4"
+    """Return a video of four seconds, in 640×360, with audio."""
+    path = tmp_path_factory.mktemp("video") / "movie.mp4"
     inputs = "-y -f lavfi -i testsrc2=size=640x360:rate=25 -f lavfi -i sine -t 4"
     ffmpeg(min(builds()), *f"{inputs} -c:v libx264 -preset ultrafast -c:a aac".split(), str(path))
     return path
@@ -29,30 +29,31 @@ def folder(tmp_path: Path, movie: Path) -> Path:
     return tmp_path
 
 
-def played(told: str) -> Path:
-    """The playlist that a command says it plays from."""
-    return Path(re.findall(r"^plays: (.+)$", told, re.MULTILINE)[-1])
+def playlist(printed: str) -> Path:
+    """Return the playlist that a command prints."""
+    return Path(re.findall(r"^plays: (.+)$", printed, re.MULTILINE)[-1])
 
 
-def test_the_readmes_film_becomes_a_stream(folder: Path) -> None:
-    _, up, submit, *_ = blocks("README.md", "sh")
+def test_the_video_of_the_readme_becomes_a_stream(folder: Path) -> None:
+    _, submit, *_ = blocks("README.md", "sh")
+    assert "`reel up`" in (ROOT / "README.md").read_text()
     with Terminals(folder) as terminals:
-        terminals.start(up)
-        told = terminals.type(submit)
-    assert "completed  100 %" in told
-    assert re.search(r"\d+ +ready +.* movie\.mp4", told)
-    assert "RESOLUTION=640x360" in played(told).read_text()
+        terminals.start("reel up")
+        printed = terminals.type(submit)
+    assert "completed  100 %" in printed
+    assert re.search(r"\d+ +ready +.* movie\.mp4", printed)
+    assert "RESOLUTION=640x360" in playlist(printed).read_text()
 
 
 def test_the_guide_makes_shows_and_rolls_back_versions(folder: Path) -> None:
     up, first, profile, ingest, versions, failed = blocks(GUIDE, "sh")
     with Terminals(folder) as terminals:
         terminals.start(up)
-        told = terminals.type(first.replace("--wait", "--profile small --wait"))
-        assert re.search(r"ready .* Dawn", told)
-        told = terminals.type(profile)
-        assert re.findall(r"RESOLUTION=(\d+x\d+),F", played(told).read_text()) == ["640x360", "320x180"]
-        job, video = re.findall(r"submitted job (\d+) to transcode for video (\d+)", told)[0]
+        printed = terminals.type(first.replace("--wait", "--profile small --wait"))
+        assert re.search(r"ready .* Dawn", printed)
+        printed = terminals.type(profile)
+        assert re.findall(r"RESOLUTION=(\d+x\d+),F", playlist(printed).read_text()) == ["640x360", "320x180"]
+        job, video = re.findall(r"submitted job (\d+) to transcode for video (\d+)", printed)[0]
         terminals.keep(JOB=job, VIDEO=video)
         shown = terminals.type(without_first_line(versions))
         (made,) = re.findall(r"submitted version (\d+)", shown)
@@ -64,7 +65,7 @@ def test_the_guide_makes_shows_and_rolls_back_versions(folder: Path) -> None:
 
 
 def without_first_line(commands: str) -> str:
-    """Commands without the line in which a reader writes down an id."""
+    """Return the commands without the line in which a reader enters an id."""
     assert re.match(r"[A-Z]+=\d+\n", commands)
     return commands.partition("\n")[2]
 
@@ -75,7 +76,7 @@ def test_the_program_of_the_guide_submits(folder: Path) -> None:
     assert run(blocks(GUIDE, "python")[0], folder) == ["pending"]
 
 
-def test_the_guide_names_every_stage_and_every_field_of_an_order() -> None:
+def test_the_guide_names_every_stage_and_every_field_of_a_spec() -> None:
     text = (ROOT / GUIDE).read_text()
     assert [name for name in RESULTS if name not in text] == []
     fields = re.findall(r"spec(?:\.get\(|\[)\"(\w+)\"", (ROOT / "src/reelstate/media/planning/request.py").read_text())
