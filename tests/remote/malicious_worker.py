@@ -1,7 +1,7 @@
 """A malicious remote worker, and what is monitored during its attacks: a canary file, a secret, time and memory.
 
-It knows what every stage of a film comes to, from a model that was made honestly, and so gets as far as it likes before
-it lies. The server is a process of its own.
+It knows the result of every stage from a job that an honest worker ran, so it can reach any stage before it lies. The
+server runs in a separate process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TICKS: Final = os.sysconf("SC_CLK_TCK")
 MEBIBYTE: Final = 1024 * 1024
 PAUSE: Final = 0.005
 COPY: Final = ("-c", "copy", "-c:s", "mov_text")
-WORDS: Final = "1\n00:00:00,100 --> 00:00:00,900\nwords\n"
+CAPTIONS: Final = "1\n00:00:00,100 --> 00:00:00,900\nwords\n"
 STAGES: Final = (
     *("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions"),
     *("package", "verify", "publish"),
@@ -47,10 +47,10 @@ STAGES: Final = (
 
 @dataclass
 class Watch:
-    """Asks a server again and again whether it lives, and notes how long it was busy with something else meanwhile.
+    """Polls the liveness of a server and records the longest time that the server was busy with something else.
 
-    What counts is the CPU time that the server spent while a question waited, at most the time that it waited: on a
-    machine that is busy with others questions wait, and the server spends nothing.
+    It counts the CPU time that the server spent while a request waited, at most the waiting time: on a busy machine
+    requests wait although the server spends nothing.
     """
 
     server: ServerProcess
@@ -79,14 +79,14 @@ class Watch:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What a process has spent so far."""
+    """Return the CPU time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 @dataclass
 class Model:
-    """A film that was made honestly: what each part of each stage came to, and where its files are."""
+    """A job that an honest worker ran: the result of each part of each stage, and where its files are."""
 
     job: int
     source: Path
@@ -99,13 +99,13 @@ class Model:
         return hashlib.sha256(self.source.read_bytes()).hexdigest()
 
     def moved(self, data: bytes, job: int) -> bytes:
-        """The bytes of a file, or of a result, as they are in another job; all runs have the token 1."""
+        """Return the bytes of a file or a result as another job has them; all runs have the token 1."""
         return data.replace(f"versions/{self.job}/".encode(), f"versions/{job}/".encode())
 
     def files(self, stage: str, part: int, job: int) -> dict[str, bytes]:
-        """The files that a part has made, by name."""
-        place = self.storage / f"versions/{self.job}/{stage}/{part}/1"
-        found = {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        """Return the files that a part has made, by name."""
+        folder = self.storage / f"versions/{self.job}/{stage}/{part}/1"
+        found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         return {name: self.moved(data, job) if name == MANIFEST else data for name, data in found.items()}
 
     def result(self, stage: str, part: int, job: int) -> Json:
@@ -116,16 +116,16 @@ class Model:
         return result
 
 
-async def a_model(folder: Path) -> Model:
-    """A film of two seconds with sound, captions and pictures, made by a worker that does not lie."""
-    (folder / "words.srt").write_text(WORDS)
-    plain, source = make_video(folder / "plain.mp4", 2), folder / "film.mp4"
-    ffmpeg(BUILD, "-i", str(plain), "-i", str(folder / "words.srt"), *COPY, str(source))
+async def make_model(folder: Path) -> Model:
+    """Have an honest worker transcode a video of two seconds with sound, captions and thumbnails."""
+    (folder / "captions.srt").write_text(CAPTIONS)
+    plain, source = make_video(folder / "plain.mp4", 2), folder / "source.mp4"
+    ffmpeg(BUILD, "-i", str(plain), "-i", str(folder / "captions.srt"), *COPY, str(source))
     async with start_deployment(folder) as here:
-        place = here.storage / "sources" / hashlib.sha256(source.read_bytes()).hexdigest()
-        place.parent.mkdir(parents=True)
-        place.write_bytes(source.read_bytes())
-        detail = await here.transcode(f"stored://{place.name}", profile=profile(thumbnails=True, sprites=True))
+        stored = here.storage / "sources" / hashlib.sha256(source.read_bytes()).hexdigest()
+        stored.parent.mkdir(parents=True)
+        stored.write_bytes(source.read_bytes())
+        detail = await here.transcode(f"stored://{stored.name}", profile=profile(thumbnails=True, sprites=True))
         assert detail.job.status is JobStatus.COMPLETED, detail.job.error
         tasks = await here.tasks(detail.job.id)
         assert {task.token for task in tasks} == {1}
@@ -151,7 +151,7 @@ class MaliciousWorker:
     """Jobs for which a false result was accepted, with that result."""
 
     def poison(self) -> list[str]:
-        """Words that would have ffmpeg, or the server, touch the canary or read the secret."""
+        """Return texts that would make ffmpeg or the server touch the canary or read the secret."""
         return [
             f"null,metadata=mode=print:file={self.canary}",
             f"smpte2084:t=linear,metadata=mode=print:file={self.canary},zscale=t=linear",
@@ -164,12 +164,12 @@ class MaliciousWorker:
             f"{self.canary}\x00.mp4",
         ]
 
-    async def say(self, verb: str, body: Json) -> httpx.Response:
-        text = json.dumps(body).encode()  # also what JSON has no word for: a liar writes NaN
+    async def post(self, verb: str, body: Json) -> httpx.Response:
+        text = json.dumps(body).encode()  # not strict JSON: an attacker writes NaN
         return await self.client.post(f"/{verb}", content=text, headers={"Content-Type": "application/json"})
 
     async def register(self, **changes: Json) -> httpx.Response:
-        answer = await self.say("register", {**hello(), **changes})
+        answer = await self.post("register", {**hello(), **changes})
         if answer.is_success:
             self.worker_id = answer.json()["worker_id"]
         return answer
@@ -179,13 +179,13 @@ class MaliciousWorker:
         return (await self.engine.submit("transcode", spec)).job_id
 
     async def claim(self) -> list[Json]:
-        answer = await self.say("claim", {"worker_id": self.worker_id, "limit": 50})
+        answer = await self.post("claim", {"worker_id": self.worker_id, "limit": 50})
         assert answer.status_code == 200, answer.text
         tasks: list[Json] = answer.json()["tasks"]
         return tasks
 
     async def reach(self, job: int, stage: str) -> tuple[list[Json], list[Json]]:
-        """Tell the truth until a stage can be run; gives its tasks, and those that were claimed with them."""
+        """Send true results until a stage can run; return its tasks, and the others claimed with them."""
         others: list[Json] = []
         for _ in STAGES:
             tasks = [task for task in await self.claim() if task["key"][0] == job]
@@ -200,7 +200,7 @@ class MaliciousWorker:
         raise AssertionError(f"{stage} was not reached")
 
     async def truth(self, task: Json) -> Json:
-        """What a task comes to, with its files sent."""
+        """Send the files of a task and return its true result."""
         stage, (job, _, part) = task["stage"], task["key"]
         for name, data in self.model.files(stage, part, job).items():
             answer = await self.put(task, name, data)
@@ -210,27 +210,27 @@ class MaliciousWorker:
     async def put(self, task: Json, name: str, data: bytes) -> httpx.Response:
         digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
         headers = {PERMIT_HEADER: task["permit"], "Content-Digest": f"sha-256=:{digest}:"}
-        return await self.client.put(f"/files/{place_of(task)}/{name}", content=data, headers=headers)
+        return await self.client.put(f"/files/{folder_of(task)}/{name}", content=data, headers=headers)
 
     async def complete(self, task: Json, result: Json) -> httpx.Response:
-        return await self.say("complete", {"items": [{"permit": task["permit"], "result": result}]})
+        return await self.post("complete", {"items": [{"permit": task["permit"], "result": result}]})
 
     async def lie(self, stage: str, change: Any) -> bool:
-        """Have a job come to a stage and lie there; gives whether the lie was taken."""
+        """Submit a job, send a false result for a stage, and return whether the server accepted it."""
         job = await self.submit()
         (task, *_), _ = await self.reach(job, stage)
         result = change(await self.truth(task))
         answer = await self.complete(task, result)
         assert answer.status_code < 500, (stage, answer.text)
-        taken = answer.status_code == 200
-        if taken:
+        accepted = answer.status_code == 200
+        if accepted:
             self.accepted.append((job, result))
         else:
             await self.engine.cancel(job)
-        return taken
+        return accepted
 
-    async def have_worked(self, jobs: list[int]) -> None:
-        """Have an honest worker without a sandbox go on with jobs of which a lie was taken."""
+    async def continue_honestly(self, jobs: list[int]) -> None:
+        """Have an honest worker without a sandbox continue jobs with an accepted false result."""
         if not jobs:
             return
         inner = str(self.storage.parent / "inner")
@@ -260,29 +260,29 @@ def hello() -> Json:
     }
 
 
-def place_of(task: Json) -> str:
-    """Where the run of a claimed task writes."""
+def folder_of(task: Json) -> str:
+    """Return the folder that the run of a claimed task writes to."""
     job, _, part = task["key"]
     return f"versions/{job}/{task['stage']}/{part}/{task['token']}"
 
 
 @asynccontextmanager
 async def attacked_server(folder: Path) -> AsyncIterator[MaliciousWorker]:
-    """A server with one worker, which is malicious."""
+    """Start a server with one malicious worker."""
     url, storage = f"sqlite:///{folder / 'reelstate.db'}", folder / "media"
     for name in ("model", "scratch", "inner"):
         (folder / name).mkdir()
-    model = await a_model(folder / "model")
+    model = await make_model(folder / "model")
     (storage / "sources").mkdir(parents=True)
     (storage / "sources" / model.sha256).write_bytes(model.source.read_bytes())
     secret = folder / "secret"
     secret.write_text(f"the secret {os.urandom(16).hex()}")
     secret.chmod(0o600)
-    places = {"REEL_STORAGE_URL": str(storage), "REEL_SCRATCH": str(folder / "scratch")}
+    folders = {"REEL_STORAGE_URL": str(storage), "REEL_SCRATCH": str(folder / "scratch")}
     async with AsyncExitStack() as stack:
         engine = await stack.enter_async_context(open_engine(url, pipelines=built_in_pipelines(Settings())))
         key = (await Keys(engine.store).create("liar", scopes=[Scope.WORKER], actor="operator:test")).text
-        server = await stack.enter_async_context(ServerProcess(folder, url, **places))
+        server = await stack.enter_async_context(ServerProcess(folder, url, **folders))
         client = httpx.AsyncClient(
             base_url=server.url + PREFIX, headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
         )
