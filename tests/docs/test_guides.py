@@ -1,4 +1,4 @@
-"""What the guides show can be declared and run, and every command, option and setting they name is there."""
+"""The code of the guides runs, and every command, option and setting that they name exists."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def text_of(page: str) -> str:
 
 
 def module(page: str) -> str:
-    """The code of a page as one module."""
+    """Return the code of a page as one module."""
     return "\n\n".join(blocks(page, "python"))
 
 
@@ -71,14 +71,14 @@ def mistakes() -> list[tuple[str, str]]:
     return re.findall(r"^>>> (.*)\n(.*)", text_of(DECLARE), re.MULTILINE)
 
 
-@pytest.mark.parametrize("source, told", mistakes())
-def test_a_mistake_is_told_in_the_words_of_the_guide(source: str, told: str) -> None:
+@pytest.mark.parametrize("source, shown", mistakes())
+def test_a_mistake_raises_the_error_that_the_guide_shows(source: str, shown: str) -> None:
     with pytest.raises(rs.ReelstateError) as raised:
         eval(source, {"rs": rs})  # noqa: S307 - our own page
-    assert f"{type(raised.value).__name__}: {raised.value}" == told
+    assert f"{type(raised.value).__name__}: {raised.value}" == shown
 
 
-def test_a_spec_is_refused_in_the_words_of_the_guide(tmp_path: Path) -> None:
+def test_a_spec_is_refused_with_the_error_that_the_guide_shows(tmp_path: Path) -> None:
     shown = re.findall(r"^(\{.*\}) {2,}(spec\..*)$", text_of(DECLARE), re.MULTILINE)
     assert len(shown) == 3
     refuse = """
@@ -98,19 +98,19 @@ with rs.connect("sqlite://") as reel:
 async def test_the_idempotent_handlers_of_the_guide_run(tmp_path: Path) -> None:
     names: dict[str, rs.Pipeline] = {}
     exec(module("docs/guides/idempotent-handlers.md"), names)  # noqa: S102 - our own page
-    async with rs.open("sqlite://", pipelines=[names["film"]], workers=1) as engine:
-        jobs = [await engine.submit("film", {"folder": str(tmp_path)}) for _ in range(2)]
+    async with rs.open("sqlite://", pipelines=[names["movie"]], workers=1) as engine:
+        jobs = [await engine.submit("movie", {"folder": str(tmp_path)}) for _ in range(2)]
         details = [await engine.wait(job.id, timeout=300) for job in jobs]
     for detail in details:
         file = detail.outputs["announce"]["file"]
         assert detail.outputs["announce"] == {"key": f"{detail.job.id}-announce-0", "file": file}
     written = {detail.outputs["announce"]["file"] for detail in details}
     assert len(written) == 2
-    assert set(os.listdir(tmp_path)) == written  # noqa: PTH208 - the jobs have ended, nothing waits
+    assert set(os.listdir(tmp_path)) == written  # noqa: PTH208 - all jobs are finished
 
 
 def test_every_file_that_a_page_names_by_a_token_is_named_by_its_job_too() -> None:
-    """Tokens count the runs of one task: the first run of each job has the same."""
+    """Tokens count the runs of one task: the first run of every job has the same token."""
     for page in [*PAGES, *(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/*.py"))]:
         for line in text_of(page).splitlines():
             if re.search(r"\{task\.token\}", line):
@@ -127,8 +127,8 @@ async def test_the_states_of_the_guide_are_reported(tmp_path: Path) -> None:
     handler, manager = blocks("docs/guides/states.md", "python")
     names: dict[str, rs.Pipeline] = {}
     exec(handler, names)  # noqa: S102 - our own page
-    async with rs.open("sqlite://", pipelines=[names["film"]], workers=2) as reel:
-        job = await reel.submit("film")
+    async with rs.open("sqlite://", pipelines=[names["movie"]], workers=2) as reel:
+        job = await reel.submit("movie")
         await reel.wait(job.id, timeout=300)
         (grid,) = (await reel.states.get(job.id)).stages
         assert (grid.job.tasks, grid.tags, grid.lowest.finished) == (8, ("export", "ingest"), True)
@@ -159,7 +159,7 @@ def known_options(name: str, rest: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_command_and_option_that_a_page_names_is_there(page: str) -> None:
+def test_every_command_and_option_that_a_page_names_exists(page: str) -> None:
     for name, rest in named_commands(page):
         unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", rest)
         used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", unquoted))
@@ -172,14 +172,14 @@ def test_every_variable_that_a_page_names_is_a_setting(page: str) -> None:
     assert named - set(variables()) == set()
 
 
-def test_a_setting_has_the_default_that_the_pages_say() -> None:
-    told = {(name, number) for page in PAGES for name, number in DEFAULT.findall(text_of(page))}
-    assert len(told) > 10
+def test_a_setting_has_the_default_that_the_pages_show() -> None:
+    shown = {(name, number) for page in PAGES for name, number in DEFAULT.findall(text_of(page))}
+    assert len(shown) > 10
     defaults = {variable(field.name): getattr(rs.Settings(), field.name) for field in fields(rs.Settings)}
-    assert [(name, number) for name, number in sorted(told) if float(number) != defaults[name]] == []
+    assert [(name, number) for name, number in sorted(shown) if float(number) != defaults[name]] == []
 
 
-def test_the_version_of_python_is_the_one_that_is_asked_for() -> None:
+def test_the_pages_name_the_required_version_of_python() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         needed = tomllib.load(file)["project"]["requires-python"].removeprefix(">=")
     for page in ("README.md", "docs/quickstart.md", "CONTRIBUTING.md"):
