@@ -76,14 +76,14 @@ CREATE TABLE events (
 CREATE FUNCTION record_new_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (job_id, version, actor, job_to)
-    SELECT id, version, actor, status FROM born;
+    SELECT id, version, actor, status FROM created;
     RETURN NULL;
 END $$;
 
 CREATE FUNCTION record_new_tasks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (job_id, task_id, token, version, actor, task_to)
-    SELECT job_id, id, token, version, actor, status FROM born;
+    SELECT job_id, id, token, version, actor, status FROM created;
     RETURN NULL;
 END $$;
 
@@ -105,10 +105,10 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER jobs_born AFTER INSERT ON jobs
-    REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION record_new_jobs();
-CREATE TRIGGER tasks_born AFTER INSERT ON tasks
-    REFERENCING NEW TABLE AS born FOR EACH STATEMENT EXECUTE FUNCTION record_new_tasks();
+CREATE TRIGGER jobs_created AFTER INSERT ON jobs
+    REFERENCING NEW TABLE AS created FOR EACH STATEMENT EXECUTE FUNCTION record_new_jobs();
+CREATE TRIGGER tasks_created AFTER INSERT ON tasks
+    REFERENCING NEW TABLE AS created FOR EACH STATEMENT EXECUTE FUNCTION record_new_tasks();
 CREATE TRIGGER jobs_changed AFTER UPDATE ON jobs
     REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION record_jobs();
 CREATE TRIGGER tasks_changed AFTER UPDATE ON tasks

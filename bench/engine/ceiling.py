@@ -24,7 +24,7 @@ VALUES (1, 'ceiling', 'localhost', 'bench', 'worker') ON CONFLICT DO NOTHING;
 
 SUBMIT_SIMPLE = """
 WITH given AS MATERIALIZED (SELECT reelstate.new_id() AS id, spec FROM unnest(%b::text[]) AS spec),
-born AS (
+created AS (
     INSERT INTO reelstate.jobs (id, pipeline_id, actor, spec) SELECT id, 1, 'user', spec::jsonb FROM given
 ), opened AS (
     INSERT INTO reelstate.stages (job_id, stage, total, sole, opened_at)
@@ -36,7 +36,7 @@ SELECT id, 0, 0, 1, 'ready', clock_timestamp(), 'orchestrator' FROM given
 
 SUBMIT_PARTITIONED = """
 WITH given AS MATERIALIZED (SELECT reelstate.new_id() AS id),
-born AS (
+created AS (
     INSERT INTO reelstate.jobs (id, pipeline_id, actor, spec) SELECT id, 1, 'user', '{}' FROM given
 ), opened AS (
     INSERT INTO reelstate.stages (job_id, stage, total, sole, opened_at)
@@ -49,7 +49,7 @@ FROM given, generate_series(0, %b - 1) AS part
 
 CLAIM = """
 WITH picked AS MATERIALIZED (
-    SELECT ctid AS place FROM reelstate.tasks WHERE lane = 1 AND status = 'ready'
+    SELECT ctid AS tid FROM reelstate.tasks WHERE lane = 1 AND status = 'ready'
     ORDER BY priority DESC, job_id, stage, part LIMIT 500
     FOR UPDATE SKIP LOCKED
 ), claimed AS (
@@ -57,7 +57,7 @@ WITH picked AS MATERIALIZED (
     SET status = 'running', actor = 'worker', version = version + 1, token = token + 1, attempt = attempt + 1,
         worker_id = 1, last_worker = 1, claimed_at = clock_timestamp(), progress_at = clock_timestamp(),
         lease_expires_at = clock_timestamp() + interval '60 seconds', changed_at = clock_timestamp()
-    WHERE ctid = ANY (ARRAY(SELECT place FROM picked))
+    WHERE ctid = ANY (ARRAY(SELECT tid FROM picked))
     RETURNING job_id, stage, part, token, input
 ), begun AS (
     UPDATE reelstate.jobs

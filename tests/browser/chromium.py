@@ -1,4 +1,4 @@
-"""A Chromium without a window, told what to do over a pipe by its DevTools protocol. It ends with the pipe."""
+"""A headless Chromium, controlled over a pipe with the DevTools protocol. It ends when the pipe closes."""
 
 import base64
 import contextlib

@@ -1,4 +1,4 @@
-"""A browser, a film that tells in every frame which one it is, and the server that both meet at."""
+"""A browser, a published video with numbered frames, and the server that serves it."""
 
 import asyncio
 import contextlib
@@ -13,18 +13,18 @@ import pytest
 from tests.browser import packages
 from tests.browser.chromium import Browser, BrowserUnavailable, Page, browser, on_path
 from tests.browser.files import Files, served
-from tests.browser.numbered import film_profile, numbered_film
+from tests.browser.numbered import make_numbered_video, numbered_profile
 from tests.browser.packages import PackagesUnavailable
 from tests.media.deployment import Stream, start_deployment
 
 INSTALL = "install Node.js with npm, and Debian's `chromium` or Google Chrome"
 
 
-def do_without(reason: str) -> NoReturn:
-    words = f"PLAYBACK IS NOT TESTED IN A BROWSER, {INSTALL}: {reason}"
+def skip_browser(reason: str) -> NoReturn:
+    message = f"PLAYBACK IS NOT TESTED IN A BROWSER, {INSTALL}: {reason}"
     if os.environ.get("REELSTATE_REQUIRE_BROWSER"):
-        pytest.fail(words, pytrace=False)
-    pytest.skip(words)
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
 
 
 @pytest.fixture(scope="session")
@@ -32,33 +32,33 @@ def players() -> Path:
     try:
         return packages.players()
     except PackagesUnavailable as error:
-        do_without(str(error))
+        skip_browser(str(error))
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The browser of this machine, else one that comes in a package."""
+    """Start the installed browser, or else one from a package."""
     with contextlib.ExitStack() as stack:
-        yield _first(stack)
+        yield _start_browser(stack)
 
 
-def _first(stack: contextlib.ExitStack) -> Browser:
-    troubles = []
+def _start_browser(stack: contextlib.ExitStack) -> Browser:
+    errors = []
     for program in on_path():
         try:
             return stack.enter_context(browser(program))
         except BrowserUnavailable as error:
-            troubles.append(str(error))
+            errors.append(str(error))
     try:
         shipped = packages.shipped_browser()
         return stack.enter_context(browser(str(shipped.program), shipped.libraries))
     except (PackagesUnavailable, BrowserUnavailable, OSError) as error:
-        do_without("; ".join([*troubles, str(error)]))
+        skip_browser("; ".join([*errors, str(error)]))
 
 
 @dataclass(frozen=True)
 class Published:
-    """A film that the pipeline has made a stream of, and where its storage is."""
+    """A stream that the pipeline has made, and the path of its storage."""
 
     storage: Path
     stream: Stream
@@ -66,11 +66,11 @@ class Published:
 
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    folder = tmp_path_factory.mktemp("film")
+    folder = tmp_path_factory.mktemp("published")
 
     async def transcode() -> Published:
         async with start_deployment(folder) as here:
-            stream = await here.stream(numbered_film(folder / "film.mp4"), profile=film_profile())
+            stream = await here.stream(make_numbered_video(folder / "source.mp4"), profile=numbered_profile())
             return Published(here.storage, stream)
 
     return asyncio.run(transcode())
@@ -78,7 +78,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 
 @pytest.fixture
 def files(tmp_path: Path, published: Published, players: Path) -> Iterator[Files]:
-    """What is published, and what a test makes in its own folder."""
+    """Serve the published stream, and what a test writes to its own folder."""
     here = {"tests": Path(__file__).parent, "npm": players}
     with served(media=published.storage, own=tmp_path / "media", **here) as files:
         yield files
@@ -86,7 +86,7 @@ def files(tmp_path: Path, published: Published, players: Path) -> Iterator[Files
 
 @pytest.fixture(scope="session")
 def player_page(players: Path) -> Iterator[str]:
-    """The address of the page with the players, which plays streams of any other server."""
+    """Return the address of the page with the players, which plays streams of any server."""
     with served(tests=Path(__file__).parent, npm=players) as files:
         yield files.url("tests/player.html")
 

@@ -61,7 +61,7 @@ def served(**folders: Path) -> Iterator[Files]:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
-        """A player hangs up when it has changed its mind; anything else is told."""
+        """Ignore a player that closes its connection; report every other error."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # passed on as it came
 

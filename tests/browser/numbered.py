@@ -1,4 +1,4 @@
-"""A film whose every frame shows its number, in black and white fields that outlive any encoder."""
+"""A source video in which every frame shows its number, as black and white fields that survive any encoder."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -19,8 +19,8 @@ _WHITE = f"bitand(N,pow(2,floor(X/W*{BITS})))"
 _STRIP = f"color=size=320x36:rate={RATE},geq=lum='if({_WHITE},235,16)':cb=128:cr=128"
 
 
-def film_profile() -> dict[str, Any]:
-    """Two rungs, the larger with frames that are decoded in another order than they are shown."""
+def numbered_profile() -> dict[str, Any]:
+    """Return a profile of two rungs; the larger one has frames that are decoded and shown in different orders."""
     presets = zip(HEIGHTS, ("veryfast", "ultrafast"), strict=True)
     rungs = [
         {"name": f"{height}p", "height": height, "crf": 26, "max_bitrate": 2_000_000, "preset": preset}
@@ -30,7 +30,7 @@ def film_profile() -> dict[str, Any]:
     return {"name": "numbered", "rungs": rungs, "thumbnails": False, "sprites": False, **seconds}
 
 
-def numbered_film(path: Path) -> Path:
+def make_numbered_video(path: Path) -> Path:
     picture = f"testsrc2=size=320x144:rate={RATE}[above];{_STRIP}[strip];[above][strip]vstack"
     ffmpeg(
         BUILD, "-filter_complex", picture, "-f", "lavfi", "-i", "sine=sample_rate=48000", "-frames:v", str(FRAMES),

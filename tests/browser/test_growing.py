@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.browser.chromium import Page
 from tests.browser.files import Files
-from tests.browser.numbered import CHUNK, FRAMES, RATE, film_profile, numbered_film
+from tests.browser.numbered import CHUNK, FRAMES, RATE, make_numbered_video, numbered_profile
 from tests.library.local_library import Gate, encoded, front, library
 
 CHUNKS = FRAMES // CHUNK
@@ -24,7 +24,7 @@ async def test_whoever_watches_a_stream_grow_sees_it_from_its_first_frame_to_its
 
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        submitted = await made.submit(numbered_film(tmp_path / "film.mp4"), profile=film_profile())
+        submitted = await made.submit(make_numbered_video(tmp_path / "source.mp4"), profile=numbered_profile())
         gate.open(2)
         await encoded(made.engine, submitted.job_id, 2)
         await made.publisher.update_live()

@@ -1,4 +1,4 @@
-"""A film that is sent over HTTP, watched over HTTP while it is made, and to its end."""
+"""A video that is uploaded over HTTP and watched over HTTP, during its transcode and after it."""
 
 import asyncio
 import json
@@ -8,29 +8,29 @@ from tests.api.api_server import api_server
 from tests.api.upload_clients import PIECE
 from tests.api.video_server import UPLOADS, VIDEOS
 from tests.browser.chromium import Page
-from tests.browser.numbered import CHUNK, FRAMES, HEIGHTS, RATE, film_profile, numbered_film
+from tests.browser.numbered import CHUNK, FRAMES, HEIGHTS, RATE, make_numbered_video, numbered_profile
 from tests.browser.test_growing import AT_THE_EDGE, CHUNKS, WAITING
 from tests.library.local_library import Gate, encoded, library
 
 
-async def test_an_uploaded_film_plays_in_a_browser_from_its_first_chunk_on(tmp_path: Path, page: Page) -> None:
+async def test_an_uploaded_video_plays_in_a_browser_from_its_first_chunk_on(tmp_path: Path, page: Page) -> None:
     def run(script: str) -> object:
         return page.run(script)
 
     gate = Gate()
-    film = numbered_film(tmp_path / "film.mp4").read_bytes()
+    video = make_numbered_video(tmp_path / "source.mp4").read_bytes()
     database, storage = f"sqlite:///{tmp_path / 'library.db'}", str(tmp_path / "media")
     async with (
         library(tmp_path, gate=gate, keep=86_400) as made,
         api_server(made.engine, database, storage_url=storage) as api,
     ):
-        begun = await api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": str(len(film))})
-        place, half = begun.headers["location"], len(film) // 2
-        for offset, piece in ((0, film[:half]), (half, film[half:])):
+        begun = await api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": str(len(video))})
+        place, half = begun.headers["location"], len(video) // 2
+        for offset, piece in ((0, video[:half]), (half, video[half:])):
             headers = {"Upload-Offset": str(offset), "Content-Type": PIECE}
             assert (await api.ask("ada", "PATCH", place, content=piece, headers=headers)).status_code == 204
         upload = place.rpartition("/")[2]
-        answer = await api.ask("ada", "POST", VIDEOS, json={"upload": upload, "profile": film_profile()})
+        answer = await api.ask("ada", "POST", VIDEOS, json={"upload": upload, "profile": numbered_profile()})
         video_id, job_id = answer.json()["id"], answer.json()["job"]
         gate.open(2)
         await encoded(made.engine, job_id, 2)

@@ -14,7 +14,7 @@ AROUND = [frame + step for frame in reversed(JOINS) for step in (-1, 0, 1)]
 
 AHEAD = 5
 EXACT = {"maxFragLookUpTolerance": 0}
-"""hls.js takes what is just before a segment to be in it, and leaps over the hole; not so when it is told this."""
+"""Keeps hls.js from treating a position just before a segment as inside it and skipping the gap."""
 
 
 def middle(frame: int) -> float:

@@ -35,6 +35,6 @@ async def assert_plays(address: Address, chromium: Browser, player_page: str) ->
 async def test_a_video_plays_to_its_end_from_both_public_addresses(
     tmp_path: Path, chromium: Browser, player_page: str
 ) -> None:
-    source = make_video(tmp_path / "film.mp4", SECONDS)
+    source = make_video(tmp_path / "source.mp4", SECONDS)
     async with public_address(tmp_path, source, PROFILE) as address:
         await assert_plays(address, chromium, player_page)

@@ -32,7 +32,7 @@ GPU = frozenset({"gpu"})
 ENCODE = StageSpec(name="encode", each="spec.parts", prefers=GPU, needs=frozenset({"h264"}))
 
 
-async def test_the_most_urgent_come_first_then_the_oldest_job_then_stage_then_part(engine: Engine) -> None:
+async def test_urgent_tasks_come_first_then_the_oldest_job_then_stage_then_part(engine: Engine) -> None:
     await declared(
         engine, "pair", StageSpec(name="one", each="spec.n"), StageSpec(name="two", each="spec.n", needs=GPU)
     )

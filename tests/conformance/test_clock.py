@@ -101,7 +101,7 @@ async def test_a_stall_and_a_timeout_are_found_in_their_time(engine: Engine, wat
         taken.append(await watch.live(10))
         await engine.report(worker, [progress(task)])
     assert sum(taken) == 1
-    assert 7 <= taken.index(1) <= 14, "20 of 100 seconds were over, and the keeper has some patience"
+    assert 7 <= taken.index(1) <= 14, "20 of 100 seconds had passed, and the keeper waits a little longer"
 
 
 @pytest.mark.parametrize("step", [-HOURS, HOURS])

@@ -23,8 +23,8 @@ async def lost_together(engine: Engine, clock: FakeClock) -> list[ClaimedTask]:
 
 
 async def test_what_one_killed_worker_ran_is_run_together_again(engine: Engine, clock: FakeClock) -> None:
-    await declared(engine, "film", StageSpec(name="cut", each="spec.parts", attempts=10))
-    job_id = await submitted(engine, "film", spec={"parts": PARTS})
+    await declared(engine, "video", StageSpec(name="cut", each="spec.parts", attempts=10))
+    job_id = await submitted(engine, "video", spec={"parts": PARTS})
     assert len(await lost_together(engine, clock)) == PARTS
     tasks = (await engine.tasks(job_id)).items
     assert [(task.lost, task.isolated) for task in tasks] == [(1, False)] * PARTS
@@ -35,8 +35,8 @@ async def test_what_one_killed_worker_ran_is_run_together_again(engine: Engine, 
 async def test_from_the_second_loss_on_a_task_runs_alone_and_an_event_records_it(
     engine: Engine, clock: FakeClock
 ) -> None:
-    await declared(engine, "film", StageSpec(name="cut", each="spec.parts", attempts=10))
-    job_id = await submitted(engine, "film", spec={"parts": PARTS})
+    await declared(engine, "video", StageSpec(name="cut", each="spec.parts", attempts=10))
+    job_id = await submitted(engine, "video", spec={"parts": PARTS})
     await lost_together(engine, clock)
     await lost_together(engine, clock)
     detail = await engine.job(job_id)
@@ -53,15 +53,15 @@ async def test_from_the_second_loss_on_a_task_runs_alone_and_an_event_records_it
 
 
 async def test_a_stage_may_be_isolated_from_its_first_loss_on(engine: Engine, clock: FakeClock) -> None:
-    await declared(engine, "film", StageSpec(name="cut", each="spec.parts", attempts=10, isolate_after=1))
-    await submitted(engine, "film", spec={"parts": PARTS})
+    await declared(engine, "video", StageSpec(name="cut", each="spec.parts", attempts=10, isolate_after=1))
+    await submitted(engine, "video", spec={"parts": PARTS})
     await lost_together(engine, clock)
     assert len((await engine.claim(await a_worker(engine, slots=PARTS), PARTS)).tasks) == 1
 
 
 async def test_isolation_is_refused_where_it_is_no_count() -> None:
     with pytest.raises(InvalidPipeline, match="isolate_after"):
-        Graph.of("film", [StageSpec(name="cut", isolate_after=0)])
+        Graph.of("video", [StageSpec(name="cut", isolate_after=0)])
 
 
 def test_a_stage_without_the_option_is_stored_as_before() -> None:

@@ -293,13 +293,13 @@ async def test_the_steps_of_a_lost_run_are_not_kept(engine: Engine, clock: FakeC
 
 async def test_steps_are_stored_without_passwords_and_in_bounds(engine: Engine) -> None:
     task = await a_running_task(engine)
-    address = "https://user:hunter2@host/film"
+    address = "https://user:hunter2@host/video"
     long = Step(
         number=1, argv=["ffmpeg", address, *["ü" * 9_000] * 50, "out.mp4"], output=f"\0{address} " * 9_000 + "end"
     )
     await say(engine, task, steps=(long,))
     (entry,) = (await engine.steps(task.key.job_id)).items
-    assert entry.argv[:2] == ["ffmpeg", "https://user:***@host/film"]
+    assert entry.argv[:2] == ["ffmpeg", "https://user:***@host/video"]
     assert entry.argv[-1] == "out.mp4"
     assert "…" in entry.argv
     assert len(json.dumps(entry.argv, ensure_ascii=False).encode()) <= 16 * 1024

@@ -131,7 +131,7 @@ async def test_a_degraded_job_shows_the_reason(engine: Engine) -> None:
 
 
 async def test_a_video_shows_its_duration_and_why_its_latest_version_failed(engine: Engine) -> None:
-    pipeline = await declared(engine, "film", StageSpec(name="make"), StageSpec(name="publish", after=("make",)))
+    pipeline = await declared(engine, "video", StageSpec(name="make"), StageSpec(name="publish", after=("make",)))
     worker = await a_worker(engine)
     made = await Videos(engine).submit("a.mp4", pipeline=pipeline)
     video_id = made.resource_id
@@ -154,7 +154,7 @@ async def test_a_video_shows_its_duration_and_why_its_latest_version_failed(engi
 
 @pytest.mark.parametrize("duration", ["long", None, [1], {"seconds": 1}])
 async def test_a_duration_that_is_no_number_is_not_shown(engine: Engine, duration: Any) -> None:
-    pipeline = await declared(engine, "film", StageSpec(name="make"))
+    pipeline = await declared(engine, "video", StageSpec(name="make"))
     await Videos(engine).submit("a.mp4", pipeline=pipeline)
     await finish(engine, await a_worker(engine), {"make": {"duration": duration}})
     (listed,) = (await Videos(engine).list()).items

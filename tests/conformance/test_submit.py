@@ -30,7 +30,7 @@ async def job_ids(engine: Engine) -> list[int]:
 
 
 async def test_a_submitted_job_runs_to_the_end(engine: Engine) -> None:
-    submitted = await engine.submit("fan", {"name": "film"})
+    submitted = await engine.submit("fan", {"name": "video"})
     worker = await a_worker(engine)
     results = {"plan": {"items": [1, 5, 9]}, "pack": {"file": "out.mp4"}}
     seen = []
@@ -38,7 +38,7 @@ async def test_a_submitted_job_runs_to_the_end(engine: Engine) -> None:
         seen.append([(task.stage_name, task.key.part, task.input, task.spec) for task in claim.tasks])
         verdicts = await engine.complete([done(task, results.get(task.stage_name)) for task in claim.tasks])
         assert verdicts == [Verdict.OK] * len(claim.tasks)
-    spec = {"name": "film"}
+    spec = {"name": "video"}
     assert seen == [
         [("plan", 0, None, spec)],
         [("work", 0, 1, spec), ("work", 1, 5, spec), ("work", 2, 9, spec)],
@@ -52,10 +52,10 @@ async def test_a_submitted_job_runs_to_the_end(engine: Engine) -> None:
 
 
 async def test_a_new_job_is_as_it_was_submitted(engine: Engine, clock: FakeClock) -> None:
-    answer = await engine.submit("simple", {"film": "a"}, priority=7, user_id="ada")
+    answer = await engine.submit("simple", {"video": "a"}, priority=7, user_id="ada")
     assert answer.verdict is Verdict.OK
     job = (await engine.job(answer.job_id)).job
-    assert (job.pipeline, job.spec, job.priority, job.user_id) == ("simple", {"film": "a"}, 7, "ada")
+    assert (job.pipeline, job.spec, job.priority, job.user_id) == ("simple", {"video": "a"}, 7, "ada")
     assert (job.status, job.version, job.actor, job.ended) == (JobStatus.PENDING, 1, "user", False)
     assert (job.created_at, job.started_at, job.finished_at) == (clock.now, None, None)
     assert await job_path(engine, job.id) == [("pending", "user")]
@@ -237,14 +237,14 @@ async def stages_of(engine: Engine, job_id: int) -> list[str]:
 
 
 async def submits(engine: Engine, **options: Any) -> list[str]:
-    """The stages that a new job of the pipeline `film` has: made alone, and in a batch."""
-    alone = await stages_of(engine, (await engine.submit("film", **options)).job_id)
-    made = await engine.submit_many([Submission(pipeline="film", **options), Submission(pipeline="simple")])
+    """The stages that a new job of the pipeline `video` has: made alone, and in a batch."""
+    alone = await stages_of(engine, (await engine.submit("video", **options)).job_id)
+    made = await engine.submit_many([Submission(pipeline="video", **options), Submission(pipeline="simple")])
     assert await stages_of(engine, made[0].job_id) == alone
     return alone
 
 
-OLD, NEW = (Graph.of("film", [StageSpec(name=name)]) for name in ("old", "new"))
+OLD, NEW = (Graph.of("video", [StageSpec(name=name)]) for name in ("old", "new"))
 
 
 async def test_an_old_version_that_is_declared_again_does_not_come_back(engine: Engine, clock: FakeClock) -> None:
@@ -268,31 +268,31 @@ async def test_a_submission_may_name_its_version(engine: Engine) -> None:
     for digest in (OLD.digest, OLD.digest[:6]):
         assert await submits(engine, digest=digest) == ["old"]
     for digest in ("", OLD.digest[:5], "0" * 64):
-        with pytest.raises(InvalidRequest, match="is not the digest of a version of film") as refused:
-            await engine.submit("film", digest=digest)
+        with pytest.raises(InvalidRequest, match="is not the digest of a version of video") as refused:
+            await engine.submit("video", digest=digest)
         assert (refused.value.field, OLD.digest[:12] in refused.value.hint) == ("digest", True)
 
 
 async def test_the_same_key_with_another_version_is_another_request(engine: Engine) -> None:
     await engine.declare(OLD, NEW)
-    await engine.submit("film", idempotency_key="once", digest=OLD.digest)
+    await engine.submit("video", idempotency_key="once", digest=OLD.digest)
     with pytest.raises(IdempotencyConflict):
-        await engine.submit("film", idempotency_key="once", digest=NEW.digest)
+        await engine.submit("video", idempotency_key="once", digest=NEW.digest)
 
 
 async def test_a_pinned_version_stays_though_a_newer_one_is_declared(engine: Engine) -> None:
     await engine.declare(OLD)
-    assert (await engine.use_pipeline("film", OLD.digest[:8])).digest == OLD.digest
+    assert (await engine.use_pipeline("video", OLD.digest[:8])).digest == OLD.digest
     await Engine(engine.store).declare(NEW)
     assert await submits(engine) == ["old"]
-    shown = [(each.digest, each.current, each.pinned) for each in await engine.pipelines() if each.name == "film"]
+    shown = [(each.digest, each.current, each.pinned) for each in await engine.pipelines() if each.name == "video"]
     assert shown == [(NEW.digest, False, False), (OLD.digest, True, True)]
-    assert (await engine.use_pipeline("film", None)).digest == NEW.digest
+    assert (await engine.use_pipeline("video", None)).digest == NEW.digest
     assert await submits(engine) == ["new"]
     with pytest.raises(UnknownPipeline):
         await engine.use_pipeline("flim", None)
     with pytest.raises(InvalidRequest, match="is not the digest"):
-        await engine.use_pipeline("film", "abcdef")
+        await engine.use_pipeline("video", "abcdef")
 
 
 async def test_a_change_of_the_newest_version_is_logged(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
@@ -300,19 +300,19 @@ async def test_a_change_of_the_newest_version_is_logged(engine: Engine, caplog: 
     for graph in (OLD, OLD, NEW, NEW, OLD):
         await Engine(engine.store).declare(graph)
     changed, ignored = (record.getMessage() for record in caplog.records)
-    assert "new jobs run it pipeline=film" in changed
+    assert "new jobs run it pipeline=video" in changed
     assert NEW.digest[:12] in changed
-    assert f"pipeline version not current pipeline=film digest={OLD.digest[:12]}" in ignored
+    assert f"pipeline version not current pipeline=video digest={OLD.digest[:12]}" in ignored
 
 
 async def test_a_version_is_listed_with_the_workers_that_have_its_code(engine: Engine) -> None:
     await engine.declare(OLD, NEW)
     for name, graph in (("cpu-1", OLD), ("cpu-2", NEW), ("cpu-3", NEW)):
-        await a_worker(engine, name, metadata={"pipelines": {"film": graph.digest}})
-    gone = await a_worker(engine, "cpu-4", metadata={"pipelines": {"film": OLD.digest}})
+        await a_worker(engine, name, metadata={"pipelines": {"video": graph.digest}})
+    gone = await a_worker(engine, "cpu-4", metadata={"pipelines": {"video": OLD.digest}})
     await engine.move_worker(gone, WorkerStatus.OFFLINE, actor="worker")
     await a_worker(engine, "old-release", metadata=None)
-    versions = [each for each in await engine.pipelines() if each.name == "film"]
+    versions = [each for each in await engine.pipelines() if each.name == "video"]
     assert [(each.digest, each.workers, each.stages) for each in versions] == [
         (NEW.digest, ("cpu-2", "cpu-3"), ("new",)),
         (OLD.digest, ("cpu-1",), ("old",)),

@@ -39,7 +39,7 @@ async def transcode(engine: Engine) -> None:
     await engine.declare(TRANSCODE)
 
 
-async def a_video(engine: Engine, source: str = "/films/a.mp4", **options: Any) -> Submitted:
+async def a_video(engine: Engine, source: str = "/videos/a.mp4", **options: Any) -> Submitted:
     return await Videos(engine).submit(source, **{"title": "A", **options})
 
 
@@ -87,12 +87,12 @@ async def test_a_video_is_made_with_its_first_job(engine: Engine, clock: FakeClo
     answer = await a_video(engine, spec={"profile": "small"}, user_id="ada", priority=8)
     detail = await Videos(engine).get(video_of(answer))
     video = detail.video
-    assert (video.title, video.source, video.user_id) == ("A", "/films/a.mp4", "ada")
+    assert (video.title, video.source, video.user_id) == ("A", "/videos/a.mp4", "ada")
     assert (video.status, video.current, video.pinned, video.latest) == ("pending", None, None, answer.job_id)
     assert (video.created_at, video.deleted_at, video.version, video.actor) == (clock.now, None, 1, "user")
     (version,) = detail.versions
     assert (version.job.id, version.job.resource_id, version.job.priority) == (answer.job_id, video.id, 8)
-    assert version.job.spec == {"source": "/films/a.mp4", "profile": "small", "video_id": video.id}
+    assert version.job.spec == {"source": "/videos/a.mp4", "profile": "small", "video_id": video.id}
     assert (version.outputs, version.current, version.removed_at) == ({}, False, None)
     assert video.id != answer.job_id
 
@@ -127,7 +127,7 @@ async def test_a_video_made_again_under_its_key_is_the_same(engine: Engine) -> N
     assert await listed(engine) == [first.resource_id]
 
 
-@pytest.mark.parametrize("other", [{"title": "B"}, {"source": "/films/b.mp4"}, {"spec": {"profile": "x"}}])
+@pytest.mark.parametrize("other", [{"title": "B"}, {"source": "/videos/b.mp4"}, {"spec": {"profile": "x"}}])
 async def test_a_key_does_not_stand_for_two_videos(engine: Engine, other: dict[str, Any]) -> None:
     first = await a_video(engine, idempotency_key="k")
     with pytest.raises(IdempotencyConflict):
@@ -222,7 +222,7 @@ async def test_a_further_version_inherits_what_it_does_not_say(engine: Engine) -
     first = await a_video(engine, spec={"profile": {"name": "mine"}, "captions": "drop"})
     second = await Videos(engine).retranscode(video_of(first))
     third = await Videos(engine).retranscode(video_of(first), spec={"profile": "other", "captions": None})
-    base = {"source": "/films/a.mp4", "video_id": first.resource_id}
+    base = {"source": "/videos/a.mp4", "video_id": first.resource_id}
     assert await spec_of(engine, second.job_id) == {**base, "profile": {"name": "mine"}, "captions": "drop"}
     assert await spec_of(engine, third.job_id) == {**base, "profile": "other", "captions": "drop"}
 
@@ -520,7 +520,7 @@ async def test_a_pipeline_looks_at_specs_when_they_are_complete(engine: Engine) 
     assert seen == [(await engine.job(answer.job_id)).job.spec for answer in (first, again)]
     for submission in (
         Submission(pipeline="transcode", spec={"profile": "none"}),
-        Submission(pipeline="transcode", spec={"profile": "none"}, resource=NewVideo(source="/films/b.mp4")),
+        Submission(pipeline="transcode", spec={"profile": "none"}, resource=NewVideo(source="/videos/b.mp4")),
         Submission(
             pipeline="transcode", spec={"profile": "none"}, resource=ExistingVideo(video_of(first)), idempotency_key="k"
         ),
@@ -536,7 +536,7 @@ async def test_a_spec_completed_by_its_video_is_checked_by_the_stored_schema(eng
     schema = {"properties": {"captions": {"enum": ["keep", "drop"]}}, "required": ["source", "video_id"]}
     await engine.declare(Graph.of("transcode", [StageSpec(name="publish")], built_in=True, spec=schema))
     elsewhere = Engine(engine.store, extension=engine.extension)
-    video_id = video_of(await Videos(elsewhere).submit("/films/a.mp4"))
+    video_id = video_of(await Videos(elsewhere).submit("/videos/a.mp4"))
     with pytest.raises(InvalidRequest, match=r'spec\.captions: "no" is not one of'):
         await Videos(elsewhere).retranscode(video_id, spec={"captions": "no"})
     assert (await Videos(elsewhere).retranscode(video_id, spec={"captions": "drop"})).verdict is Verdict.OK

@@ -88,10 +88,10 @@ def test_stages_count_by_weight_and_unopened_ones_as_nothing() -> None:
 
 
 @pytest.mark.parametrize("done, expected", [(50, 60), (25, 180), (100, 0), (75, 20)])
-def test_what_remains_is_told_by_the_pace_so_far(done: float, expected: float) -> None:
+def test_the_remaining_time_follows_from_the_pace_so_far(done: float, expected: float) -> None:
     assert remaining_time(done, NOW - timedelta(seconds=60), NOW) == timedelta(seconds=expected)
 
 
-def test_without_a_pace_nothing_is_foretold() -> None:
+def test_without_a_pace_there_is_no_estimate() -> None:
     assert remaining_time(0, NOW - timedelta(seconds=60), NOW) is None
     assert remaining_time(50, NOW, NOW) is None

@@ -12,7 +12,7 @@ every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=list(M
 
 
 @every_machine
-def test_mermaid_has_a_line_for_every_birth_change_and_end(machine: Machine) -> None:
+def test_mermaid_has_a_line_for_every_initial_state_change_and_terminal_state(machine: Machine) -> None:
     first, *lines = mermaid(machine).splitlines()
     assert first == "stateDiagram-v2"
     changes = [

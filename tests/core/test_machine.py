@@ -142,7 +142,7 @@ def test_initial_and_terminal_states() -> None:
 
 
 @every_machine
-def test_every_state_can_be_reached_from_a_birth(machine: Machine) -> None:
+def test_every_state_can_be_reached_from_an_initial_state(machine: Machine) -> None:
     reached = set(machine.initial_states)
     while more := {change.target for change in machine.transitions if change.origin in reached} - reached:
         reached |= more

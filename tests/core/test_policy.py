@@ -23,7 +23,7 @@ def test_a_rest_is_between_nothing_and_its_ceiling(backoff: Backoff, attempt: in
 
 @quickly
 @given(backoffs, st.integers(1, 200))
-def test_the_ceiling_never_falls_and_at_most_doubles(backoff: Backoff, attempt: int) -> None:
+def test_the_ceiling_never_falls_and_never_more_than_doubles(backoff: Backoff, attempt: int) -> None:
     now, then = backoff.ceiling(attempt), backoff.ceiling(attempt + 1)
     assert now <= then <= 2 * now or backoff.base == 0
 

@@ -47,7 +47,7 @@ def test_a_bridged_record_has_no_gap_and_ends_at_the_row(case: tuple[list[Record
 
 @quickly
 @given(damaged())
-def test_what_was_told_is_never_told_again(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
+def test_a_recorded_change_is_never_recorded_again(case: tuple[list[RecordedChange], int, str, int, str]) -> None:
     kept, first, initial, version, status = case
     bridged = bridge(kept, first=first, initial=initial, version=version, status=status)
     assert {line.version for line in kept}.isdisjoint(line.version for line in bridged.changes)
@@ -74,6 +74,6 @@ def test_a_lost_line_leads_to_where_the_next_one_starts() -> None:
     assert bridged.changes == (RecordedChange(2, "pending", "pending"), RecordedChange(3, "pending", "failed"))
 
 
-def test_a_row_that_moved_in_silence_gets_its_line() -> None:
+def test_a_row_that_changed_without_a_record_gets_one() -> None:
     bridged = bridge([RecordedChange(1, None, "pending")], first=1, initial="pending", version=1, status="failed")
     assert (bridged.changes, bridged.version) == ((RecordedChange(2, "pending", "failed"),), 2)

@@ -1,4 +1,4 @@
-"""Films through the whole pipeline: what is made of them, what is said of it, and what is refused."""
+"""Videos through the whole pipeline: the streams, the reports, and the refused sources."""
 
 import asyncio
 import contextlib
@@ -55,12 +55,12 @@ IN_OPEN = 0x20
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A film of two seconds with sound."""
-    return make_video(tmp_path_factory.mktemp("films") / "good.mp4")
+    """Return a video of two seconds with sound."""
+    return make_video(tmp_path_factory.mktemp("sources") / "good.mp4")
 
 
 def reel(deployment: Deployment, *arguments: str) -> str:
-    """What a command says of this house."""
+    """Run a command against this deployment and return its output."""
     environment = {**os.environ, "REEL_DATABASE_URL": deployment.settings.database_url}
     command = [sys.executable, "-m", "reelstate", *arguments]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
@@ -69,10 +69,10 @@ def reel(deployment: Deployment, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("build", sorted(builds()))
-async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done_is_told(
+async def test_a_video_becomes_a_stream_of_exactly_its_frames_and_every_step_is_reported(
     tmp_path: Path, build: str
 ) -> None:
-    source = make_video(tmp_path / "film.mp4", 4)
+    source = make_video(tmp_path / "source.mp4", 4)
     async with start_deployment(tmp_path, ffmpeg=builds()[build]) as here:
         stream = await here.stream(source, profile=profile(thumbnails=True, sprites=True))
         job = stream.detail.job
@@ -90,11 +90,11 @@ async def test_a_film_becomes_a_stream_of_exactly_its_frames_and_everything_done
         assert stream.outputs["rungs"] == ["180p", "90p"]
         assert (stream.outputs["degraded"], job.degraded, job.error) == ([], None, None)
         assert stream.path(stream.outputs["poster"]).read_bytes().startswith(b"\xff\xd8")
-        await everything_is_told(here, job.id)
+        await require_full_report(here, job.id)
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-async def everything_is_told(here: Deployment, job_id: int) -> None:
+async def require_full_report(here: Deployment, job_id: int) -> None:
     tasks = await here.tasks(job_id)
     assert {(task.status, task.attempt) for task in tasks} <= {(TaskStatus.DONE, 1), (TaskStatus.SKIPPED, 0)}
     steps = await here.steps(job_id)
@@ -294,8 +294,8 @@ def hostile_files(folder: Path, good: Path, canary: Path) -> dict[str, tuple[str
     }
 
 
-async def test_hostile_files_are_refused_at_once_and_the_worker_takes_the_next_film(tmp_path: Path, good: Path) -> None:
-    folder = tmp_path / "films"
+async def test_hostile_files_are_refused_and_the_worker_takes_the_next_video(tmp_path: Path, good: Path) -> None:
+    folder = tmp_path / "sources"
     folder.mkdir()
     canary = folder / "canary.mp4"
     shutil.copy(good, canary)
@@ -303,10 +303,10 @@ async def test_hostile_files_are_refused_at_once_and_the_worker_takes_the_next_f
     async with start_deployment(tmp_path) as here:
         with unopened(canary):
             found = {name: await here.transcode(folder / f"{name}.mp4", profile=ONE_RUNG) for name in expected}
-        for name, (stage, words) in expected.items():
+        for name, (stage, text) in expected.items():
             job = found[name].job
             assert (name, job.status, job.error["stage"]) == (name, JobStatus.FAILED, stage)
-            assert words in job.error["cause"]["message"], name
+            assert text in job.error["cause"]["message"], name
             assert [task.token for task in await here.tasks(job.id, stage)] == [1], "tried once"
         assert not (here.storage / "sources").exists()
         odd = shutil.copy(good, folder / "-i")
@@ -316,15 +316,15 @@ async def test_hostile_files_are_refused_at_once_and_the_worker_takes_the_next_f
 
 
 @pytest.mark.parametrize(
-    "source", ["films/../secret.mp4", "films/link.mp4", "secret.mp4", "films/../films/../secret.mp4"]
+    "source", ["sources/../secret.mp4", "sources/link.mp4", "secret.mp4", "sources/../sources/../secret.mp4"]
 )
 async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
     tmp_path: Path, good: Path, source: str
 ) -> None:
-    (tmp_path / "films").mkdir()
+    (tmp_path / "sources").mkdir()
     shutil.copy(good, tmp_path / "secret.mp4")
-    (tmp_path / "films" / "link.mp4").symlink_to(tmp_path / "secret.mp4")
-    async with start_deployment(tmp_path, input_roots=str(tmp_path / "films")) as here:
+    (tmp_path / "sources" / "link.mp4").symlink_to(tmp_path / "secret.mp4")
+    async with start_deployment(tmp_path, input_roots=str(tmp_path / "sources")) as here:
         job = (await here.transcode(tmp_path / source)).job
         assert (job.status, job.error["stage"]) == (JobStatus.FAILED, "validate")
         assert "is outside the folders" in job.error["cause"]["message"]
@@ -340,10 +340,10 @@ async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path, mo
     ffmpeg(
         BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25",
         *("-i", str(tmp_path / "mark.srt"), "-i", str(tmp_path / "long.srt")),
-        *("-map", "0", "-map", "1", "-map", "2", "-t", "2", *X264.split(), "-c:s", "srt", str(tmp_path / "film.mkv")),
+        *("-map", "0", "-map", "1", "-map", "2", "-t", "2", *X264.split(), "-c:s", "srt", str(tmp_path / "source.mkv")),
     )  # fmt: skip
     async with start_deployment(tmp_path) as here:
-        stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
+        stream = await here.stream(tmp_path / "source.mkv", profile=ONE_RUNG)
         (kept,) = stream.manifest["captions"]
         assert mark.replace("<", "&lt;") in stream.path(kept["file"]).read_text()
         _, refused = await here.tasks(stream.detail.job.id, "captions")
@@ -363,10 +363,10 @@ async def test_one_giant_cue_fails_its_captions_at_once_and_the_rest_plays(
     (tmp_path / "giant.srt").write_text(f"1\n00:00:00,500 --> 00:00:01,000\n{lines}\n")
     ffmpeg(
         BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-i", str(tmp_path / "giant.srt"),
-        *("-map", "0", "-map", "1", "-t", "1", *X264.split(), "-c:s", "copy", str(tmp_path / "film.mkv")),
+        *("-map", "0", "-map", "1", "-t", "1", *X264.split(), "-c:s", "copy", str(tmp_path / "source.mkv")),
     )  # fmt: skip
     async with start_deployment(tmp_path) as here:
-        stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
+        stream = await here.stream(tmp_path / "source.mkv", profile=ONE_RUNG)
         (refused,) = await here.tasks(stream.detail.job.id, "captions")
         assert (refused.status, refused.attempt) == (TaskStatus.ERROR, 1)
         (reason,) = stream.detail.job.degraded
@@ -384,10 +384,10 @@ async def test_cues_that_are_left_out_are_counted_in_degraded_and_drawings_are_n
     (tmp_path / "text.ass").write_text(header + events)
     ffmpeg(
         BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-i", str(tmp_path / "text.ass"),
-        *("-map", "0", "-map", "1", "-t", "1", *X264.split(), "-c:s", "ass", str(tmp_path / "film.mkv")),
+        *("-map", "0", "-map", "1", "-t", "1", *X264.split(), "-c:s", "ass", str(tmp_path / "source.mkv")),
     )  # fmt: skip
     async with start_deployment(tmp_path) as here:
-        stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
+        stream = await here.stream(tmp_path / "source.mkv", profile=ONE_RUNG)
         (kept,) = stream.manifest["captions"]
         text = stream.path(kept["file"]).read_text()
         assert [block.split("\n")[1:] for block in text.strip().split("\n\n")[1:]] == [["a --&gt; b"], ["one", "two"]]
@@ -436,12 +436,12 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
         BUILD, "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", *SOUND, "-i", str(tmp_path / "sub.srt"),
         *("-map", "0", "-map", "1", "-map", "2", "-t", "1", *X264.split(), "-c:a", "aac", "-c:s", "srt"),
         *("-metadata", f"title={evil}", "-metadata:s:a:0", f"title={evil}", "-metadata:s:s:0", f"title={evil}"),
-        str(tmp_path / "film.mkv"),
+        str(tmp_path / "source.mkv"),
     )  # fmt: skip
     before = files_in(tmp_path)
     async with start_deployment(tmp_path) as here:
         spec = {"profile": ONE_RUNG}
-        submitted = await Videos(here.engine).submit(str(tmp_path / "film.mkv"), title="../../../evil", spec=spec)
+        submitted = await Videos(here.engine).submit(str(tmp_path / "source.mkv"), title="../../../evil", spec=spec)
         detail = await here.engine.wait(submitted.job_id, timeout=300)
         assert detail.job.status is JobStatus.COMPLETED, detail.job.error
         stream = Stream(here.storage, detail)
@@ -450,7 +450,7 @@ async def test_no_name_or_title_leads_out_of_the_storage(tmp_path: Path) -> None
         assert all(
             stream.path(hls.resolve_uri(stream.outputs["master"], each["URI"])).is_file() for each in master.variants
         )
-        refused = await here.transcode(tmp_path / "film.mkv", profile={**ONE_RUNG, "name": "../evil"})
+        refused = await here.transcode(tmp_path / "source.mkv", profile={**ONE_RUNG, "name": "../evil"})
         assert (refused.job.status, refused.job.error["stage"]) == (JobStatus.FAILED, "validate")
     made = files_in(tmp_path) - before
     assert {path.parts[0] for path in made if not path.name.startswith("reel.db")} == {"media"}
@@ -461,17 +461,17 @@ def files_in(folder: Path) -> set[Path]:
     return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
 
 
-def careful_film(kind: str, folder: Path) -> Path:
-    path = folder / "film.mkv"
+def make_difficult_video(kind: str, folder: Path) -> Path:
+    path = folder / "source.mkv"
     match kind:
         case "MPEG-TS":
-            return make_video(folder / "film.ts")
+            return make_video(folder / "source.ts")
         case "Matroska":
             return make_video(path)
         case "uneven frames":
             return make_video(path, options=f"-vf settb=1/90000,setpts='PTS+random(2)*0.03/TB' -fps_mode vfr {X264}")
         case "turned":
-            return rotate_mp4(make_video(folder / "film.mp4"))
+            return rotate_mp4(make_video(folder / "source.mp4"))
         case "ten bits":
             return make_video(path, options=X264.replace("yuv420p", "yuv420p10le"))
         case "silent":
@@ -497,8 +497,8 @@ def careful_film(kind: str, folder: Path) -> Path:
         ("interlaced", (160, 90)),
     ],
 )
-async def test_a_source_that_needs_care_is_streamed(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
-    source = careful_film(kind, tmp_path)
+async def test_a_source_that_needs_conversion_is_streamed(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
+    source = make_difficult_video(kind, tmp_path)
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=ONE_RUNG)
         (rung,) = stream.manifest["rungs"]
@@ -522,8 +522,8 @@ async def test_every_frame_of_an_uneven_video_is_shown(tmp_path: Path) -> None:
         stream = await here.stream(source, profile=ONE_RUNG)
         grid = Plan.from_json(stream.detail.plan["fetch"]["plan"]).grid
         times = [frame.time for frame in frames_of(BUILD, source)]
-        places = {floor((time - grid.origin) * grid.rate + Fraction(1, 2)) for time in times}
-        assert (len(places), max(places) < stream.frames) == (len(times), True)
+        frames = {floor((time - grid.origin) * grid.rate + Fraction(1, 2)) for time in times}
+        assert (len(frames), max(frames) < stream.frames) == (len(times), True)
         assert len(stream.decode_rungs()["90p"]) == stream.frames
         assert stream.detail.job.degraded is None
 
@@ -540,11 +540,11 @@ async def test_two_joined_transport_streams_keep_their_rate_and_all_their_frames
         assert stream.detail.job.degraded is None
 
 
-async def test_a_disk_that_was_full_for_a_moment_does_not_have_a_film_encoded_in_one_piece(tmp_path: Path) -> None:
+async def test_a_disk_that_was_full_for_a_moment_does_not_have_a_video_encoded_in_one_piece(tmp_path: Path) -> None:
     once = f'if mkdir {tmp_path}/full 2>/dev/null; then echo "[error] No space left on device" >&2; exit 1; fi'
     full = wrap_ffmpeg(tmp_path / "ffmpeg", f'case " $* " in *" -c copy "*) {once};; esac')
     async with start_deployment(tmp_path, ffmpeg=str(full), sandbox="off") as here:
-        stream = await here.stream(make_video(tmp_path / "film.ts"), profile=ONE_RUNG)
+        stream = await here.stream(make_video(tmp_path / "source.ts"), profile=ONE_RUNG)
         (fetch,) = await here.tasks(stream.detail.job.id, "fetch")
         assert (fetch.attempt, len(stream.detail.plan["fetch"]["chunks"])) == (2, 2)
 
@@ -560,10 +560,10 @@ async def test_every_sound_track_and_text_is_kept_and_a_cover_is_no_picture(tmp_
         *("-t", "2", *X264.split(), "-c:a", "aac", "-c:s", "srt"),
         *("-metadata:s:a:0", "language=eng", "-metadata:s:a:1", "language=deu"),
         *("-metadata:s:s:0", "language=eng", "-metadata:s:s:1", "language=deu"),
-        *("-attach", str(tmp_path / "cover.jpg"), "-metadata:s:t", "mimetype=image/jpeg", str(tmp_path / "film.mkv")),
+        *("-attach", str(tmp_path / "cover.jpg"), "-metadata:s:t", "mimetype=image/jpeg", str(tmp_path / "source.mkv")),
     )  # fmt: skip
     async with start_deployment(tmp_path) as here:
-        stream = await here.stream(tmp_path / "film.mkv", profile=ONE_RUNG)
+        stream = await here.stream(tmp_path / "source.mkv", profile=ONE_RUNG)
         master = hls_parser.parse_master_playlist(stream.master.read_text())
         assert [(each["TYPE"], each["LANGUAGE"]) for each in master.media] == [
             ("AUDIO", "en"),

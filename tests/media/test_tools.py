@@ -12,32 +12,32 @@ from reelstate.media.tools import MediaTools, report_waiting
 from tests.media.processes import names_in
 
 
-class Listener:
-    """What a task would be told, in place of one that runs."""
+class FakeTask:
+    """Records the messages that a running task would report."""
 
     def __init__(self) -> None:
-        self.heard: asyncio.Queue[str] = asyncio.Queue()
+        self.messages: asyncio.Queue[str] = asyncio.Queue()
 
     def note(self, percent: float | None = None, message: str | None = None, **_: Any) -> None:
-        assert percent is None, "how far it is stays as it was"
-        self.heard.put_nowait(message or "")
+        assert percent is None, "the percentage stays unchanged"
+        self.messages.put_nowait(message or "")
 
 
-async def test_what_takes_long_is_told_again_and_again_until_it_is_over() -> None:
-    listener: Any = Listener()
-    async with asyncio.timeout(300), report_waiting(listener, "storing", every=0.01):
-        told = [await listener.heard.get() for _ in range(3)]
-        assert all(words.startswith("storing") for words in told)
-        assert len(set(told)) == 3, "the same words again would be no progress"
-    before = listener.heard.qsize()
+async def test_a_long_step_is_reported_repeatedly_until_it_ends() -> None:
+    task: Any = FakeTask()
+    async with asyncio.timeout(300), report_waiting(task, "storing", every=0.01):
+        messages = [await task.messages.get() for _ in range(3)]
+        assert all(message.startswith("storing") for message in messages)
+        assert len(set(messages)) == 3, "a repeated message would be no progress"
+    before = task.messages.qsize()
     await asyncio.sleep(0.05)
-    assert listener.heard.qsize() == before
+    assert task.messages.qsize() == before
 
 
 TASK: Any = SimpleNamespace(job_id=7, stage="encode", part=3, token=1)
 
 
-async def test_a_folder_is_deleted_beside_the_loop_which_others_wait_for(
+async def test_a_folder_is_deleted_in_a_thread_beside_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads, rmtree = [], shutil.rmtree
@@ -56,7 +56,7 @@ async def test_a_folder_is_deleted_beside_the_loop_which_others_wait_for(
     assert threading.main_thread() not in threads
 
 
-async def test_a_folder_goes_with_a_task_that_is_stopped_whenever_that_is(tmp_path: Path) -> None:
+async def test_the_folder_of_a_task_is_deleted_whenever_the_task_is_cancelled(tmp_path: Path) -> None:
     here = MediaTools.from_settings(Settings(scratch=str(tmp_path), storage_url=str(tmp_path / "media")))
 
     async def work() -> None:

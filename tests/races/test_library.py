@@ -67,7 +67,7 @@ async def test_a_job_that_is_tried_again_meanwhile_is_not_among_the_failed(engin
 
 
 async def test_a_video_whose_job_completes_meanwhile_is_deleted(engine: Engine) -> None:
-    answer = await Videos(engine).submit("/films/a.mp4")
+    answer = await Videos(engine).submit("/videos/a.mp4")
     (task,) = (await engine.claim(await a_worker(engine))).tasks
     meeting = Meeting("videos_unfinished", lambda: engine.complete([done(task)]))
     assert await Videos(wrap_engine(engine, meeting)).delete(answer.resource_id or 0) is Verdict.OK
@@ -78,7 +78,7 @@ async def test_a_video_whose_job_completes_meanwhile_is_deleted(engine: Engine) 
 
 
 async def test_versions_of_several_videos_are_added_in_any_order_without_a_circle(engine: Engine, url: str) -> None:
-    videos = [(await Videos(engine).submit(f"/films/{name}.mp4")).resource_id or 0 for name in "ab"]
+    videos = [(await Videos(engine).submit(f"/videos/{name}.mp4")).resource_id or 0 for name in "ab"]
 
     def versions(of: list[int]) -> list[Submission]:
         return [Submission(pipeline="transcode", spec={}, resource=ExistingVideo(video)) for video in of]

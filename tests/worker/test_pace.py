@@ -19,7 +19,7 @@ def test_the_prefetch_of_short_tasks_doubles_up_to_its_maximum() -> None:
     assert seen == [10, 20, 35, 35]
 
 
-def test_prefetched_tasks_are_at_most_a_quarter_second_of_work() -> None:
+def test_prefetched_tasks_take_no_more_than_a_quarter_second_of_work() -> None:
     pace = Pace(concurrency=4, max_prefetch=500)
     pace.record_run(CUT, 0.1)
     for _ in range(10):

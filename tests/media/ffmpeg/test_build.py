@@ -11,7 +11,7 @@ from reelstate.core.errors import NotFound
 from reelstate.media.ffmpeg import build as ffmpeg
 from reelstate.media.ffmpeg.build import build_id, find_ffmpeg, weaknesses
 
-SAID = """ffmpeg version 7.1.5-static Copyright (c) 2000-2024 the FFmpeg developers
+VERSION_OUTPUT = """ffmpeg version 7.1.5-static Copyright (c) 2000-2024 the FFmpeg developers
 built with gcc 8 (Debian 8.3.0-6)
 configuration: --enable-gpl --enable-libx264
 libavutil      59.  8.100 / 59.  8.100
@@ -41,18 +41,18 @@ async def test_the_wheel_has_an_ffmpeg_that_can_encode(monkeypatch: pytest.Monke
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg on PATH; that of the wheel is tested")
-async def test_the_one_on_path_comes_first() -> None:
+async def test_an_ffmpeg_on_the_path_comes_first() -> None:
     build = await find_ffmpeg()
     assert (build.origin, build.path) == ("PATH", shutil.which("ffmpeg"))
     assert {"libx264", "aac"} <= build.encoders
     assert {"ssim", "scale"} <= build.filters
 
 
-async def test_the_wanted_one_wins_is_asked_once_and_told_of(
+async def test_a_configured_ffmpeg_is_preferred_asked_once_and_logged(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    path = fake(tmp_path, SAID.replace("7.1.5", "7.1.4"))
+    path = fake(tmp_path, VERSION_OUTPUT.replace("7.1.5", "7.1.4"))
     build = await find_ffmpeg(str(path))
     assert (build.origin, build.version) == ("settings", "7.1.4-static")
     asked = (tmp_path / "asked").read_text()
@@ -64,7 +64,7 @@ async def test_the_wanted_one_wins_is_asked_once_and_told_of(
     assert logged[1][1].startswith("ffmpeg vulnerable name=CVE-2026-8461")
 
 
-async def test_one_on_path_that_does_not_answer_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_an_ffmpeg_on_the_path_that_fails_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "ffmpeg"
     path.write_text("#!/bin/sh\nexit 1\n")
     path.chmod(0o755)
@@ -72,21 +72,21 @@ async def test_one_on_path_that_does_not_answer_is_passed_over(monkeypatch: pyte
     assert (await find_ffmpeg()).origin == "wheel"
 
 
-async def test_a_wanted_one_that_is_not_there_is_an_error_with_a_hint(tmp_path: Path) -> None:
+async def test_a_configured_ffmpeg_that_is_missing_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"no ffmpeg that can be run at .*/nothing") as raised:
         await find_ffmpeg(str(tmp_path / "nothing"))
     assert "REEL_FFMPEG" in raised.value.hint
 
 
 def test_a_build_is_its_version_configuration_and_libraries() -> None:
-    same = SAID.replace("gcc 8", "gcc 9")
+    same = VERSION_OUTPUT.replace("gcc 8", "gcc 9")
     others = [
-        SAID.replace("7.1.5", "7.1.6"),
-        SAID.replace("x264", "x265"),
-        SAID.replace("61.  3.100 / 61.  3.100", "61.  3.100 / 61.  4.100"),
+        VERSION_OUTPUT.replace("7.1.5", "7.1.6"),
+        VERSION_OUTPUT.replace("x264", "x265"),
+        VERSION_OUTPUT.replace("61.  3.100 / 61.  3.100", "61.  3.100 / 61.  4.100"),
     ]
-    assert build_id(same) == build_id(SAID)
-    assert len({build_id(text) for text in (SAID, *others)}) == 4
+    assert build_id(same) == build_id(VERSION_OUTPUT)
+    assert len({build_id(text) for text in (VERSION_OUTPUT, *others)}) == 4
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,6 @@ def test_a_build_without_the_fix_is_named(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["N-109469-g62da0b4a74", "git-2026-01-01-abc", "2026-01-01"])
-def test_a_build_that_is_no_release_can_not_be_told(version: str) -> None:
+def test_a_build_that_is_no_release_may_be_vulnerable(version: str) -> None:
     (weakness,) = weaknesses(version)
     assert "it is unknown whether" in weakness.detail

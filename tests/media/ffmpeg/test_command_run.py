@@ -45,14 +45,14 @@ async def failing(argv: list[str], folder: Path, limits: ProcessLimits | None = 
     return raised.value
 
 
-async def told(script: str, folder: Path, sandbox: Sandbox) -> str:
-    """What a script writes to stderr."""
+async def stderr_of(script: str, folder: Path, sandbox: Sandbox) -> str:
+    """Run a script and return what it writes to stderr."""
     return (await run_tool(shell(script), folder=folder, sandbox=sandbox)).output
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("ffmpeg", BUILDS)
-async def test_a_command_runs_to_its_end_and_tells_how_far_it_is(ffmpeg: str, mode: str, folder: Path) -> None:
+async def test_a_command_runs_to_its_end_and_reports_its_progress(ffmpeg: str, mode: str, folder: Path) -> None:
     seen: list[Advance] = []
 
     async def see(advance: Advance) -> None:
@@ -136,7 +136,7 @@ async def test_stderr_is_drained_and_its_end_is_kept_without_passwords(folder: P
     assert "https://u:***@host" in finished.output
 
 
-async def test_progress_is_told_only_now_and_then(folder: Path) -> None:
+async def test_progress_is_reported_a_few_times_a_second(folder: Path) -> None:
     seen: list[Advance] = []
 
     async def see(advance: Advance) -> None:
@@ -263,7 +263,7 @@ async def test_the_environment_of_the_worker_is_not_that_of_the_command(
     mode: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REEL_SECRET", "hunter2")
-    words = await told("env >&2", folder, Sandbox(mode))
+    words = await stderr_of("env >&2", folder, Sandbox(mode))
     assert "PATH=" in words
     assert "hunter2" not in words
 
@@ -271,28 +271,28 @@ async def test_the_environment_of_the_worker_is_not_that_of_the_command(
 @pytest.mark.skipif(not WORKS, reason="bubblewrap does not work here")
 async def test_the_sandbox_has_no_network_no_neighbours_and_few_files(folder: Path) -> None:
     box = Sandbox(REQUIRE)
-    interfaces = (await told("cat /proc/net/dev >&2", folder, box)).splitlines()[2:]
+    interfaces = (await stderr_of("cat /proc/net/dev >&2", folder, box)).splitlines()[2:]
     assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
-    assert (await told("cat /etc/passwd /etc/shadow 2>/dev/null || echo none >&2", folder, box)).strip() == "none"
-    assert int((await told("ls -d /proc/[0-9]* | wc -l >&2", folder, box)).strip()) < 10
-    assert str(os.getpid()) not in (await told("ls /proc >&2", folder, box)).split()
-    assert "wrote" not in await told("echo x > /usr/x && echo wrote >&2; exit 0", folder, box)
-    assert int((await told("grep CapEff /proc/self/status >&2", folder, box)).split()[1], 16) in {0, READING}
+    assert (await stderr_of("cat /etc/passwd /etc/shadow 2>/dev/null || echo none >&2", folder, box)).strip() == "none"
+    assert int((await stderr_of("ls -d /proc/[0-9]* | wc -l >&2", folder, box)).strip()) < 10
+    assert str(os.getpid()) not in (await stderr_of("ls /proc >&2", folder, box)).split()
+    assert "wrote" not in await stderr_of("echo x > /usr/x && echo wrote >&2; exit 0", folder, box)
+    assert int((await stderr_of("grep CapEff /proc/self/status >&2", folder, box)).split()[1], 16) in {0, READING}
 
 
 @pytest.mark.skipif(not WORKS, reason="bubblewrap does not work here")
 async def test_the_sandbox_reads_what_it_is_given_and_writes_only_its_folder(tmp_path: Path, folder: Path) -> None:
     given, secret = tmp_path / "source.mp4", tmp_path / "other.mp4"
-    given.write_text("film")
+    given.write_text("video")
     secret.write_text("secret")
     box = Sandbox(REQUIRE).reading(given)
-    assert await told(f"cat {given} >&2", folder, box) == "film"
-    assert "secret" not in await told(f"cat {secret} >&2; exit 0", folder, box)
-    assert "wrote" not in await told(f"echo x > {given} && echo wrote >&2; exit 0", folder, box)
+    assert await stderr_of(f"cat {given} >&2", folder, box) == "video"
+    assert "secret" not in await stderr_of(f"cat {secret} >&2; exit 0", folder, box)
+    assert "wrote" not in await stderr_of(f"echo x > {given} && echo wrote >&2; exit 0", folder, box)
     mark = f"x-{uuid.uuid4().hex}"
-    assert mark in (await told(f"echo made > result; echo x > /tmp/{mark}; ls /tmp >&2", folder, box)).split()
+    assert mark in (await stderr_of(f"echo made > result; echo x > /tmp/{mark}; ls /tmp >&2", folder, box)).split()
     assert (folder / "result").read_text() == "made\n"
-    assert given.read_text() == "film"
+    assert given.read_text() == "video"
     assert mark not in names_in(Path("/tmp"))  # noqa: S108 - that of the sandbox is another
 
 
@@ -306,7 +306,7 @@ def no_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def no_wall(no_bubblewrap: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_sandbox(no_bubblewrap: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without Landlock either."""
     monkeypatch.setattr(confine, "landlock_version", lambda: 0)
 
@@ -321,15 +321,15 @@ async def test_without_bubblewrap_landlock_leaves_a_tool_its_files_and_nothing_e
     given.chmod(0o600)
     secret.write_text("secret")
     box = Sandbox(REQUIRE).reading(given)
-    assert await told(f"cat {given} >&2", folder, box) == "video"
-    assert "secret" not in await told(f"cat {secret} >&2; exit 0", folder, box)
-    assert "wrote" not in await told(f"echo x > {given} && echo wrote >&2; exit 0", folder, box)
-    assert "wrote" not in await told("echo x > /tmp/x-of-nobody && echo wrote >&2; exit 0", folder, box)
-    assert "root" not in await told("cat /etc/passwd >&2; exit 0", folder, box)
-    assert "killed" not in await told(f"kill -0 {os.getpid()} && echo killed >&2; exit 0", folder, box)
+    assert await stderr_of(f"cat {given} >&2", folder, box) == "video"
+    assert "secret" not in await stderr_of(f"cat {secret} >&2; exit 0", folder, box)
+    assert "wrote" not in await stderr_of(f"echo x > {given} && echo wrote >&2; exit 0", folder, box)
+    assert "wrote" not in await stderr_of("echo x > /tmp/x-outside && echo wrote >&2; exit 0", folder, box)
+    assert "root" not in await stderr_of("cat /etc/passwd >&2; exit 0", folder, box)
+    assert "killed" not in await stderr_of(f"kill -0 {os.getpid()} && echo killed >&2; exit 0", folder, box)
     raising = "ulimit -n 64; ulimit -n 65 2>/dev/null && echo raised >&2; exit 0"
-    assert "raised" not in await told(raising, folder, box)
-    status = await told("cat /proc/$$/status >&2; echo made > result", folder, box)
+    assert "raised" not in await stderr_of(raising, folder, box)
+    status = await stderr_of("cat /proc/$$/status >&2; echo made > result", folder, box)
     found = dict(line.split(":\t", 1) for line in status.splitlines())
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
     assert int(found["CapEff"], 16) in {0, READING}
@@ -342,11 +342,11 @@ async def test_without_bubblewrap_landlock_leaves_a_tool_its_files_and_nothing_e
 async def test_without_bubblewrap_landlock_takes_the_network(folder: Path, no_bubblewrap: None) -> None:
     box = Sandbox(REQUIRE, needed=(Path(sys.prefix), Path(sys.base_prefix)))
     script = f"{sys.executable} -I -S -c 'import socket; socket.socket(); print(1)' >&2; exit 0"
-    assert "PermissionError" in await told(script, folder, box)
+    assert "PermissionError" in await stderr_of(script, folder, box)
 
 
-async def test_without_a_wall_auto_warns_once_and_goes_on(
-    folder: Path, no_wall: None, caplog: pytest.LogCaptureFixture
+async def test_without_a_sandbox_auto_warns_once_and_continues(
+    folder: Path, no_sandbox: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
         assert isinstance(await run_tool(shell("exit 0"), folder=folder), Finished)
@@ -355,7 +355,7 @@ async def test_without_a_wall_auto_warns_once_and_goes_on(
     ]
 
 
-async def test_without_a_wall_require_refuses_with_a_hint(folder: Path, no_wall: None) -> None:
+async def test_without_a_wall_require_refuses_with_a_hint(folder: Path, no_sandbox: None) -> None:
     with pytest.raises(ReelstateError, match="can't be run in a sandbox: bubblewrap") as raised:
         await run_tool(shell("exit 0"), folder=folder, sandbox=Sandbox(REQUIRE))
     assert "REEL_SANDBOX" in raised.value.hint

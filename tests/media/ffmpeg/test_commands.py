@@ -137,7 +137,7 @@ def test_poster_and_sprites_are_made_in_their_sizes(build: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_a_film_with_one_key_frame_has_sprites_too(build: str, tmp_path: Path) -> None:
+def test_a_video_with_one_key_frame_has_sprites_too(build: str, tmp_path: Path) -> None:
     plan, source = a_plan(build, tmp_path, f"{X264} -g 1000")
     assert plan.sprites is not None
     run_checked(commands.sprite_sheets(builds()[build], plan, plan.sprites, str(source), str(tmp_path)))

@@ -108,18 +108,18 @@ async def test_a_chunk_of_which_nothing_can_be_decoded_shows_the_last_picture_be
 
 
 @pytest.mark.parametrize("chunk_seconds", [2, 600])
-async def test_flipped_bits_are_told_and_none_is_tolerated_where_the_profile_says_so(
+async def test_flipped_bits_are_reported_and_fail_a_job_without_tolerance(
     tmp_path: Path, good: Path, chunk_seconds: int
 ) -> None:
     source = flipped(good, tmp_path / "flipped.mp4", 12)
     async with start_deployment(tmp_path) as here:
-        told = await here.stream(source, profile=profile(chunk_seconds=chunk_seconds, max_damage=1))
-        assert any(words.startswith("video: ") for words in told.detail.job.degraded)
+        tolerant = await here.stream(source, profile=profile(chunk_seconds=chunk_seconds, max_damage=1))
+        assert any(text.startswith("video: ") for text in tolerant.detail.job.degraded)
         strict = await here.transcode(source, profile=profile(chunk_seconds=chunk_seconds, max_damage=0))
         assert strict.job.status is JobStatus.FAILED
 
 
-async def test_damaged_sound_is_told(tmp_path: Path) -> None:
+async def test_damaged_sound_is_reported(tmp_path: Path) -> None:
     good = tmp_path / "good.mkv"
     ffmpeg(BUILD, "-f", "lavfi", "-i", f"testsrc2=size=320x180:rate={RATE}", "-f", "lavfi", "-i", "anoisesrc=r=48000",
            *GOOD.split(), "-c:a", "aac", "-t", "4", str(tmp_path / "good.mp4"))  # fmt: skip
@@ -130,12 +130,12 @@ async def test_damaged_sound_is_told(tmp_path: Path) -> None:
            str(good))  # fmt: skip
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(good, profile=profile(max_damage=1))
-        assert [words for words in stream.detail.job.degraded if words.startswith("audio 0: ")]
+        assert [text for text in stream.detail.job.degraded if text.startswith("audio 0: ")]
 
 
 @pytest.mark.parametrize("table", ["stco", "stsz", "stsc", "ctts"])
 @pytest.mark.parametrize("value", [0x00, 0xFF])
-async def test_a_broken_index_is_encoded_at_most_once(tmp_path: Path, good: Path, table: str, value: int) -> None:
+async def test_a_broken_index_is_never_encoded_twice(tmp_path: Path, good: Path, table: str, value: int) -> None:
     source = with_broken_table(good, tmp_path / "broken.mp4", table, value)
     async with start_deployment(tmp_path) as here:
         detail = await here.transcode(source, profile=profile(rungs=profile()["rungs"][1:], chunk_seconds=600))

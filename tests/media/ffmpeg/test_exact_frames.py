@@ -256,7 +256,7 @@ def test_sound_is_in_time_and_as_long_as_the_picture(lead: Fraction, build: str,
     values = memoryview(samples).cast("h")
     file = parse_mp4(made.read_bytes())
     assert track.samples <= file.duration - file.track.media_time < track.samples + 1024, "the last AAC frame is filled"
-    primed = len(values) > file.duration - file.track.media_time + 1023  # not every decoder heeds the edit list
+    primed = len(values) > file.duration - file.track.media_time + 1023  # not every decoder applies the edit list
     begins = next(place for place, value in enumerate(values) if abs(value) > 16_000) - primed * file.track.media_time
     assert abs(begins - (1 - lead) * 48_000) < 240, "to five milliseconds"
     assert (file.track.sample_rate, file.track.channels) == (48_000, 2)

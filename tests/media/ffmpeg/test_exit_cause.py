@@ -6,7 +6,7 @@ from reelstate.core.model import ClaimedTask, Failure, TaskKey
 from reelstate.core.outcome import outcome_of
 from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, ToolFailed, cause, failure, relevant_line
 
-TASK = ClaimedTask(TaskKey(1, 0, 0), 1, 1, 3, 0, 60.0, None, None, "film", "cut", {})
+TASK = ClaimedTask(TaskKey(1, 0, 0), 1, 1, 3, 0, 60.0, None, None, "video", "cut", {})
 OPENING = "[vost#0:0/libx264 @ 0x40ed6480] [error] Error while opening encoder - maybe incorrect parameters"
 
 ENDINGS = [
@@ -105,7 +105,7 @@ def test_a_failure_says_in_one_line_what_happened() -> None:
         ),
     ],
 )
-def test_the_most_relevant_line_is_plain_and_without_secrets(output: str, line: str) -> None:
+def test_the_line_that_explains_a_failure_is_plain_and_without_secrets(output: str, line: str) -> None:
     assert relevant_line(ExitKind.FAILED, output) == line
 
 

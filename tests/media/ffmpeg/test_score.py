@@ -30,7 +30,7 @@ def test_the_score_of_a_chunk_is_the_mean_of_its_frames(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how, text", [("ssim", ""), ("ssim", "n:1 All:x"), ("vmaf", "{}"), ("vmaf", "no json")])
-def test_what_holds_no_score_is_told(tmp_path: Path, how: str, text: str) -> None:
+def test_a_file_without_a_score_is_an_error(tmp_path: Path, how: str, text: str) -> None:
     with pytest.raises(NoScore):
         read_score(how, tmp_path)
     (tmp_path / {"ssim": "ssim.txt", "vmaf": "vmaf.json"}[how]).write_text(text)
@@ -44,7 +44,7 @@ def test_chunks_count_by_their_frames() -> None:
 
 @pytest.mark.parametrize("wanted", ["ssim", "vmaf"])
 async def test_a_profile_may_ask_how_close_each_rung_is(tmp_path: Path, wanted: str) -> None:
-    source = make_video(tmp_path / "film.mp4", 2)
+    source = make_video(tmp_path / "source.mp4", 2)
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(measure=wanted))
         how = available_measure(wanted, await find_ffmpeg(here.settings.ffmpeg))

@@ -164,7 +164,7 @@ def test_dash_has_the_sheets_of_small_pictures_as_a_track(made: Made) -> None:
 async def test_the_channels_that_are_announced_are_those_of_the_bytes(channels: int, tmp_path: Path) -> None:
     wanted = profile(rungs=profile()["rungs"][1:], audio={"channels": channels, "bitrate": 32_000})
     async with start_deployment(tmp_path) as here:
-        stream = await here.stream(make_video(tmp_path / "film.mp4", 1), profile=wanted)
+        stream = await here.stream(make_video(tmp_path / "source.mp4", 1), profile=wanted)
     (media,) = hls_parser.parse_master_playlist(stream.master.read_text()).media
     (place,) = sets(stream, "audio")
     announced = place.find(".//{*}AudioChannelConfiguration")

@@ -342,14 +342,14 @@ SPOILS: dict[str, tuple[Callable[[Package], None], str]] = {
 
 
 @pytest.mark.parametrize("case", SPOILS)
-async def test_what_is_spoilt_is_found_and_named(case: str, good: Package) -> None:
+async def test_a_fault_is_found_and_named(case: str, good: Package) -> None:
     spoil, expected = SPOILS[case]
     spoil(good)
     found = await faults(good)
     assert any(re.search(expected, fault) for fault in found), found
 
 
-async def test_a_wrong_grid_is_told_in_few_sentences(good: Package) -> None:
+async def test_a_wrong_grid_is_reported_in_few_sentences(good: Package) -> None:
     longer_segments(good)
     assert len(await faults(good)) < 20
 

@@ -33,14 +33,14 @@ MADE = {
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seconds with sound and captions."""
-    folder = tmp_path_factory.mktemp("films")
+    folder = tmp_path_factory.mktemp("sources")
     text = folder / "text.srt"
     text.write_text("1\n00:00:00,000 --> 00:00:01,000\nhello\n")
     ffmpeg(
         BUILD, "-i", str(make_video(folder / "plain.mp4")), "-i", str(text), "-map", "0", "-map", "1",
-        "-c", "copy", "-c:s", "mov_text", str(folder / "film.mp4"),
+        "-c", "copy", "-c:s", "mov_text", str(folder / "source.mp4"),
     )  # fmt: skip
-    return folder / "film.mp4"
+    return folder / "source.mp4"
 
 
 class Lost:
@@ -174,7 +174,7 @@ async def test_what_does_not_verify_is_encoded_again(tmp_path: Path) -> None:
     lost = Lost("encode", then=lambda task, folder: spoilers[task.part](folder))
     async with start_deployment(tmp_path, lost) as here:
         lost.storage = here.storage
-        stream = await here.stream(make_video(tmp_path / "film.mp4", len(SPOILED) + 1, sound=False))
+        stream = await here.stream(make_video(tmp_path / "source.mp4", len(SPOILED) + 1, sound=False))
         stage = stream.stage("encode")
         again = {
             step.part: step.type

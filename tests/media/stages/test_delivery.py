@@ -26,7 +26,7 @@ def damaging(path: Path, run: str) -> Path:
 
 
 async def test_of_many_chunks_the_one_that_can_not_be_decoded_is_named(tmp_path: Path) -> None:
-    source = make_video(tmp_path / "film.mp4", 4)
+    source = make_video(tmp_path / "source.mp4", 4)
     spoiling = damaging(tmp_path / "ffmpeg", "-encode-2-")
     async with start_deployment(tmp_path, ffmpeg=str(spoiling), sandbox="off") as here:
         detail = await here.transcode(source)
