@@ -1,4 +1,4 @@
-"""The guide to HTTP from its first line on: a house, a key, a job that is followed and ended."""
+"""The guide to HTTP from its first line on: a server, a key, a job that is read and cancelled."""
 
 import json
 import re
@@ -21,16 +21,16 @@ def test_the_guide_leads_from_nothing_to_a_job(tmp_path: Path) -> None:
     with Terminals(tmp_path) as terminals:
         terminals.start(f"{up.strip()} --port {port}")
         terminals.type(make_key)
-        said = terminals.type(job.replace(PORT, port))
-        documents = [json.loads(each) for each in re.split(r"(?<=\})(?=\{)", said.strip())]
+        printed = terminals.type(job.replace(PORT, port))
+        documents = [json.loads(each) for each in re.split(r"(?<=\})(?=\{)", printed.strip())]
         shown, events, listed, cancelled = documents
         assert (shown["user_id"], shown["pipeline"]) == ("ada", "transcode")
         assert events["items"][0]["to"] == "pending"
         assert "items" in listed
         assert cancelled == {"id": shown["id"], "verdict": "ok", "error": None, "hint": None}
         wrong = "ada $API/jobs --header 'Content-Type: application/json' --data '{\"pipeline\": \"transcod\"}' || true"
-        told = terminals.type("\n".join([*job.replace(PORT, port).splitlines()[:2], wrong]))
-        assert json.loads(told) == json.loads(*blocks(GUIDE, "json"))
+        problem = terminals.type("\n".join([*job.replace(PORT, port).splitlines()[:2], wrong]))
+        assert json.loads(problem) == json.loads(*blocks(GUIDE, "json"))
         (line,) = [line for line in terminals.type("reel keys").splitlines() if "ada-laptop" in line]
         for command in manage.splitlines()[1:]:
             terminals.type(command.replace("KEY", line.split()[0]))

@@ -1,4 +1,4 @@
-"""The commands of the guide, typed as they stand there, at a server of the test's own."""
+"""The commands of the guide run unchanged against a server of the test."""
 
 import json
 import os
@@ -20,7 +20,7 @@ VIDEO = "247993391382528"
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="THE GUIDE IS NOT TESTED, there is no curl")
 def test_the_guide_can_be_followed_with_curl(tmp_path: Path) -> None:
-    (tmp_path / "film.mp4").write_bytes(b"film" * 100_000)
+    (tmp_path / "movie.mp4").write_bytes(b"movie" * 100_000)
     start, *commands = blocks(GUIDE, "bash")
     (key,) = re.findall(r"^export (KEY=.*)$", start, re.MULTILINE)
     with running(tmp_path, "serve", "--port", "0") as server:
@@ -28,17 +28,17 @@ def test_the_guide_can_be_followed_with_curl(tmp_path: Path) -> None:
         server.until("sign in once")
         opening = f"export REEL={base} {key}\n"
         script = "set -euo pipefail\n" + opening + "\necho\n".join(commands)
-        made = _typed(opening + commands[0], tmp_path)[0]
-        answers = _typed(script.replace(VIDEO, str(made["id"])), tmp_path)
+        made = _run_script(opening + commands[0], tmp_path)[0]
+        answers = _run_script(script.replace(VIDEO, str(made["id"])), tmp_path)
     assert [answer.get("verdict") for answer in answers if "job" in answer] == ["ok"] * 3
     assert answers[-1]["url"].endswith(f"/videos/{made['id']}/master.m3u8")
     assert [answer for answer in answers if "hint" in answer] == []
     (source,) = (tmp_path / "media" / "sources").iterdir()
-    assert source.read_bytes() == b"film" * 100_000
+    assert source.read_bytes() == b"movie" * 100_000
 
 
-def _typed(script: str, folder: Path) -> list[dict[str, Any]]:
-    """What a shell says, as far as it is JSON."""
+def _run_script(script: str, folder: Path) -> list[dict[str, Any]]:
+    """Run a script and return the JSON lines that it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
         ["bash", "-c", script],
