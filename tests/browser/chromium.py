@@ -81,7 +81,7 @@ class Page:
         return self.pipe.call(method, session=self.session, **parameters)
 
     def run(self, script: str, timeout: float = TIMEOUT) -> Json:
-        """What an expression comes to, awaited."""
+        """Evaluate an expression, await it and return its value."""
         answer = self.call(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, timeout=timeout
         )
@@ -101,7 +101,7 @@ class Browser:
 
     @contextlib.contextmanager
     def page(self, url: str = "about:blank") -> Iterator[Page]:
-        """A page of its own, loaded."""
+        """Open a new page and load it."""
         target = self.pipe.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.pipe.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self.pipe, session)

@@ -27,8 +27,8 @@ class Files:
     folders: Mapping[str, Path]
     """By the first part of the path that leads into them."""
     address: str = ""
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
-    """Every path that was asked for, with the span of it."""
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+    """Every requested path with its byte range."""
 
     def url(self, path: str) -> str:
         return f"{self.address}/{path}"
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         wanted = self.headers.get("Range")
-        self.served_files.asked.append((self.path, wanted))
+        self.served_files.requests.append((self.path, wanted))
         path = self.served_files.find(self.path)
         if path is None:
             self._answer(HTTPStatus.NOT_FOUND, b"")
@@ -98,4 +98,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - the name it is called with
-        """Say nothing: a test asks what it wants to know."""
+        """Log nothing: tests read `requests`."""

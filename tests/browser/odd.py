@@ -92,7 +92,7 @@ def rotated(folder: Path) -> Path:
 
 
 def cropped(folder: Path) -> Path:
-    """A picture of which the stream itself says that only a part is shown."""
+    """A stream whose own header crops the picture."""
     shown = "h264_metadata=crop_left=16:crop_right=14:crop_top=8:crop_bottom=10"
     return encoded(folder / "a.mp4", "-bsf:v", shown)
 

@@ -50,7 +50,7 @@ def _unpack_browser(folder: Path) -> None:
 
 
 def installed(wanted: Path, unpack: Callable[[Path], None] = lambda folder: None) -> Path:
-    """A folder in which npm has installed what is locked; whoever comes second finds the work of the first."""
+    """Return the folder with the locked npm packages; the first process installs them, others reuse them."""
     name, lists = wanted.name, [wanted / each for each in LISTS]
     locked = hashlib.sha256(b"".join(path.read_bytes() for path in lists)).hexdigest()[:16]
     folder = BUILD / f"{name}-{locked}"

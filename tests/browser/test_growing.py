@@ -16,7 +16,7 @@ WAITING = "bufferStalledError"
 """What hls.js calls it when it has shown all that there is so far."""
 
 
-async def test_whoever_watches_a_stream_grow_sees_it_from_its_first_frame_to_its_last(
+async def test_a_growing_stream_plays_from_its_first_frame_to_its_last(
     tmp_path: Path, page: Page, files: Files
 ) -> None:
     def run(script: str) -> object:

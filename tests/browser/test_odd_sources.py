@@ -24,7 +24,7 @@ FEW = ("many tracks", "one frame", "29.97 frames a second")
 PLAYERS = (("hls.js", "hls"), ("Shaka", "hls"), ("dash.js", "dash"), ("Shaka", "dash"))
 SEGMENTS = {"segment_seconds": 1, "chunk_seconds": 2}
 STALLS = {WAITING, "bufferNudgeOnStall"}
-"""What hls.js reports of a busy machine, and goes on; a hole in the stream is seen in what is buffered."""
+"""Errors that hls.js reports on a busy machine before it continues; a gap in the stream shows in the buffer."""
 FULLY_PLAYED = 60.0
 """Seconds up to which a stream is played whole; of a longer one, what is around every join of chunks, and the end."""
 

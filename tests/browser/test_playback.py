@@ -104,6 +104,6 @@ def test_a_player_asks_for_spans_of_the_chunks_and_never_for_a_whole_one(
 ) -> None:
     open_hls(page, files, published)
     page.run("until(() => state().spans.some(([_, end]) => end > video.duration - 0.1), 'all loaded')")
-    chunks = [span for path, span in files.asked if "/encode/" in path and not path.endswith("-init.mp4")]
+    chunks = [span for path, span in files.requests if "/encode/" in path and not path.endswith("-init.mp4")]
     assert chunks
     assert None not in chunks

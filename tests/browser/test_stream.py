@@ -47,7 +47,7 @@ async def test_a_browser_follows_with_its_session_and_connects_again_by_itself(a
 
 @asynccontextmanager
 async def opened(chromium: Browser, url: str) -> AsyncIterator[Page]:
-    """A page, while this loop goes on serving it."""
+    """Open a page in a thread while this event loop serves it."""
     page = chromium.page(url)
     try:
         yield await asyncio.to_thread(page.__enter__)

@@ -106,5 +106,5 @@ async def healthy(engine: Engine) -> AsyncIterator[None]:
 
 @pytest.fixture
 def manual_sql(database_url: str) -> ManualSql:
-    """Somebody with the database's own command line."""
+    """Return a shell that runs manual SQL on the database."""
     return ManualSql(database_url)

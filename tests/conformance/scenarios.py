@@ -10,7 +10,7 @@ from reelstate.engine import Engine
 from tests.engines import FakeClock, a_worker, done, failed
 
 LEASE = 60.0
-"""The lease of a stage that asks for nothing else."""
+"""The lease of a stage without options."""
 
 
 async def declared(engine: Engine, name: str, *stages: StageSpec) -> str:

@@ -164,7 +164,7 @@ async def test_hints_name_the_tasks_to_claim(engine: Engine) -> None:
     assert keys(await take(engine, worker)) == [TaskKey(job_id, 0, part) for part in (0, 2, 3)]
 
 
-async def test_hints_that_lead_nowhere_are_passed_over(engine: Engine) -> None:
+async def test_hints_to_missing_tasks_are_skipped(engine: Engine) -> None:
     job_id = await submitted(engine, "parts", {"parts": 2})
     delayed = await submitted(engine, delay=10)
     worker = await a_worker(engine)
@@ -205,7 +205,7 @@ async def test_a_hint_opens_no_lane_that_the_worker_does_not_serve(engine: Engin
 # Lanes: what a worker can't run never stands in its way.
 
 
-async def test_work_that_a_worker_can_not_do_does_not_stand_in_its_way(engine: Engine) -> None:
+async def test_tasks_that_a_worker_can_not_run_do_not_block_it(engine: Engine) -> None:
     await declared(engine, "needy", StageSpec(name="main", needs=frozenset({"gpu", "av1"})))
     for _ in range(50):
         await submitted(engine, "needy", priority=10)
@@ -247,7 +247,7 @@ async def test_a_fresh_task_is_left_to_an_idle_worker_that_has_what_it_prefers(e
     assert len(await take(engine, gpu, capabilities={"gpu", "h264"})) == 2
 
 
-async def test_after_the_grace_anybody_able_takes_it(engine: Engine, clock: FakeClock) -> None:
+async def test_after_the_grace_any_able_worker_takes_it(engine: Engine, clock: FakeClock) -> None:
     await encode_job(engine)
     gpu = await a_gpu(engine)
     clock.advance(59)
@@ -455,7 +455,7 @@ async def test_of_parts_that_one_worker_holds_none_is_alone(engine: Engine, cloc
     assert [(await task_at(engine, task.key)).status for task in tasks] == [TaskStatus.READY] * 3
 
 
-async def test_a_ready_task_left_in_a_job_at_rest_is_given_back_not_run(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_a_ready_task_of_an_inactive_job_is_given_back_not_run(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await submitted(engine, "parts", {"parts": 2})
     worker = await a_worker(engine)
     first = await take_one(engine, worker)
@@ -466,7 +466,7 @@ async def test_a_ready_task_left_in_a_job_at_rest_is_given_back_not_run(engine: 
     assert (left.status, left.attempt) == (TaskStatus.NEW, 0)
 
 
-async def test_the_sweep_brings_to_rest_what_was_left_ready(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_the_sweep_resets_tasks_that_were_left_ready(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = await submitted(engine, "parts", {"parts": 2})
     first = await take_one(engine, await a_worker(engine))
     await engine.fail([failed(first, retryable=False)])

@@ -27,7 +27,7 @@ HOURS = 7200.0
 
 
 class Watch:
-    """A keeper with a steady clock of its own: real time is what went by, whatever the store's clock says."""
+    """A keeper with a steady clock: it measures elapsed time independently of the clock of the store."""
 
     def __init__(self, engine: Engine, clock: FakeClock) -> None:
         self._engine, self._clock = engine, clock
@@ -75,7 +75,7 @@ async def test_a_lease_is_taken_back_in_its_time(engine: Engine, watch: Watch, s
 
 
 @pytest.mark.parametrize("step", [-HOURS, HOURS])
-async def test_who_renews_keeps_the_task(engine: Engine, watch: Watch, step: float) -> None:
+async def test_a_renewed_lease_is_kept(engine: Engine, watch: Watch, step: float) -> None:
     await declared(engine, "limited", StageSpec(name="main", stall_after=300, timeout=600))
     await submitted(engine, "limited")
     await watch.sweep()

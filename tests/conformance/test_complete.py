@@ -47,7 +47,7 @@ async def test_a_task_may_turn_out_to_be_nothing_to_do(engine: Engine) -> None:
     assert await status_of(engine, task.key.job_id) is JobStatus.COMPLETED
 
 
-async def test_nothing_completed_is_nothing_answered(engine: Engine) -> None:
+async def test_completing_nothing_returns_nothing(engine: Engine) -> None:
     assert await engine.complete([]) == []
 
 
@@ -148,7 +148,7 @@ async def test_a_completion_after_a_cancel_gets_the_verdict_cancelled(engine: En
     assert (await task_at(engine, task.key)).status is TaskStatus.CANCELLED
 
 
-async def test_done_can_not_become_skipped_or_failed_by_a_second_word(engine: Engine) -> None:
+async def test_a_second_report_does_not_turn_done_into_skipped_or_failed(engine: Engine) -> None:
     task = await a_running_task(engine)
     await engine.complete([done(task)])
     assert await engine.complete([Completion(key=task.key, token=task.token, skipped=True)]) == [LOST]
@@ -199,7 +199,7 @@ async def test_the_result_of_a_running_sibling_is_kept_when_its_job_has_failed(e
     assert await status_of(engine, good.key.job_id) is JobStatus.FAILED
 
 
-async def test_a_job_at_rest_opens_no_further_stage(engine: Engine) -> None:
+async def test_an_inactive_job_opens_no_further_stage(engine: Engine) -> None:
     plan = await a_running_task(engine, "fan")
     await engine.force(plan.key.job_id, JobStatus.FAILED, reason="stop")
     job_id = await submitted(engine, "fan")

@@ -310,7 +310,7 @@ async def test_what_is_ready_in_a_failed_job_is_put_back(engine: Engine, manual_
     await _assert_repaired(engine, "restless", "counters")
 
 
-async def test_a_job_that_nothing_moves_is_moved_on(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_a_stuck_job_is_moved_on(engine: Engine, manual_sql: ManualSql) -> None:
     job_id = (await engine.submit("fan")).job_id
     await engine.complete([done(task, {"items": []}) for task in (await engine.claim(await a_worker(engine), 1)).tasks])
     manual_sql.drop_guards()

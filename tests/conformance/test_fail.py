@@ -31,7 +31,7 @@ from tests.engines import FakeClock, a_worker, done, failed
 OK, REPEATED, LOST = Verdict.OK, Verdict.REPEATED, Verdict.LOST
 
 
-async def test_a_failed_attempt_rests_and_the_job_goes_on(engine: Engine, clock: FakeClock) -> None:
+async def test_a_failed_attempt_waits_for_its_retry_and_the_job_continues(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     assert await engine.fail([failed(task, error="no such file", retry_in=20)]) == [OK]
     row = await task_at(engine, task.key)
@@ -42,7 +42,7 @@ async def test_a_failed_attempt_rests_and_the_job_goes_on(engine: Engine, clock:
     assert (await task_path(engine, task.key))[-1] == ("running", "error", "worker")
 
 
-async def test_the_rest_is_spread_between_nothing_and_the_stages_backoff(engine: Engine, clock: FakeClock) -> None:
+async def test_the_retry_delay_is_between_zero_and_the_backoff_of_the_stage(engine: Engine, clock: FakeClock) -> None:
     backoff = Backoff(base=8, cap=20)
     stage = StageSpec(name="part", each="spec.parts", attempts=6, backoff=backoff)
     await declared(engine, "shaky", stage)
@@ -77,7 +77,7 @@ async def test_a_task_that_is_out_of_attempts_fails_its_job(engine: Engine, cloc
     assert await take(engine, worker) == []
 
 
-async def test_a_job_says_which_task_failed_it_and_why(engine: Engine) -> None:
+async def test_the_error_of_a_job_names_the_failed_task_and_the_cause(engine: Engine) -> None:
     _, task = await running_parts(engine, 2)
     await engine.fail([failed(task, error={"type": "codec", "message": "bad"}, retryable=False)])
     job = (await engine.job(task.key.job_id)).job
@@ -145,7 +145,7 @@ async def test_jobs_of_one_batch_fail_each_for_themselves(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize("retry_in", [-1, float("nan"), float("inf"), 31 * 86_400])
-async def test_a_rest_that_can_not_be_is_refused(engine: Engine, retry_in: float) -> None:
+async def test_an_invalid_retry_delay_is_refused(engine: Engine, retry_in: float) -> None:
     task = await a_running_task(engine)
     with pytest.raises(InvalidRequest) as refused:
         await engine.fail([failed(task, retry_in=retry_in)])
@@ -180,7 +180,7 @@ async def test_an_error_may_be_any_json(engine: Engine, error: Json) -> None:
 # Verdicts.
 
 
-async def test_a_repeated_failure_gets_the_first_answer_and_is_charged_once(engine: Engine) -> None:
+async def test_a_repeated_failure_gets_the_first_answer_and_counts_once(engine: Engine) -> None:
     task = await a_running_task(engine)
     await engine.fail([failed(task, error="first", retry_in=50)])
     before = await task_at(engine, task.key)
@@ -234,12 +234,12 @@ async def test_a_late_failure_is_accepted_until_another_claim_of_the_task(engine
     assert await engine.fail([failed(task)]) == [OK]
 
 
-async def test_nothing_failed_is_nothing_answered(engine: Engine) -> None:
+async def test_failing_nothing_returns_nothing(engine: Engine) -> None:
     assert await engine.fail([]) == []
 
 
 @pytest.mark.parametrize("spec", [{"attempts": 1}, {"attempts": 5}])
-async def test_a_stage_says_how_many_runs_its_tasks_have(engine: Engine, spec: dict[str, Any]) -> None:
+async def test_a_stage_defines_how_many_runs_its_tasks_have(engine: Engine, spec: dict[str, Any]) -> None:
     await declared(engine, "counted", StageSpec(name="main", **spec))
     job_id = await submitted(engine, "counted")
     worker = await a_worker(engine)

@@ -127,7 +127,7 @@ def test_a_legal_change_by_manual_sql_gets_its_version_and_its_event(shell: Shel
 
 
 @every_machine
-def test_staying_where_one_is_writes_nothing(shell: Shell, machine: Machine) -> None:
+def test_a_change_to_the_same_status_writes_nothing(shell: Shell, machine: Machine) -> None:
     for state in machine.states:
         with undone(shell):
             put(shell, machine, state)
@@ -220,7 +220,7 @@ def test_what_would_falsify_the_record_is_refused(shell: Shell, statement: str) 
         "UPDATE stages SET done = 1",
     ],
 )
-def test_what_is_no_change_of_state_is_nobodys_business(shell: Shell, statement: str) -> None:
+def test_an_update_without_a_change_of_state_is_not_guarded(shell: Shell, statement: str) -> None:
     put(shell, TASK, "running")
     with aside(shell):
         shell.run("UPDATE tasks SET token = 5, attempt = 3")
@@ -297,14 +297,14 @@ BAD_VALUES = {
 }
 
 
-def test_every_constraint_refuses_its_bad_values_even_while_the_guards_stand_aside(shell: Shell) -> None:
+def test_every_constraint_refuses_its_bad_values_even_without_the_guards(shell: Shell) -> None:
     shell.repairing(on=True)
     for name, statements in BAD_VALUES.items():
         refused = [shell.refusal(statement.format(now=shell.now)) for statement in statements]
         assert refused == [name] * len(statements)
 
 
-def test_no_constraint_is_forgotten_here() -> None:
+def test_every_constraint_is_tested() -> None:
     script = "".join(migration.script for migration in migrations("reelstate.stores.postgres"))
     in_sqlite_triggers = {"jobs_times", "tasks_times"}
     assert set(re.findall(r"ADD CONSTRAINT (\w+)", script)) - in_sqlite_triggers == BAD_VALUES.keys()

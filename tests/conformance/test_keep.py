@@ -48,7 +48,7 @@ async def test_the_first_keeper_leads_and_the_second_does_not(engine: Engine) ->
     assert (await engine.keepers()).leader == "one"
 
 
-async def test_a_leader_that_is_silent_is_replaced_when_its_lead_ends(engine: Engine, clock: FakeClock) -> None:
+async def test_a_leader_that_does_not_renew_is_replaced_when_its_lead_expires(engine: Engine, clock: FakeClock) -> None:
     await leads(engine, "one")
     clock.advance(9.9)
     assert not await leads(engine, "two")
@@ -58,14 +58,14 @@ async def test_a_leader_that_is_silent_is_replaced_when_its_lead_ends(engine: En
     assert not await leads(engine, "one")
 
 
-async def test_a_leader_that_speaks_keeps_the_lead(engine: Engine, clock: FakeClock) -> None:
+async def test_a_leader_that_renews_keeps_the_lead(engine: Engine, clock: FakeClock) -> None:
     for _ in range(5):
         assert await leads(engine, "one")
         clock.advance(6)
         assert not await leads(engine, "two")
 
 
-async def test_who_leaves_makes_room_at_once(engine: Engine) -> None:
+async def test_a_keeper_that_leaves_is_replaced_at_once(engine: Engine) -> None:
     await leads(engine, "one")
     await engine.leave("two")
     assert not await leads(engine, "two")
@@ -86,7 +86,7 @@ async def test_keepers_go_on_when_their_row_was_deleted(engine: Engine, manual_s
     assert await leads(engine, "two")
 
 
-async def test_it_is_on_record_when_a_keeper_was_here_and_when_a_sweep_went_through(
+async def test_the_times_of_the_last_keeper_and_of_the_last_sweep_are_recorded(
     engine: Engine, clock: FakeClock
 ) -> None:
     assert await engine.keepers() == Keepers()
@@ -215,7 +215,7 @@ async def test_in_the_grace_no_lease_is_taken_back_because_it_expired(engine: En
 
 
 async def test_a_sweep_that_was_held_up_by_an_outage_takes_nothing(engine: Engine, clock: FakeClock) -> None:
-    """It looked for a grace before the database went away, and comes to its statement after that."""
+    """The keeper looked for a grace before the outage of the database and runs its statement after it."""
     await grace_of(engine)
     await a_running_task(engine)
     clock.advance(61)
@@ -260,7 +260,7 @@ async def test_a_dead_worker_is_marked_offline_with_the_reason(engine: Engine) -
     assert len(await engine.worker_history(dead)) == event.version
 
 
-async def test_what_a_dead_worker_says_late_is_refused(engine: Engine) -> None:
+async def test_a_late_report_of_a_dead_worker_is_refused(engine: Engine) -> None:
     dead = await a_local_worker(engine)
     await submitted(engine)
     old = await take_one(engine, dead)
@@ -270,7 +270,7 @@ async def test_what_a_dead_worker_says_late_is_refused(engine: Engine) -> None:
     assert await engine.complete([done(new, "right")]) == ["ok"]
 
 
-async def test_in_the_grace_too_the_dead_lose_their_leases(engine: Engine, clock: FakeClock) -> None:
+async def test_in_the_grace_dead_workers_still_lose_their_leases(engine: Engine, clock: FakeClock) -> None:
     await grace_of(engine)
     dead = await a_local_worker(engine, "dead")
     await running_parts(engine, 1)
@@ -281,7 +281,7 @@ async def test_in_the_grace_too_the_dead_lose_their_leases(engine: Engine, clock
     assert (await engine.reclaim(dead=[dead], gap=60)).ready == 1
 
 
-async def test_with_nothing_but_the_dead_asked_for_the_expired_stay(engine: Engine, clock: FakeClock) -> None:
+async def test_expired_leases_stay_when_only_dead_workers_are_swept(engine: Engine, clock: FakeClock) -> None:
     dead = await a_local_worker(engine, "dead")
     await running_parts(engine, 2)
     await submitted(engine)
@@ -292,7 +292,7 @@ async def test_with_nothing_but_the_dead_asked_for_the_expired_stay(engine: Engi
     assert (await engine.reclaim()).ready == 2
 
 
-async def test_the_dead_are_taken_from_in_steps_too(engine: Engine) -> None:
+async def test_leases_of_dead_workers_are_reclaimed_in_steps_too(engine: Engine) -> None:
     dead = await a_local_worker(engine)
     await submitted(engine, "parts", {"parts": 5})
     await take(engine, dead)

@@ -1,4 +1,4 @@
-"""Needs that depend on the job: who may claim its tasks, what it says it waits for, and what it can do without."""
+"""Needs that depend on the job: which workers may claim its tasks, the shown reason, and optional needs."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ ENCODE = Graph.of(
 
 
 async def planned(engine: Engine, **plan: Any) -> int:
-    """A job whose plan asks for this."""
+    """Submit a job and complete its plan with these needs."""
     await engine.declare(ENCODE)
     job_id = (await engine.submit("clips")).job_id
     planner = await a_worker(engine, "planner")

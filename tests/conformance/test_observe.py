@@ -32,7 +32,7 @@ from tests.engines import FakeClock, a_worker, done, failed
 
 
 async def every_page(read: Callable[..., Awaitable[Page[Any]]], limit: int) -> list[list[Any]]:
-    """The pages of a listing, each asked for by the key that the one before it gave."""
+    """Return the pages of a listing, each read with the cursor of the page before."""
     pages, after = [], None
     for _ in range(100):
         page = await read(limit=limit, after=after)
@@ -101,7 +101,7 @@ async def test_filters_in_pages_find_what_a_look_at_every_job_finds(engine: Engi
         ], wanted
 
 
-async def test_every_status_can_be_asked_for(engine: Engine) -> None:
+async def test_jobs_can_be_filtered_by_every_status(engine: Engine) -> None:
     await submitted(engine)
     await finish(engine, await a_worker(engine))
     listed = {status: len((await engine.jobs(statuses=[status])).items) for status in JobStatus}
@@ -118,7 +118,7 @@ async def test_a_page_has_a_size(engine: Engine, limit: int) -> None:
 
 
 @pytest.mark.parametrize("after", ["x", "-1", "1.5", ""])
-async def test_a_cursor_that_is_none_is_refused(engine: Engine, after: str) -> None:
+async def test_an_invalid_cursor_is_refused(engine: Engine, after: str) -> None:
     job_id = await submitted(engine)
     with pytest.raises(InvalidRequest):
         await engine.jobs(after=after)

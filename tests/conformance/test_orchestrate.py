@@ -121,7 +121,7 @@ async def test_a_join_opens_once_when_both_branches_end_together(engine: Engine)
     assert opened == [0, 1, 2]
 
 
-async def test_one_event_tells_that_a_stage_opened_and_with_how_many_parts(engine: Engine) -> None:
+async def test_one_event_records_that_a_stage_opened_and_with_how_many_parts(engine: Engine) -> None:
     job_id = await submitted(engine, "fan")
     await finish(engine, await a_worker(engine), {"plan": {"items": ["a", "c"]}})
     opened = [event for event in (await engine.history(job_id)).items if event.entity == "stage"]
@@ -293,7 +293,7 @@ async def test_an_optional_part_is_tried_again_before_it_is_given_up(engine: Eng
     assert await status_of(engine, job_id) is JobStatus.COMPLETED
 
 
-async def test_a_failed_task_becomes_ready_when_its_rest_is_over(engine: Engine, clock: FakeClock) -> None:
+async def test_a_failed_task_becomes_ready_after_its_retry_delay(engine: Engine, clock: FakeClock) -> None:
     task = await a_running_task(engine)
     await engine.fail([failed(task, retry_in=30)])
     clock.advance(29)
@@ -317,7 +317,7 @@ async def test_what_is_due_is_made_ready_in_portions_the_longest_waiting_first(
     assert (await engine.orchestrate(limit=2)).ready == 1
 
 
-async def test_what_is_due_in_a_job_at_rest_waits_as_new(engine: Engine, clock: FakeClock) -> None:
+async def test_a_due_task_of_an_inactive_job_becomes_new(engine: Engine, clock: FakeClock) -> None:
     first, second = await running_parts(engine, 2)
     await fail_for_good(engine, first)
     await engine.fail([failed(second, retry_in=5)])

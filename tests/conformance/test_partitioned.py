@@ -34,7 +34,7 @@ async def test_a_stage_of_many_parts_opens_and_closes_once(engine: Engine, parts
 
 
 async def _count_events(engine: Engine) -> Counter[tuple[str, str]]:
-    """Every event but the worker's, by what it says."""
+    """Count the events except those of workers, by entity and target status."""
     counted: Counter[tuple[str, str]] = Counter()
     page = await engine.events(limit=10_000)
     while page.items:

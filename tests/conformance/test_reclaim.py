@@ -125,7 +125,7 @@ async def test_the_last_lost_lease_of_an_optional_stage_leaves_the_job_degraded(
     assert missing.startswith("main: 1 failed, part 0: ")
 
 
-async def test_a_stall_is_charged_but_is_no_loss_of_the_worker(engine: Engine, clock: FakeClock) -> None:
+async def test_a_stall_counts_as_an_attempt_but_not_as_a_lost_worker(engine: Engine, clock: FakeClock) -> None:
     task = await a_task_of(engine, stall_after=30)
     worker = (await task_at(engine, task.key)).worker_id or 0
     clock.advance(29)
@@ -136,7 +136,7 @@ async def test_a_stall_is_charged_but_is_no_loss_of_the_worker(engine: Engine, c
     assert (row.status, row.lost, row.attempt, row.reason) == (TaskStatus.READY, 0, 1, "stalled")
 
 
-async def test_a_timeout_is_charged_but_is_no_loss_of_the_worker(engine: Engine, clock: FakeClock) -> None:
+async def test_a_timeout_counts_as_an_attempt_but_not_as_a_lost_worker(engine: Engine, clock: FakeClock) -> None:
     task = await a_task_of(engine, timeout=90, stall_after=50, attempts=1)
     worker = (await task_at(engine, task.key)).worker_id or 0
     for percent in (1, 2, 3):

@@ -24,7 +24,9 @@ from tests.conformance.scenarios import (
 from tests.engines import FakeClock, a_worker, done, failed
 
 
-async def test_a_released_task_is_ready_again_and_not_charged(engine: Engine, clock: FakeClock) -> None:
+async def test_a_released_task_is_ready_again_and_does_not_count_as_an_attempt(
+    engine: Engine, clock: FakeClock
+) -> None:
     task = await a_running_task(engine)
     clock.advance(5)
     assert await engine.release([released(task)]) == [Verdict.OK]
@@ -97,7 +99,7 @@ async def test_what_is_released_in_a_failed_job_waits_as_new(engine: Engine) -> 
     assert await status_of(engine, bad.key.job_id) is JobStatus.FAILED
 
 
-async def test_a_released_task_keeps_its_place(engine: Engine) -> None:
+async def test_a_released_task_keeps_its_position(engine: Engine) -> None:
     first, second = await submitted(engine), await submitted(engine)
     worker = await a_worker(engine)
     await engine.release([released(await take_one(engine, worker))])

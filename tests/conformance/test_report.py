@@ -1,4 +1,4 @@
-"""report: a worker's word renews its leases, notes progress, keeps checkpoints, logs and steps."""
+"""report: a report of a worker renews its leases and stores progress, checkpoints, logs and steps."""
 
 import json
 from datetime import datetime, timedelta
@@ -69,7 +69,7 @@ async def test_a_report_leaves_the_version_alone_and_writes_no_event(engine: Eng
     assert (await engine.events(after=before.after)).items == []
 
 
-async def test_what_a_report_says_is_kept_and_what_it_leaves_out_stays(engine: Engine) -> None:
+async def test_reported_fields_are_stored_and_missing_ones_stay_unchanged(engine: Engine) -> None:
     task = await a_running_task(engine)
     await say(engine, task, percent=25, message="cutting", step="ffmpeg", checkpoint={"frame": 3})
     await say(engine, task, percent=50.5)
@@ -206,7 +206,7 @@ async def test_a_report_under_a_token_that_was_taken_back_is_lost(engine: Engine
     ]
 
 
-async def test_two_words_on_one_task_in_one_report_are_both_accepted(engine: Engine) -> None:
+async def test_two_reports_of_one_task_in_one_batch_are_both_accepted(engine: Engine) -> None:
     task = await a_running_task(engine)
     items = [
         progress(task, percent=1, logs=(LogLine(message="first"),)),

@@ -89,7 +89,7 @@ async def test_finished_tasks_that_are_run_again_have_it(engine: Engine) -> None
 
 
 @pytest.mark.parametrize("verb", ["cancelled", "completed"])
-async def test_a_job_that_has_ended_is_refused(engine: Engine, verb: str) -> None:
+async def test_a_finished_job_is_refused(engine: Engine, verb: str) -> None:
     job_id = await submitted(engine)
     if verb == "cancelled":
         await engine.cancel(job_id)
@@ -137,7 +137,7 @@ async def test_a_priority_set_with_sql_moves_the_tasks_and_has_its_event(engine:
     assert await priorities(engine, first) == [5]
 
 
-async def test_sql_that_sets_the_same_priority_or_that_of_an_ended_job_writes_nothing(
+async def test_sql_that_sets_the_same_priority_or_that_of_a_finished_job_writes_nothing(
     engine: Engine, manual_sql: ManualSql
 ) -> None:
     waiting, ended = await submitted(engine), await submitted(engine)

@@ -129,7 +129,7 @@ async def test_a_status_set_with_sql_clears_the_flag(engine: Engine, clock: Fake
     await engine.cancel(other.key.job_id)
 
 
-async def test_the_deployment_recovers_runs_of_stages_that_say_nothing(engine: Engine, clock: FakeClock) -> None:
+async def test_the_deployment_setting_recovers_runs_of_stages_without_one(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "own", StageSpec(name="main", isolate_after=1))
     task = await a_running_task(engine, "own")
     await renewed(engine, clock, task, 600)
@@ -148,7 +148,7 @@ async def test_a_lost_worker_is_no_stall_though_it_was_silent_for_longer(engine:
     assert (row.reason, row.lost) == ("lease expired", 1)
 
 
-async def test_the_deployment_flags_runs_of_stages_that_say_nothing(engine: Engine, clock: FakeClock) -> None:
+async def test_the_deployment_setting_flags_runs_of_stages_without_one(engine: Engine, clock: FakeClock) -> None:
     await declared(engine, "own", StageSpec(name="main"))
     task = await a_running_task(engine, "own")
     await renewed(engine, clock, task, 600)
@@ -160,7 +160,9 @@ async def test_the_deployment_flags_runs_of_stages_that_say_nothing(engine: Engi
 
 
 @pytest.mark.parametrize("action", ["recover", "flag"])
-async def test_what_a_stage_sets_wins_over_the_deployment(engine: Engine, clock: FakeClock, action: str) -> None:
+async def test_the_setting_of_a_stage_overrides_that_of_the_deployment(
+    engine: Engine, clock: FakeClock, action: str
+) -> None:
     await declared(engine, "own", StageSpec(name="main", stall_after=1000, stall_action=action))
     task = await a_running_task(engine, "own")
     await renewed(engine, clock, task, 900)

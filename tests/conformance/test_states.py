@@ -162,7 +162,7 @@ async def test_a_deleted_job_of_states_is_created_again(engine: Engine) -> None:
     assert (await engine.state_store.find_job(name)).generation == 2
 
 
-async def test_the_grid_of_a_job_has_every_stage_that_speaks(engine: Engine) -> None:
+async def test_the_grid_of_a_job_has_every_stage_with_states(engine: Engine) -> None:
     await declared(
         engine,
         "two",
@@ -182,7 +182,7 @@ async def test_the_grid_of_a_job_has_every_stage_that_speaks(engine: Engine) -> 
     assert (await engine.states(f"{job_id}.one")).stages[0].states == states.stages[0].states
 
 
-async def test_states_that_are_not_there(engine: Engine) -> None:
+async def test_missing_states_are_not_found(engine: Engine) -> None:
     job_id = await submitted(engine)
     assert (await engine.states(job_id)).stages == ()
     with pytest.raises(InvalidRequest, match="no stage 'nowhere'"):

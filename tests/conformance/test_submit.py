@@ -94,7 +94,7 @@ async def test_ids_grow_with_submission(engine: Engine) -> None:
     assert ids == sorted(set(ids))
 
 
-async def test_nothing_submitted_is_nothing_made(engine: Engine) -> None:
+async def test_submitting_nothing_creates_nothing(engine: Engine) -> None:
     assert await engine.submit_many([]) == []
     assert await job_ids(engine) == []
 
@@ -113,7 +113,7 @@ async def test_the_same_key_and_body_give_the_first_job(engine: Engine) -> None:
     assert await job_ids(engine) == [first.job_id]
 
 
-async def test_a_key_still_gives_the_first_job_when_that_has_ended(engine: Engine) -> None:
+async def test_a_key_still_returns_the_first_job_when_it_has_finished(engine: Engine) -> None:
     first = await engine.submit("simple", idempotency_key="k")
     await finish(engine, await a_worker(engine))
     assert await engine.submit("simple", idempotency_key="k") == Submitted(first.job_id, Verdict.REPEATED)

@@ -240,7 +240,7 @@ async def test_a_subscriber_with_few_events_gets_bookmarks(engine: Engine, monke
 @pytest.mark.parametrize(
     "cursor", ["", "nonsense", "a.b.c", "a.1", "a.1.2.3", "a.-1.2", f"a.{2**64}.1", f"a.1.{2**63}", "a.¹.2"]
 )
-async def test_a_cursor_that_is_none_is_refused(engine: Engine, cursor: str) -> None:
+async def test_an_invalid_cursor_is_refused(engine: Engine, cursor: str) -> None:
     with pytest.raises(InvalidRequest, match="not a cursor"):
         async with subscribed(engine, after=cursor) as reader:
             await reader.replayed()

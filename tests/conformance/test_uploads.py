@@ -50,7 +50,7 @@ async def test_an_upload_under_way_has_its_whole_length_reserved(engine: Engine)
     await uploads.create(user_id="bob", length=100)
 
 
-async def test_an_upload_of_unknown_length_is_charged_as_its_bytes_come(engine: Engine) -> None:
+async def test_an_upload_of_unknown_length_uses_the_quota_as_its_bytes_arrive(engine: Engine) -> None:
     uploads = uploads_of(engine, under_way=2, unused=2)
     upload = await uploads.create(user_id="ada", length=None)
     upload = await uploads.receive(upload, 70)
@@ -62,7 +62,7 @@ async def test_an_upload_of_unknown_length_is_charged_as_its_bytes_come(engine: 
         await uploads.receive(upload, 80)
 
 
-async def test_what_has_expired_or_was_deleted_is_not_charged(engine: Engine, clock: FakeClock) -> None:
+async def test_expired_and_deleted_uploads_do_not_use_the_quota(engine: Engine, clock: FakeClock) -> None:
     uploads = uploads_of(engine)
     await finished(uploads, 100, "a" * 64)
     clock.advance(LIFETIME + 1)

@@ -97,9 +97,7 @@ async def test_a_video_is_made_with_its_first_job(engine: Engine, clock: FakeClo
     assert video.id != answer.job_id
 
 
-async def test_a_version_that_was_forced_to_be_complete_takes_no_place_of_one_that_plays(
-    engine: Engine, clock: FakeClock
-) -> None:
+async def test_a_version_forced_to_completed_does_not_replace_one_that_plays(engine: Engine, clock: FakeClock) -> None:
     video_id, (plays,) = await a_library(engine, 1)
     forced = (await Videos(engine).retranscode(video_id)).job_id
     await engine.force(forced, JobStatus.COMPLETED, reason="it hangs")
@@ -145,7 +143,7 @@ async def test_of_many_that_make_a_video_under_one_key_one_makes_it(engine: Engi
 @pytest.mark.parametrize(
     "wrong", [{"source": ""}, {"source": "a\x00b"}, {"title": "x" * 2000}, {"spec": ["no", "object"]}]
 )
-async def test_a_video_that_can_not_be_is_not_made(engine: Engine, wrong: dict[str, Any]) -> None:
+async def test_an_invalid_video_is_not_created(engine: Engine, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
         await a_video(engine, **wrong)
     assert await listed(engine) == []
@@ -218,7 +216,7 @@ async def test_a_version_that_was_submitted_later_and_ends_first_stays(engine: E
         assert await current(engine, video_id) == newer.job_id
 
 
-async def test_a_further_version_inherits_what_it_does_not_say(engine: Engine) -> None:
+async def test_a_further_version_inherits_the_fields_it_does_not_set(engine: Engine) -> None:
     first = await a_video(engine, spec={"profile": {"name": "mine"}, "captions": "drop"})
     second = await Videos(engine).retranscode(video_of(first))
     third = await Videos(engine).retranscode(video_of(first), spec={"profile": "other", "captions": None})
@@ -455,13 +453,13 @@ async def test_what_a_version_was_built_on_stays_with_it(engine: Engine, clock: 
 
 
 async def test_sources_are_needed_while_a_job_may_still_read_them(engine: Engine) -> None:
-    """What a task of it came to, and what one has said that it will."""
+    """Both the results and the checkpoints of its tasks name sources."""
     worker = await a_worker(engine)
     running, failed_one, gone = [(await a_video(engine)).job_id for _ in range(3)]
     for task in await take(engine, worker):
         await engine.report(worker, [progress(task, checkpoint={"source": f"of {task.key.job_id}"})])
     assert await needed_sources(engine.store) == {f"of {job}" for job in (running, failed_one, gone)}
-    await engine.force(failed_one, JobStatus.FAILED, reason="so that it rests")
+    await engine.force(failed_one, JobStatus.FAILED, reason="test")
     await engine.cancel(gone)
     assert await needed_sources(engine.store) == {f"of {job}" for job in (running, failed_one)}
     await engine.cancel(failed_one)

@@ -60,7 +60,7 @@ async def test_the_history_of_an_inactive_job_is_replayed_and_ends(engine: Engin
     assert (events[-1].entity, events[-1].target) == ("job", "completed")
 
 
-async def test_what_happens_while_one_watches_is_seen(engine: Engine) -> None:
+async def test_events_during_a_watch_are_received(engine: Engine) -> None:
     job_id = await submitted(engine, "fan")
     watcher = asyncio.create_task(seen(engine, job_id))
     await asyncio.sleep(0)
@@ -109,7 +109,7 @@ async def test_a_watch_ends_with_the_tasks_that_its_job_took_along(engine: Engin
     assert [event.target for event in events[-4:]].count("new") == 3
 
 
-async def test_watching_a_job_that_is_not_there(engine: Engine) -> None:
+async def test_watching_an_unknown_job_is_refused(engine: Engine) -> None:
     with pytest.raises(NotFound):
         await seen(engine, 7)
     with pytest.raises(InvalidRequest, match="cursor"):

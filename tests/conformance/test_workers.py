@@ -112,7 +112,7 @@ async def test_a_silent_worker_is_offline(engine: Engine, clock: FakeClock) -> N
     assert await engine.reclaim_workers(stale_after=45) == []
 
 
-async def test_a_worker_that_has_spoken_is_not_taken_for_dead(engine: Engine, clock: FakeClock) -> None:
+async def test_a_worker_that_has_reported_is_not_taken_for_dead(engine: Engine, clock: FakeClock) -> None:
     silent, alive = await a_worker(engine, "silent"), await a_worker(engine, "alive")
     clock.advance(40)
     await engine.report(alive)
@@ -170,7 +170,7 @@ async def test_a_drained_name_takes_nothing_new_and_finishes_what_it_runs(engine
     assert (await worker_path(engine, second))[-1] == ("active", "draining", "operator")
 
 
-async def test_draining_twice_is_once(engine: Engine) -> None:
+async def test_draining_twice_has_one_effect(engine: Engine) -> None:
     worker = await a_worker(engine)
     await engine.drain("worker")
     assert await engine.drain("worker") == []
@@ -252,7 +252,7 @@ async def test_an_instance_of_a_disabled_name_is_refused(engine: Engine) -> None
     assert (await worker_at(engine, await a_worker(engine, "banned"))).shown == "idle"
 
 
-async def test_neither_silence_nor_a_heartbeat_enables_a_name(engine: Engine, clock: FakeClock) -> None:
+async def test_neither_time_nor_a_heartbeat_enables_a_name(engine: Engine, clock: FakeClock) -> None:
     worker = await a_worker(engine)
     await engine.disable("worker")
     clock.advance(60)

@@ -13,7 +13,7 @@ from tests.core.properties import quickly
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_every_status_has_its_place_and_error_comes_first() -> None:
+def test_statuses_are_ordered_and_error_comes_first() -> None:
     assert set(URGENCY) == set(TaskStatus)
     assert len(URGENCY) == len(TaskStatus)
     assert URGENCY[0] is TaskStatus.ERROR
@@ -50,7 +50,7 @@ def test_nothing_at_all_is_new() -> None:
         (Counters(total=3, failed=1), False, 0, "ready"),
     ],
 )
-def test_a_stage_says_in_one_word_how_it_stands(
+def test_a_stage_has_one_status_for_all_its_tasks(
     counters: Counters | None, required: bool, running: int, expected: str
 ) -> None:
     assert stage_status(counters, required=required, running=running) == expected

@@ -1,4 +1,4 @@
-"""Values from outside become JSON that both databases can hold, or an error that names the place."""
+"""Values from outside become JSON that both databases can hold, or an error that names the path."""
 
 import json
 import math
@@ -140,7 +140,7 @@ def test_a_plain_text_that_can_not_be_stored_is_refused(value: str) -> None:
 @pytest.mark.parametrize(
     "words", [[], ["a"], ["a", "b" * 50_000, "c"], ['\x01"' * 9_000] * 9, ["ü" * 700] * 90, ["-i"] * 9_000]
 )
-def test_a_list_of_words_is_cut_in_its_middle(words: list[str], limit: int) -> None:
+def test_a_list_of_arguments_is_cut_in_its_middle(words: list[str], limit: int) -> None:
     short = shorten_list(words, limit)
     assert len(json.dumps(short, ensure_ascii=False, separators=(",", ":")).encode()) <= limit
     assert "…" in short or len(short) == len(words)

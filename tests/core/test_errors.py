@@ -34,18 +34,18 @@ def test_the_drawing_is_the_classes() -> None:
     assert drawn() == parents
 
 
-def test_every_error_says_what_it_is() -> None:
+def test_every_error_has_a_docstring() -> None:
     for name in drawn():
         assert inspect.getdoc(getattr(errors, name))
 
 
-def test_an_error_tells_a_person_what_to_do() -> None:
+def test_an_error_has_a_hint() -> None:
     error = errors.ReelstateError("it broke", hint="repair it")
     assert (str(error), error.message, error.hint) == ("it broke (repair it)", "it broke", "repair it")
     assert str(errors.ReelstateError("it broke")) == "it broke"
 
 
-def test_errors_carry_what_they_are_about() -> None:
+def test_errors_carry_their_details() -> None:
     conflict = errors.IdempotencyConflict("k", 7)
     assert (conflict.field, conflict.key, conflict.job_id) == ("idempotency_key", "k", 7)
     large = errors.TooLarge("spec", 2_000, 1_000)

@@ -16,7 +16,7 @@ ACTORS = {
     "D": Actor.DOCTOR,
 }
 
-# An origin and its targets, each with the letters of who may. A line that ends in a comma goes on.
+# An origin and its targets, each with the letters of the allowed actors. A line that ends in a comma continues.
 EXPECTED = {
     "job": """
         pending: validating W, planning W, downloading_inputs W, processing W, uploading_outputs W,
@@ -54,7 +54,7 @@ EXPECTED = {
 
 
 def lines(machine: Machine) -> list[tuple[str, str]]:
-    """Every origin with what is said of it."""
+    """Return every origin with its line of the table."""
     text = EXPECTED[machine.entity].replace(",\n", ",").strip()
     return [(origin.strip(), targets) for origin, _, targets in (line.partition(":") for line in text.splitlines())]
 
@@ -77,14 +77,14 @@ def test_the_states_are_those_of_the_table(machine: Machine) -> None:
 
 
 @every_machine
-def test_every_change_is_open_to_exactly_whom_the_table_says(machine: Machine) -> None:
+def test_every_change_is_allowed_to_exactly_the_actors_of_the_table(machine: Machine) -> None:
     table = expected(machine)
     found = {pair: machine.who_may(*pair) for pair in product(machine.states, repeat=2) if machine.who_may(*pair)}
     assert found == table
 
 
 @every_machine
-def test_validate_says_what_changes_and_refuses_the_rest(machine: Machine) -> None:
+def test_validate_returns_the_change_or_refuses_it(machine: Machine) -> None:
     table = expected(machine)
     for origin, target, actor in product(machine.states, machine.states, Actor):
         for name in (actor, f"{actor}:ada"):
@@ -103,7 +103,7 @@ def test_validate_says_what_changes_and_refuses_the_rest(machine: Machine) -> No
 
 
 @every_machine
-def test_whoever_types_sql_may_make_any_legal_change(machine: Machine) -> None:
+def test_manual_sql_may_make_any_legal_change(machine: Machine) -> None:
     for origin, target in product(machine.states, repeat=2):
         legal = origin == target or bool(machine.who_may(origin, target))
         assert machine.allows(origin, target, SQL_ACTOR) is legal

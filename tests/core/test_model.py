@@ -1,4 +1,4 @@
-"""The records: keys read back, workers in one word."""
+"""The records: keys are parsed back from text, workers have one shown status."""
 
 from datetime import UTC, datetime
 
@@ -37,7 +37,7 @@ def test_what_is_no_key_is_refused(text: str) -> None:
         (WorkerStatus.OFFLINE, False, 0, "disabled"),
     ],
 )
-def test_a_worker_is_shown_in_one_word(status: WorkerStatus, enabled: bool, running: int, shown: str) -> None:
+def test_a_worker_has_one_status_to_show(status: WorkerStatus, enabled: bool, running: int, shown: str) -> None:
     worker = Worker(
         id=1,
         name="w",

@@ -12,7 +12,7 @@ def test_a_result_is_a_completion() -> None:
     assert completion(TASK, {"a": 1}) == Completion(key=KEY, token=7, result={"a": 1})
 
 
-def test_nothing_to_do_counts_as_finished_and_says_why() -> None:
+def test_nothing_to_do_counts_as_finished_with_a_reason() -> None:
     assert outcome_of(TASK, rs.Skip("no sound")) == Completion(
         key=KEY, token=7, result={"skipped": "no sound"}, skipped=True
     )
@@ -24,12 +24,12 @@ def test_fail_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize("after, retry_in", [(None, None), (30, 30), (-5, 0.0)])
-def test_retry_rests_as_long_as_it_says(after: float | None, retry_in: float | None) -> None:
+def test_retry_waits_for_the_given_delay(after: float | None, retry_in: float | None) -> None:
     error = {"type": "Retry", "message": "busy"}
     assert outcome_of(TASK, rs.Retry("busy", after=after)) == Failure(key=KEY, token=7, error=error, retry_in=retry_in)
 
 
-def test_any_other_error_is_tried_again_and_says_where_it_came_from() -> None:
+def test_any_other_error_is_retried_and_has_its_origin() -> None:
     with pytest.raises(ValueError, match="secret") as raised:
         _break()
     found = outcome_of(TASK, raised.value)

@@ -226,7 +226,7 @@ def test_tags_are_part_of_a_graph_whatever_their_order() -> None:
 
 
 @pytest.mark.parametrize("tag", ["", "a/b", "x" * 201, "a\0", 7])
-def test_a_tag_that_can_be_none_is_named(tag: Any) -> None:
+def test_an_invalid_tag_is_named(tag: Any) -> None:
     with pytest.raises(InvalidPipeline) as refused:
         Graph.of("p", [StageSpec(name="a", tags=(tag, "good"))])
     assert refused.value.field == "p.a.tags"

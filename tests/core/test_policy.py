@@ -17,7 +17,7 @@ def test_the_default_backoff_doubles_from_ten_seconds_to_five_minutes() -> None:
 
 @quickly
 @given(backoffs, st.integers(1, 10_000), st.floats(0, 1, exclude_max=True))
-def test_a_rest_is_between_nothing_and_its_ceiling(backoff: Backoff, attempt: int, dice: float) -> None:
+def test_a_delay_is_between_zero_and_its_ceiling(backoff: Backoff, attempt: int, dice: float) -> None:
     assert 0 <= backoff.delay(attempt, dice) <= backoff.ceiling(attempt) <= backoff.cap
 
 

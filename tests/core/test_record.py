@@ -68,7 +68,7 @@ def test_a_whole_record_is_left_as_it_is() -> None:
     assert (bridged.changes, bridged.version) == ((), 2)
 
 
-def test_a_lost_line_leads_to_where_the_next_one_starts() -> None:
+def test_a_missing_change_leads_to_the_origin_of_the_next_one() -> None:
     changes = [RecordedChange(1, None, "pending"), RecordedChange(4, "failed", "cancelled")]
     bridged = bridge(changes, first=1, initial="pending", version=4, status="cancelled")
     assert bridged.changes == (RecordedChange(2, "pending", "pending"), RecordedChange(3, "pending", "failed"))

@@ -1,4 +1,4 @@
-"""A process that sends wake-ups: `python -m tests.dispatch.notifier URL` sends one for each word it reads."""
+"""A process that sends wake-ups: `python -m tests.dispatch.notifier URL` sends one for each name it reads."""
 
 import asyncio
 import sys
@@ -12,8 +12,8 @@ async def main(url: str) -> None:
     await dispatch.open()
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        for word in line.split():
-            dispatch.notify(Wakeup(word))
+        for name in line.split():
+            dispatch.notify(Wakeup(name))
     await dispatch.close()
 
 

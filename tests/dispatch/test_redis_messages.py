@@ -27,7 +27,7 @@ from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker,
 
 
 class Inbox:
-    """Keeps every message until it is asked for."""
+    """Keeps every message until the test reads it."""
 
     def __init__(self, pubsub: PubSub) -> None:
         self._pubsub = pubsub

@@ -194,7 +194,7 @@ def with_hevc(*, required: bool) -> Any:
 
 
 def without(path: Path, encoder: str) -> Path:
-    """An ffmpeg that was built without an encoder: it does not list it, and fails where it is asked for it."""
+    """Wrap ffmpeg as a build without an encoder: it does not list the encoder and fails to use it."""
     real = shlex.quote(builds()[BUILD])
     return wrap_ffmpeg(
         path,
@@ -224,7 +224,7 @@ async def test_a_required_rung_is_made_when_a_worker_comes_that_can(tmp_path: Pa
         assert {task.attempt for task in await here.tasks(job_id, "encode")} == {1}
 
 
-async def test_an_encoder_that_an_operator_takes_away_is_not_used(tmp_path: Path, good: Path) -> None:
+async def test_an_encoder_that_an_operator_excludes_is_not_used(tmp_path: Path, good: Path) -> None:
     """The ffmpeg of the worker has it, and the rung is optional."""
     async with start_deployment(
         tmp_path, worker_capabilities="-encoder:libx265", wants_grace=0.1, sweep_every=0.1
@@ -236,7 +236,7 @@ async def test_an_encoder_that_an_operator_takes_away_is_not_used(tmp_path: Path
 
 @contextlib.contextmanager
 def unopened(path: Path) -> Iterator[None]:
-    """Holds that nobody opens a file meanwhile."""
+    """Require that no process opens a file meanwhile."""
     library = ctypes.CDLL(None, use_errno=True)
     watch = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -262,7 +262,7 @@ def giant_picture() -> bytes:
 
 
 def hostile_files(folder: Path, good: Path, canary: Path) -> dict[str, tuple[str, str]]:
-    """Files that must be refused, by name, with the stage that refuses and words that it says."""
+    """Create files that must be refused; return the refusing stage and a part of its message by name."""
     lists = {
         "playlist": f"#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n{canary}\n#EXT-X-ENDLIST\n",
         "concat": f"ffconcat version 1.0\nfile '{canary}'\n",
@@ -331,7 +331,7 @@ async def test_no_address_leads_out_of_the_folders_that_sources_are_taken_from(
 
 
 async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mark that takes a careless pattern for ever, and more text than anybody reads."""
+    """A markup that makes a careless pattern run forever, and a very long text."""
     monkeypatch.setattr(webvtt, "MAX_BYTES", 100_000)
     mark = "<c" + 200 * ".a"
     (tmp_path / "mark.srt").write_text(f"1\n00:00:00,500 --> 00:00:01,000\n{mark}\n")
@@ -354,7 +354,7 @@ async def test_text_that_is_made_to_hold_up_a_worker_does_not(tmp_path: Path, mo
         assert "the text is longer than 100,000 bytes" in missing
 
 
-async def test_one_giant_cue_fails_its_captions_at_once_and_the_rest_plays(
+async def test_one_giant_cue_fails_its_captions_at_once_and_the_other_streams_play(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time that ffmpeg takes for it grows with the square of its length."""

@@ -1,4 +1,4 @@
-"""Every verb at once on the same multi-stage jobs: none deadlocks, and the doctor finds nothing after."""
+"""All verbs at once on the same multi-stage jobs: no deadlock, and no finding of the doctor afterwards."""
 
 import asyncio
 import random
@@ -32,75 +32,75 @@ MESH = Graph.of(
 STAGES = [stage.name for stage in MESH.stages]
 
 
-class Hurried(FakeClock):
-    """Real time, but a lease of a minute is over in a moment."""
+class FastClock(FakeClock):
+    """A clock that runs faster than real time, so that a lease of a minute expires within milliseconds."""
 
     def __init__(self, factor: int = 3000) -> None:
         super().__init__()
-        self._began = asyncio.get_running_loop().time()
+        self._started_at = asyncio.get_running_loop().time()
         self._factor = factor
 
     def __call__(self) -> datetime:
-        return self.now + timedelta(seconds=self._factor * (asyncio.get_running_loop().time() - self._began))
+        return self.now + timedelta(seconds=self._factor * (asyncio.get_running_loop().time() - self._started_at))
 
 
 async def work(url: str, turns: int, number: int, parties: int) -> int:
-    """Claim, and do with each task whatever a worker can do with it; some are forgotten and expire."""
-    dice = random.Random(number)
-    ended = 0
-    async with engine_at(url, Hurried(), graphs=[MESH]) as engine:
+    """Claim tasks, then complete, fail, release or abandon each of them."""
+    rng = random.Random(number)
+    processed = 0
+    async with engine_at(url, FastClock(), graphs=[MESH]) as engine:
         worker = await a_worker(engine, f"worker-{number}", capabilities=["gpu"])
         start(parties)
         for _ in range(turns):
-            if dice.random() < 0.1:
-                await engine.submit("mesh", {"parts": dice.randint(0, 4)})
-            tasks = (await engine.claim(worker, dice.randint(1, 6), capabilities=["gpu"])).tasks
-            dice.shuffle(tasks)
+            if rng.random() < 0.1:
+                await engine.submit("mesh", {"parts": rng.randint(0, 4)})
+            tasks = (await engine.claim(worker, rng.randint(1, 6), capabilities=["gpu"])).tasks
+            rng.shuffle(tasks)
             third = len(tasks) // 3 + 1
             await engine.report(worker, [Progress(key=task.key, token=task.token, percent=5) for task in tasks])
             await engine.complete([Completion(key=task.key, token=task.token) for task in tasks[:third]])
             await engine.fail(
                 [
-                    Failure(key=task.key, token=task.token, error="no", retryable=dice.random() < 0.8)
+                    Failure(key=task.key, token=task.token, error="no", retryable=rng.random() < 0.8)
                     for task in tasks[third : 2 * third]
                 ]
             )
-            if dice.random() < 0.5:
+            if rng.random() < 0.5:
                 await engine.release([Release(key=task.key, token=task.token) for task in tasks[2 * third :]])
-            ended += len(tasks)
-    return ended
+            processed += len(tasks)
+    return processed
 
 
-async def meddle(url: str, turns: int, number: int, parties: int) -> int:
-    """Operators and keepers: cancel, retry, rewind, quarantine, force, sweep."""
-    dice = random.Random(number)
+async def operate(url: str, turns: int, number: int, parties: int) -> int:
+    """Cancel, retry, rewind, quarantine, force and sweep, as operators and keepers do."""
+    rng = random.Random(number)
     done = 0
-    async with engine_at(url, Hurried(), graphs=[MESH]) as engine:
+    async with engine_at(url, FastClock(), graphs=[MESH]) as engine:
         start(parties)
         for _ in range(turns):
             await engine.orchestrate(stuck_after=0.0)
             await engine.reclaim(limit=20)
             jobs = [job for job in (await engine.jobs(limit=200)).items if job.status not in FINISHED_JOBS]
-            for job in dice.sample(jobs, min(3, len(jobs))):
-                done += await _operate(engine, dice, job.id)
+            for job in rng.sample(jobs, min(3, len(jobs))):
+                done += await _change_job(engine, rng, job.id)
     return done
 
 
-async def _operate(engine: Engine, dice: random.Random, job_id: int) -> int:
-    verb = dice.choice(
+async def _change_job(engine: Engine, rng: random.Random, job_id: int) -> int:
+    verb = rng.choice(
         ["retry", "retry", "from", "from", "quarantine", "pending", "failed", "failed", "retry", "cancel"]
     )
     try:
         if verb == "retry":
             await engine.retry(job_id)
         elif verb == "from":
-            await engine.retry(job_id, start=From(dice.choice(STAGES)))
+            await engine.retry(job_id, start=From(rng.choice(STAGES)))
         elif verb == "quarantine":
-            await engine.quarantine(job_id, reason="to see")
+            await engine.quarantine(job_id, reason="test")
         elif verb == "cancel":
             await engine.cancel(job_id)
         else:
-            await engine.force(job_id, JobStatus(verb), reason="to see")
+            await engine.force(job_id, JobStatus(verb), reason="test")
     except ReelstateError:
         return 0
     return 1
@@ -115,7 +115,7 @@ async def deadlocks(url: str) -> int:
         return int(row[0])
 
 
-async def no_circle(url: str, racers: RacingProcesses, *, jobs: int, turns: int) -> None:
+async def require_no_deadlock(url: str, racers: RacingProcesses, *, jobs: int, turns: int) -> None:
     async with engine_at(url, graphs=[MESH]) as engine:
         submissions = [Submission(pipeline="mesh", spec={"parts": number % 4}) for number in range(jobs)]
         await engine.submit_many(submissions)
@@ -123,17 +123,17 @@ async def no_circle(url: str, racers: RacingProcesses, *, jobs: int, turns: int)
         workers = SIZE - 3
         results = racers.race(
             [(work, (url, turns, number, SIZE)) for number in range(workers)]
-            + [(meddle, (url, turns, number, SIZE)) for number in range(workers, SIZE)]
+            + [(operate, (url, turns, number, SIZE)) for number in range(workers, SIZE)]
         )
         assert sum(results[:workers]), "no worker ran a task, so nothing was shown"
         assert sum(results[workers:]), "no operator changed a job, so nothing was shown"
         assert (await engine.doctor()).findings == ()
         assert await deadlocks(url) == before
-    await every_job_can_end(url)
+    await require_all_jobs_can_finish(url)
 
 
-async def every_job_can_end(url: str) -> None:
-    """Left alone, with patient workers, each job comes to an end."""
+async def require_all_jobs_can_finish(url: str) -> None:
+    """Require that workers can finish every job that is left."""
     clock = FakeClock()
     clock.advance(30 * 86_400)
     async with engine_at(url, clock, graphs=[MESH]) as engine:
@@ -152,10 +152,10 @@ async def every_job_can_end(url: str) -> None:
         assert (await engine.doctor()).findings == ()
 
 
-async def test_no_verb_waits_in_a_circle(url: str, racers: RacingProcesses) -> None:
-    await no_circle(url, racers, jobs=12, turns=25)
+async def test_no_verbs_deadlock(url: str, racers: RacingProcesses) -> None:
+    await require_no_deadlock(url, racers, jobs=12, turns=25)
 
 
 @pytest.mark.prove
-async def test_no_verb_waits_in_a_circle_for_long(url: str, racers: RacingProcesses) -> None:
-    await no_circle(url, racers, jobs=40, turns=400)
+async def test_no_verbs_deadlock_in_a_long_run(url: str, racers: RacingProcesses) -> None:
+    await require_no_deadlock(url, racers, jobs=40, turns=400)

@@ -11,7 +11,7 @@ from reelstate.core.model import Completion, Progress, Reclaimed, Task, TaskKey,
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.faults.wrapped_store import wrap_engine
 from tests.races.racing_processes import Part, RacingProcesses, start
-from tests.races.test_library import Meeting, done_or_waiting
+from tests.races.test_library import RunAfter, wait_done_or_blocked
 
 Held = list[tuple[TaskKey, int]]
 
@@ -102,9 +102,9 @@ async def test_a_renewal_that_is_being_committed_wins_against_reclaim(url: str, 
 
         async def sweep_meanwhile() -> None:
             sweeps.append(asyncio.create_task(engine.reclaim()))
-            await done_or_waiting(url, sweeps[0])
+            await wait_done_or_blocked(url, sweeps[0])
 
-        renewing = wrap_engine(engine, Meeting("report", sweep_meanwhile))
+        renewing = wrap_engine(engine, RunAfter("report", sweep_meanwhile))
         answer = await renewing.report(worker, [Progress(key=held.key, token=held.token)])
         assert answer.verdicts == [Verdict.OK]
         assert await sweeps[0] == Reclaimed(0, 0, 0, ())

@@ -21,9 +21,9 @@ from tests.races.test_deadlocks import deadlocks
 from tests.races.test_lock_order import Connection
 
 DEADLY = Graph.of("deadly", [StageSpec(name="part", each="spec.parts", attempts=5, max_lost=1)])
-"""One loss suffered alone makes a poison task."""
+"""One lost worker that ran nothing else makes a poison task."""
 LEASE = 61.0
-LONG_ENOUGH = 20.0
+TIMEOUT = 20.0
 
 
 @pytest.fixture
@@ -33,13 +33,13 @@ async def engine(url: str, clock: FakeClock) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def onlooker(url: str) -> AsyncIterator[Connection]:
+async def observer(url: str) -> AsyncIterator[Connection]:
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         yield connection
 
 
 class Restart:
-    """Tells when a flow that begins with this statement has begun a second time."""
+    """Sets an event when a transaction that begins with this statement begins a second time."""
 
     def __init__(self, first: str) -> None:
         self._first = first
@@ -54,28 +54,28 @@ class Restart:
         return await run()
 
 
-async def held_up(task: asyncio.Task[Any], onlooker: Connection, restart: Restart | None = None) -> None:
-    """Until the task waits for a lock, has begun again, or is through."""
-    async with asyncio.timeout(LONG_ENOUGH):
-        while not (task.done() or (restart and restart.seen.is_set()) or await a_lock_is_awaited(onlooker)):
+async def wait_done_or_blocked(task: asyncio.Task[Any], observer: Connection, restart: Restart | None = None) -> None:
+    """Wait until the task waits for a lock, has restarted, or is done."""
+    async with asyncio.timeout(TIMEOUT):
+        while not (task.done() or (restart and restart.seen.is_set()) or await is_blocked(observer)):
             await asyncio.wait({task}, timeout=0.002)
 
 
-async def a_lock_is_awaited(onlooker: Connection) -> bool:
-    cursor = await onlooker.execute(
+async def is_blocked(observer: Connection) -> bool:
+    cursor = await observer.execute(
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     )
     return await cursor.fetchone() != (0,)
 
 
-# A worker that claims twice at once.
+# A worker claims twice at once.
 
 
 class Claims:
-    """Two claims of one worker: the second comes when the first has its task and has not committed yet."""
+    """Two claims of one worker: the second begins when the first has its task and has not committed yet."""
 
-    def __init__(self, engine: Engine, worker: int, onlooker: Connection) -> None:
-        self._engine, self._worker, self._onlooker = engine, worker, onlooker
+    def __init__(self, engine: Engine, worker: int, observer: Connection) -> None:
+        self._engine, self._worker, self._observer = engine, worker, observer
         self._pause = Pause(after=2)
 
     async def first(self) -> asyncio.Task[Claim]:
@@ -86,26 +86,26 @@ class Claims:
 
     async def second(self) -> Claim:
         claim = asyncio.ensure_future(self._engine.claim(self._worker, 1))
-        await held_up(claim, self._onlooker)
+        await wait_done_or_blocked(claim, self._observer)
         self._pause.go_on.set()
         return await claim
 
 
-async def one_running(engine: Engine, pipeline: str = "simple") -> TaskKey:
-    """A task whose worker will not be heard of again."""
+async def a_lost_task(engine: Engine, pipeline: str = "simple") -> TaskKey:
+    """Return a running task whose worker never reports again."""
     await engine.submit(pipeline, {"parts": 1})
     (task,) = (await engine.claim(await a_worker(engine, "lost"), 1)).tasks
     return task.key
 
 
 async def test_a_worker_that_takes_an_isolated_task_gets_nothing_more_by_another_claim_at_once(
-    engine: Engine, clock: FakeClock, onlooker: Connection
+    engine: Engine, clock: FakeClock, observer: Connection
 ) -> None:
-    isolated = await one_running(engine)
+    isolated = await a_lost_task(engine)
     clock.advance(LEASE)
     await engine.reclaim()
     await engine.submit("simple")
-    claims = Claims(engine, await a_worker(engine), onlooker)
+    claims = Claims(engine, await a_worker(engine), observer)
     first = await claims.first()
     second = await claims.second()
     assert [task.key for task in (await first).tasks] == [isolated]
@@ -113,25 +113,25 @@ async def test_a_worker_that_takes_an_isolated_task_gets_nothing_more_by_another
 
 
 async def test_a_worker_that_takes_a_task_gets_no_isolated_task_by_another_claim_at_once(
-    engine: Engine, clock: FakeClock, onlooker: Connection
+    engine: Engine, clock: FakeClock, observer: Connection
 ) -> None:
-    await one_running(engine)
-    innocent = (await engine.submit("simple")).job_id
-    claims = Claims(engine, await a_worker(engine), onlooker)
+    await a_lost_task(engine)
+    other = (await engine.submit("simple")).job_id
+    claims = Claims(engine, await a_worker(engine), observer)
     first = await claims.first()
     clock.advance(LEASE)
     assert (await engine.reclaim()).ready == 1
     second = await claims.second()
-    assert [task.key.job_id for task in (await first).tasks] == [innocent]
+    assert [task.key.job_id for task in (await first).tasks] == [other]
     assert second.tasks == []
 
 
 async def test_a_task_that_another_claim_joined_at_once_is_no_poison_task(
-    engine: Engine, clock: FakeClock, onlooker: Connection
+    engine: Engine, clock: FakeClock, observer: Connection
 ) -> None:
     await engine.submit("simple")
     job_id = (await engine.submit("deadly", {"parts": 1})).job_id
-    claims = Claims(engine, await a_worker(engine, slots=1), onlooker)
+    claims = Claims(engine, await a_worker(engine, slots=1), observer)
     first = await claims.first()
     second = await claims.second()
     assert [task.key.job_id for task in [*(await first).tasks, *second.tasks]][1:] == [job_id]
@@ -143,14 +143,14 @@ async def test_a_task_that_another_claim_joined_at_once_is_no_poison_task(
 
 
 class Siblings:
-    """A job with a poison task, its lease over, and a sibling that is well."""
+    """A job with a poison task whose lease has expired, and a healthy sibling."""
 
     poison: ClaimedTask
     sibling: ClaimedTask
     busy: int
 
     @classmethod
-    async def at_work(cls, engine: Engine, clock: FakeClock) -> "Siblings":
+    async def start(cls, engine: Engine, clock: FakeClock) -> "Siblings":
         made = cls()
         await engine.submit("deadly", {"parts": 2})
         (made.poison,) = (await engine.claim(await a_worker(engine, "alone", slots=1), 1)).tasks
@@ -161,13 +161,13 @@ class Siblings:
         return made
 
 
-async def swept_while(engine: Engine, held: Awaitable[object], pause: Pause, onlooker: Connection) -> object:
-    """Quarantine the poison task's job while a verb, stopped on its way, holds the sibling; gives the verb's answer."""
+async def quarantine_during(engine: Engine, held: Awaitable[object], pause: Pause, observer: Connection) -> object:
+    """Quarantine the job while a paused verb holds the sibling; return the answer of the verb."""
     verb = asyncio.ensure_future(held)
     await pause.reached.wait()
     restart = Restart("reclaim")
     sweep = asyncio.ensure_future(wrap_engine(engine, restart).reclaim())
-    await held_up(sweep, onlooker, restart)
+    await wait_done_or_blocked(sweep, observer, restart)
     pause.go_on.set()
     answer = await verb
     assert len((await sweep).quarantined) == 1
@@ -179,28 +179,28 @@ async def statuses(engine: Engine, job_id: int) -> tuple[JobStatus, list[TaskSta
 
 
 async def test_a_poison_tasks_sibling_that_just_reports_is_stopped_too(
-    engine: Engine, clock: FakeClock, onlooker: Connection
+    engine: Engine, clock: FakeClock, observer: Connection
 ) -> None:
-    scene = await Siblings.at_work(engine, clock)
+    tasks = await Siblings.start(engine, clock)
     pause = Pause(after=2)
-    reported = Progress(key=scene.sibling.key, token=scene.sibling.token, percent=50)
-    await swept_while(engine, wrap_engine(engine, pause).report(scene.busy, [reported]), pause, onlooker)
+    reported = Progress(key=tasks.sibling.key, token=tasks.sibling.token, percent=50)
+    await quarantine_during(engine, wrap_engine(engine, pause).report(tasks.busy, [reported]), pause, observer)
     assert pause.statement == "report"
-    now = await statuses(engine, scene.sibling.key.job_id)
+    now = await statuses(engine, tasks.sibling.key.job_id)
     assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.NEW])
     assert (await engine.doctor()).findings == ()
 
 
 async def test_a_poison_tasks_sibling_that_just_completes_is_kept_without_a_deadlock(
-    engine: Engine, clock: FakeClock, onlooker: Connection, url: str
+    engine: Engine, clock: FakeClock, observer: Connection, url: str
 ) -> None:
-    scene = await Siblings.at_work(engine, clock)
+    tasks = await Siblings.start(engine, clock)
     before = await deadlocks(url)
     pause = Pause(after=1)
-    end = Completion(key=scene.sibling.key, token=scene.sibling.token)
-    answer = await swept_while(engine, wrap_engine(engine, pause).complete([end]), pause, onlooker)
+    end = Completion(key=tasks.sibling.key, token=tasks.sibling.token)
+    answer = await quarantine_during(engine, wrap_engine(engine, pause).complete([end]), pause, observer)
     assert (pause.statement, answer) == ("complete", [Verdict.OK])
-    now = await statuses(engine, scene.sibling.key.job_id)
+    now = await statuses(engine, tasks.sibling.key.job_id)
     assert now == (JobStatus.QUARANTINED, [TaskStatus.ERROR, TaskStatus.DONE])
     assert (await engine.doctor()).findings == ()
     assert await deadlocks(url) == before

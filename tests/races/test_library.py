@@ -1,4 +1,4 @@
-"""Verbs on videos, uploads and selections of jobs, each met by another between two of its statements."""
+"""Verbs on videos, uploads and selections of jobs, each interrupted by another between two statements."""
 
 import asyncio
 from collections import Counter
@@ -26,19 +26,19 @@ TRANSCODE = Graph.of("transcode", built_in=True, stages=[StageSpec(name="only", 
 TWO = UploadLimits(open=2, unused=100, bytes=2**40)
 
 
-class Meeting:
-    """Does something once, right after the first run of a statement."""
+class RunAfter:
+    """Runs an action once, right after the first run of a statement."""
 
     def __init__(self, after: str, do: Callable[[], Awaitable[object]]) -> None:
         self._after, self._do = after, do
-        self.met = False
+        self.done = False
         self.runs: Counter[str] = Counter()
 
     async def __call__(self, statement: str, run: Callable[[], Awaitable[list[Row]]]) -> list[Row]:
         self.runs[statement] += 1
         rows = await run()
-        if statement == self._after and not self.met:
-            self.met = True
+        if statement == self._after and not self.done:
+            self.done = True
             await self._do()
         return rows
 
@@ -57,11 +57,11 @@ async def fail_all(engine: Engine, count: int) -> None:
 async def test_a_job_that_is_tried_again_meanwhile_is_not_among_the_failed(engine: Engine) -> None:
     jobs = [(await engine.submit("transcode")).job_id for _ in range(3)]
     await fail_all(engine, 3)
-    meeting = Meeting("operate_matching", lambda: engine.retry(jobs[1]))
+    interruption = RunAfter("operate_matching", lambda: engine.retry(jobs[1]))
     selection = Selection(statuses=[JobStatus.FAILED], expected=3)
     with pytest.raises(SelectionChanged, match="2 jobs match, not 3"):
-        await wrap_engine(engine, meeting).cancel_many(Operation(actor="operator", selection=selection))
-    assert meeting.met
+        await wrap_engine(engine, interruption).cancel_many(Operation(actor="operator", selection=selection))
+    assert interruption.done
     statuses = [(await engine.job(job_id)).job.status for job_id in jobs]
     assert statuses == [JobStatus.FAILED, JobStatus.PENDING, JobStatus.FAILED]
 
@@ -69,31 +69,31 @@ async def test_a_job_that_is_tried_again_meanwhile_is_not_among_the_failed(engin
 async def test_a_video_whose_job_completes_meanwhile_is_deleted(engine: Engine) -> None:
     answer = await Videos(engine).submit("/videos/a.mp4")
     (task,) = (await engine.claim(await a_worker(engine))).tasks
-    meeting = Meeting("videos_unfinished", lambda: engine.complete([done(task)]))
-    assert await Videos(wrap_engine(engine, meeting)).delete(answer.resource_id or 0) is Verdict.OK
-    assert meeting.met
+    interruption = RunAfter("videos_unfinished", lambda: engine.complete([done(task)]))
+    assert await Videos(wrap_engine(engine, interruption)).delete(answer.resource_id or 0) is Verdict.OK
+    assert interruption.done
     video = (await Videos(engine).get(answer.resource_id or 0)).video
     assert video.deleted_at is not None
     assert (await engine.job(answer.job_id)).job.status is JobStatus.COMPLETED
 
 
-async def test_versions_of_several_videos_are_added_in_any_order_without_a_circle(engine: Engine, url: str) -> None:
+async def test_versions_of_several_videos_are_added_in_any_order_without_a_deadlock(engine: Engine, url: str) -> None:
     videos = [(await Videos(engine).submit(f"/videos/{name}.mp4")).resource_id or 0 for name in "ab"]
 
     def versions(of: list[int]) -> list[Submission]:
         return [Submission(pipeline="transcode", spec={}, resource=ExistingVideo(video)) for video in of]
 
     second: list[asyncio.Task[object]] = []
-    other = Meeting("", asyncio.Event().wait)
+    other = RunAfter("", asyncio.Event().wait)
 
-    async def meet() -> None:
+    async def interrupt() -> None:
         second.append(asyncio.create_task(wrap_engine(engine, other).submit_many(versions(videos[::-1]))))
-        await done_or_waiting(url, second[0])
+        await wait_done_or_blocked(url, second[0])
 
-    meeting = Meeting("videos_lock", meet)
-    await wrap_engine(engine, meeting).submit_many(versions(videos))
+    interruption = RunAfter("videos_lock", interrupt)
+    await wrap_engine(engine, interruption).submit_many(versions(videos))
     await asyncio.gather(*second)
-    assert (meeting.runs["submit_ids"], other.runs["submit_ids"]) == (1, 1), "one of them was begun anew"
+    assert (interruption.runs["submit_ids"], other.runs["submit_ids"]) == (1, 1), "one of them was restarted"
     for video in videos:
         assert len((await Videos(engine).get(video)).versions) == 3
 
@@ -102,69 +102,69 @@ async def test_concurrent_uploads_do_not_exceed_the_limit_of_a_user(engine: Engi
     uploads = Uploads(engine.store, lifetime=60.0, limits=TWO)
     second: list[asyncio.Task[object]] = []
 
-    async def meet() -> None:
+    async def interrupt() -> None:
         second.append(asyncio.create_task(uploads.create(user_id="ada", length=1)))
-        await done_or_waiting(url, second[0])
-        await uploads.create(user_id="bob", length=1)  # another user need not wait
+        await wait_done_or_blocked(url, second[0])
+        await uploads.create(user_id="bob", length=1)  # another user does not wait
 
     await uploads.create(user_id="ada", length=1)
-    met = Uploads(WrappedStore(engine.store, Meeting("uploads_create", meet)), lifetime=60.0, limits=TWO)
-    await met.create(user_id="ada", length=1)
+    interrupted = Uploads(WrappedStore(engine.store, RunAfter("uploads_create", interrupt)), lifetime=60.0, limits=TWO)
+    await interrupted.create(user_id="ada", length=1)
     with pytest.raises(TooManyRequests):
         await second[0]
 
 
-async def test_two_uploads_of_unknown_length_do_not_take_the_same_room(engine: Engine, url: str) -> None:
+async def test_two_uploads_of_unknown_length_do_not_use_the_same_quota(engine: Engine, url: str) -> None:
     limits = UploadLimits(open=2, unused=2, bytes=10)
     uploads = Uploads(engine.store, lifetime=60.0, limits=limits)
     first, other = [await uploads.create(user_id="ada", length=None) for _ in range(2)]
     second: list[asyncio.Task[object]] = []
 
-    async def meet() -> None:
+    async def interrupt() -> None:
         second.append(asyncio.create_task(uploads.receive(other, 6)))
-        await done_or_waiting(url, second[0])
+        await wait_done_or_blocked(url, second[0])
 
-    met = Uploads(WrappedStore(engine.store, Meeting("uploads_receive", meet)), lifetime=60.0, limits=limits)
-    await met.receive(first, 6)
+    interrupted = Uploads(
+        WrappedStore(engine.store, RunAfter("uploads_receive", interrupt)), lifetime=60.0, limits=limits
+    )
+    await interrupted.receive(first, 6)
     with pytest.raises(QuotaExceeded, match="use 6 of 10 bytes"):
         await second[0]
 
 
-async def test_instances_that_register_at_once_are_no_more_than_their_name_may_have(engine: Engine, url: str) -> None:
+async def test_instances_that_register_at_once_do_not_exceed_the_limit_of_their_name(engine: Engine, url: str) -> None:
     hello: RegisterOptions = {"hostname": "far", "software": "test", "kind": "remote", "max_instances": 1}
     second: list[asyncio.Task[object]] = []
 
-    async def meet() -> None:
+    async def interrupt() -> None:
         second.append(asyncio.create_task(engine.register("far", **hello)))
-        await done_or_waiting(url, second[0])
+        await wait_done_or_blocked(url, second[0])
 
-    await wrap_engine(engine, Meeting("workers_register", meet)).register("far", **hello)
+    await wrap_engine(engine, RunAfter("workers_register", interrupt)).register("far", **hello)
     with pytest.raises(TooManyRequests, match="'far' has 1 live instances"):
         await second[0]
 
 
-async def test_an_upload_that_goes_on_as_its_time_ends_is_not_given_up(
-    engine: Engine, url: str, clock: FakeClock
-) -> None:
+async def test_an_upload_that_receives_bytes_as_it_expires_is_kept(engine: Engine, url: str, clock: FakeClock) -> None:
     uploads = Uploads(engine.store, lifetime=60.0, limits=TWO)
     upload = await uploads.create(user_id="ada", length=2)
-    over: list[asyncio.Task[list[str]]] = []
+    expiring: list[asyncio.Task[list[str]]] = []
 
-    async def meet() -> None:
+    async def interrupt() -> None:
         clock.advance(2)
-        over.append(asyncio.create_task(uploads.expire()))
-        await done_or_waiting(url, over[0])
+        expiring.append(asyncio.create_task(uploads.expire()))
+        await wait_done_or_blocked(url, expiring[0])
 
-    receiving = Uploads(WrappedStore(engine.store, Meeting("uploads_receive", meet)), lifetime=60.0, limits=TWO)
+    receiving = Uploads(WrappedStore(engine.store, RunAfter("uploads_receive", interrupt)), lifetime=60.0, limits=TWO)
     clock.advance(59)
     await receiving.receive(upload, 1)
-    assert await over[0] == []
+    assert await expiring[0] == []
     assert (await uploads.known([upload.id])) == {upload.id}
 
 
-async def done_or_waiting(url: str, other: asyncio.Task[Any]) -> None:
-    """Until the other has ended, or waits for a lock."""
+async def wait_done_or_blocked(url: str, other: asyncio.Task[Any]) -> None:
+    """Wait until the other task is done or waits for a lock."""
     waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as onlooker:
-        while not other.done() and not await (await onlooker.execute(waiting)).fetchall():
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as observer:
+        while not other.done() and not await (await observer.execute(waiting)).fetchall():
             await asyncio.wait({other}, timeout=0.01)

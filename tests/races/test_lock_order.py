@@ -1,6 +1,6 @@
-"""Two verbs on one job, the first stopped after each of its statements in turn while the second comes by.
+"""Two verbs on one job: the first is paused after each of its statements in turn while the second runs.
 
-Each waits where it must, none deadlocks, and whatever the order was, every invariant holds afterwards.
+Neither deadlocks, and every invariant holds afterwards, whatever the order was.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ GRAPH = Graph.of(
 
 
 @dataclass
-class Scene:
-    """A job at work: of `left` two tasks run (the leases of both are over), one is ready; `right` is ready too.
+class RunningJob:
+    """A running job: two tasks of `left` run with expired leases and one is ready; `right` is ready too.
 
-    In a scene `again` the job has been through all of it once and `left` is run anew: `join` waits to be opened again.
+    With `again` the job has run all stages once and `left` runs again: `join` waits to be opened again.
     """
 
     job_id: int
@@ -48,11 +48,11 @@ class Scene:
     running: list[ClaimedTask]
 
 
-Verb = Callable[[Engine, Scene], Awaitable[object]]
+Verb = Callable[[Engine, RunningJob], Awaitable[object]]
 Stage = tuple[Engine, FakeClock, Connection]
 
 
-async def a_scene(engine: Engine, clock: FakeClock, *, again: bool) -> Scene:
+async def start_job(engine: Engine, clock: FakeClock, *, again: bool) -> RunningJob:
     job_id = (await engine.submit("ordered", {"parts": 2 if again else 3}, priority=10)).job_id
     worker = await a_worker(engine, "worker", capabilities=["gpu"])
     everything: ClaimOptions = {"capabilities": ["gpu"], "pipelines": ["ordered"]}
@@ -66,7 +66,7 @@ async def a_scene(engine: Engine, clock: FakeClock, *, again: bool) -> Scene:
     assert len(running) == 2
     assert {task.stage_name for task in running} == {"left"}
     clock.now += timedelta(seconds=90)
-    return Scene(job_id, worker, running)
+    return RunningJob(job_id, worker, running)
 
 
 async def complete(engine: Engine, tasks: list[ClaimedTask]) -> None:
@@ -78,27 +78,27 @@ async def fail(engine: Engine, task: ClaimedTask, *, retryable: bool) -> None:
 
 
 VERBS: dict[str, Verb] = {
-    "complete": lambda engine, scene: complete(engine, scene.running[:1]),
-    "complete the other": lambda engine, scene: complete(engine, scene.running[1:]),
-    "complete both": lambda engine, scene: complete(engine, scene.running),
-    "fail": lambda engine, scene: fail(engine, scene.running[0], retryable=False),
-    "fail the other": lambda engine, scene: fail(engine, scene.running[1], retryable=False),
-    "release": lambda engine, scene: engine.release([Release(key=t.key, token=t.token) for t in scene.running]),
-    "report": lambda engine, scene: engine.report(
-        scene.worker, [Progress(key=t.key, token=t.token, percent=3) for t in scene.running]
+    "complete": lambda engine, job: complete(engine, job.running[:1]),
+    "complete the other": lambda engine, job: complete(engine, job.running[1:]),
+    "complete both": lambda engine, job: complete(engine, job.running),
+    "fail": lambda engine, job: fail(engine, job.running[0], retryable=False),
+    "fail the other": lambda engine, job: fail(engine, job.running[1], retryable=False),
+    "release": lambda engine, job: engine.release([Release(key=t.key, token=t.token) for t in job.running]),
+    "report": lambda engine, job: engine.report(
+        job.worker, [Progress(key=t.key, token=t.token, percent=3) for t in job.running]
     ),
-    "claim": lambda engine, scene: engine.claim(scene.worker, 1, capabilities=["gpu"], pipelines=["ordered"]),
+    "claim": lambda engine, job: engine.claim(job.worker, 1, capabilities=["gpu"], pipelines=["ordered"]),
     "reclaim": lambda engine, _: engine.reclaim(),
     "reclaim one": lambda engine, _: engine.reclaim(limit=1),
     "orchestrate": lambda engine, _: engine.orchestrate(stuck_after=0.0),
-    "cancel": lambda engine, scene: engine.cancel(scene.job_id),
-    "retry": lambda engine, scene: engine.retry(scene.job_id),
-    "retry from": lambda engine, scene: engine.retry(scene.job_id, start=From("left")),
-    "reprioritise": lambda engine, scene: engine.reprioritise(scene.job_id, 7),
+    "cancel": lambda engine, job: engine.cancel(job.job_id),
+    "retry": lambda engine, job: engine.retry(job.job_id),
+    "retry from": lambda engine, job: engine.retry(job.job_id, start=From("left")),
+    "reprioritise": lambda engine, job: engine.reprioritise(job.job_id, 7),
     "flag": lambda engine, _: engine.flag_stalled(stall_after=0.0),
-    "quarantine": lambda engine, scene: engine.quarantine(scene.job_id, reason="to see"),
-    "force pending": lambda engine, scene: engine.force(scene.job_id, JobStatus.PENDING, reason="to see"),
-    "force completed": lambda engine, scene: engine.force(scene.job_id, JobStatus.COMPLETED, reason="to see"),
+    "quarantine": lambda engine, job: engine.quarantine(job.job_id, reason="test"),
+    "force pending": lambda engine, job: engine.force(job.job_id, JobStatus.PENDING, reason="test"),
+    "force completed": lambda engine, job: engine.force(job.job_id, JobStatus.COMPLETED, reason="test"),
     "disable": lambda engine, _: engine.disable("worker"),
 }
 
@@ -108,54 +108,59 @@ async def stage(url: str) -> AsyncIterator[Stage]:
     clock = FakeClock()
     async with (
         engine_at(f"{url}?options=-cdeadlock_timeout%3D200ms", clock, graphs=[GRAPH]) as engine,
-        await psycopg.AsyncConnection.connect(url, autocommit=True) as onlooker,
+        await psycopg.AsyncConnection.connect(url, autocommit=True) as observer,
     ):
-        yield engine, clock, onlooker
+        yield engine, clock, observer
 
 
-async def meet(engine: Engine, scene: Scene, onlooker: Connection, pause: Pause, names: tuple[str, str]) -> bool:
-    """Run the first verb up to the pause, then the second as far as it gets, then both. False: no such statement."""
-    first = asyncio.ensure_future(tolerant(VERBS[names[0]](wrap_engine(engine, pause), scene)))
+async def interleave(
+    engine: Engine, job: RunningJob, observer: Connection, pause: Pause, names: tuple[str, str]
+) -> bool:
+    """Run the first verb up to the pause, then the second as far as it gets, then both.
+
+    Return False when the first verb ends before the pause.
+    """
+    first = asyncio.ensure_future(allow_refusal(VERBS[names[0]](wrap_engine(engine, pause), job)))
     stopped = asyncio.ensure_future(pause.reached.wait())
     await asyncio.wait({first, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     if pause.reached.is_set():
-        second = asyncio.ensure_future(tolerant(VERBS[names[1]](engine, scene)))
-        await done_or_waiting(second, onlooker)
+        second = asyncio.ensure_future(allow_refusal(VERBS[names[1]](engine, job)))
+        await wait_done_or_blocked(second, observer)
         pause.go_on.set()
         await second
     await first
     return pause.reached.is_set()
 
 
-async def tolerant(verb: Awaitable[object]) -> None:
-    """What is refused is refused clearly; that is for other tests."""
+async def allow_refusal(verb: Awaitable[object]) -> None:
+    """Await a verb; it may be refused with a hint."""
     try:
         await verb
     except ReelstateError as error:
-        assert error.hint, error  # noqa: PT017 -- a clear refusal is an answer here
+        assert error.hint, error  # noqa: PT017 -- a refusal with a hint is allowed here
 
 
-async def done_or_waiting(task: asyncio.Future[None], onlooker: Connection) -> None:
-    """Until the task has ended, waits for a lock, or has had a moment to begin anew."""
+async def wait_done_or_blocked(task: asyncio.Future[None], observer: Connection) -> None:
+    """Wait until the task is done or waits for a lock, at most for TIMEOUT (it may restart its transaction)."""
     loop = asyncio.get_running_loop()
     end = loop.time() + TIMEOUT
     while loop.time() < end:
         await asyncio.wait({task}, timeout=0.002)
         if task.done():
             return
-        cursor = await onlooker.execute(
+        cursor = await observer.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
         )
         if await cursor.fetchone() != (0,):
             return
 
 
-async def meetings(stage: Stage, url: str, name: str, others: Iterable[str], *, again: bool) -> list[str]:
-    """What went wrong when one verb met others, at each of its statements."""
-    engine, clock, onlooker = stage
-    met: dict[int, str] = {}
-    bad: list[str] = []
+async def find_conflicts(stage: Stage, url: str, name: str, others: Iterable[str], *, again: bool) -> list[str]:
+    """Interleave one verb with others at each of its statements; return the broken invariants."""
+    engine, clock, observer = stage
+    orders: dict[int, str] = {}
+    conflicts: list[str] = []
     counted = await deadlocks(url)
     for other in others:
         number, paused = 0, True
@@ -163,19 +168,19 @@ async def meetings(stage: Stage, url: str, name: str, others: Iterable[str], *, 
             number += 1
             await engine.enable("worker")
             pause = Pause(number)
-            scene = await a_scene(engine, clock, again=again)
-            paused = await meet(engine, scene, onlooker, pause, (name, other))
-            met[scene.job_id] = f"{name} stopped after {pause.statement}, {other}"
+            job = await start_job(engine, clock, again=again)
+            paused = await interleave(engine, job, observer, pause, (name, other))
+            orders[job.job_id] = f"{name} stopped after {pause.statement}, {other}"
             # A claim locks more rows than it takes. The sweep resets what a failing job could not.
             await engine.orchestrate()
             for check in ("restless", "counters", "stuck"):
-                bad += [f"{check}: {met[scene.job_id]}: {row}" for row in await found(engine, check)]
-            await put_away(engine, scene)
+                conflicts += [f"{check}: {orders[job.job_id]}: {row}" for row in await find_rows(engine, check)]
+            await cancel_unfinished(engine, job)
         if (now := await deadlocks(url)) > counted:
-            bad.append(f"{now - counted} deadlocks: {name}, {other}")
+            conflicts.append(f"{now - counted} deadlocks: {name}, {other}")
             counted = now
     findings = (await engine.doctor()).findings
-    return bad + [f"{finding.check}: {met.get(finding.job_id)}: {finding.detail}" for finding in findings]
+    return conflicts + [f"{finding.check}: {orders.get(finding.job_id)}: {finding.detail}" for finding in findings]
 
 
 @pytest.mark.parametrize(
@@ -183,8 +188,10 @@ async def meetings(stage: Stage, url: str, name: str, others: Iterable[str], *, 
     ["fail", "reclaim one", "complete", "cancel", "retry from", "claim"],
 )
 async def test_no_two_verbs_meet_badly(stage: Stage, url: str, name: str) -> None:
-    bad = await meetings(stage, url, name, ["fail the other", "reclaim", "complete both", "cancel"], again=False)
-    assert not bad, "\n".join(bad)
+    conflicts = await find_conflicts(
+        stage, url, name, ["fail the other", "reclaim", "complete both", "cancel"], again=False
+    )
+    assert not conflicts, "\n".join(conflicts)
 
 
 @pytest.mark.prove
@@ -192,16 +199,16 @@ async def test_no_two_verbs_meet_badly(stage: Stage, url: str, name: str) -> Non
     "name, again",
     [(name, again) for name in VERBS for again in (False, True)],
 )
-async def test_no_two_of_all_verbs_meet_badly(stage: Stage, url: str, name: str, again: bool) -> None:
-    bad = await meetings(stage, url, name, VERBS, again=again)
-    assert not bad, "\n".join(bad)
+async def test_no_two_verbs_break_an_invariant_when_interleaved(stage: Stage, url: str, name: str, again: bool) -> None:
+    conflicts = await find_conflicts(stage, url, name, VERBS, again=again)
+    assert not conflicts, "\n".join(conflicts)
 
 
-async def found(engine: Engine, check: str) -> list[tuple[object, ...]]:
+async def find_rows(engine: Engine, check: str) -> list[tuple[object, ...]]:
     return await engine.store.read(lambda transaction: transaction.run(f"doctor_{check}", limit=10))
 
 
-async def put_away(engine: Engine, scene: Scene) -> None:
-    """So that the next scene's claims are its own."""
-    if (await engine.job(scene.job_id)).job.status not in (JobStatus.COMPLETED, JobStatus.CANCELLED):
-        await engine.cancel(scene.job_id)
+async def cancel_unfinished(engine: Engine, job: RunningJob) -> None:
+    """Cancel an unfinished job, so that the next claims take only tasks of the next job."""
+    if (await engine.job(job.job_id)).job.status not in (JobStatus.COMPLETED, JobStatus.CANCELLED):
+        await engine.cancel(job.job_id)

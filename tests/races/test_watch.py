@@ -1,4 +1,4 @@
-"""Somebody watches one job while four processes change it: every event comes, once, in the order of the record."""
+"""A client watches one job while four processes change it: it receives every event once, in order."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ PARTS = 400
 
 
 async def work(url: str, number: int, parties: int) -> int:
-    """Take parts of the job in batches of very different sizes: complete some, fail some, give none of them up."""
+    """Claim parts of the job in batches of very different sizes; complete some and fail some until none is left."""
     finished = 0
     async with engine_at(url) as engine:
         worker = await a_worker(engine, f"worker-{number}")
@@ -43,7 +43,7 @@ async def watched(engine: Engine, job_id: int, began: asyncio.Event) -> list[Eve
     return events
 
 
-async def test_a_watcher_misses_nothing(url: str, racers: RacingProcesses) -> None:
+async def test_a_watcher_receives_every_event(url: str, racers: RacingProcesses) -> None:
     async with engine_at(url) as engine:
         job_id = (await engine.submit("parts", {"parts": PARTS})).job_id
         began = asyncio.Event()

@@ -38,7 +38,7 @@ async def sql_states(url: str) -> AsyncIterator[SqlStateStore]:
 
 @asynccontextmanager
 async def firestore_states(project: str, **options: Any) -> AsyncIterator[FirestoreStore]:
-    """States in a collection of their own, unless one is named; in a real project they are deleted."""
+    """Open states in a separate collection unless one is named; in a real project delete them afterwards."""
     states = FirestoreStore(project, **{"collection": f"jobs-{uuid.uuid4().hex}", **options})
     try:
         yield states

@@ -1,4 +1,4 @@
-"""A Firestore of one's own for tests, from npm, and a line to it that can be cut. Both end with this process."""
+"""A Firestore emulator from npm and a proxy to it that can be cut. Both end with this process."""
 
 import asyncio
 import contextlib

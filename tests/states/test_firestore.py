@@ -313,7 +313,7 @@ async def test_a_writer_reads_its_own_write_at_once_and_from_memory(firestore_pr
     "payload, held",
     [([1, {"a": [2]}], True), ([[1]], False), ({"a": [[1]]}, False), ({"__a__": 1}, False), ({"": 1}, False)],
 )
-def test_what_a_document_can_not_hold_is_known(payload: Any, held: bool) -> None:
+def test_values_that_a_document_can_not_hold_are_detected(payload: Any, held: bool) -> None:
     assert can_hold(payload) is held
 
 
@@ -370,7 +370,7 @@ async def test_writers_of_one_key_in_one_process_wait_for_each_other(firestore_p
     assert sorted(state.version for state in written) == list(range(1, 11))
 
 
-async def test_nothing_is_handed_out_while_its_tick_of_the_clock_lasts(firestore_project: str) -> None:
+async def test_no_version_is_returned_before_its_clock_tick_is_over(firestore_project: str) -> None:
     """Otherwise a commit of the same tick could get a position before a cursor that was returned."""
     async with firestore_states(firestore_project) as store:
         job = (await manager(store)).job

@@ -19,7 +19,7 @@ KEYS = {StateKey(task, tag) for task in range(TASKS) for tag in TAGS}
 
 
 class Watcher:
-    """A subscriber that goes on until every key is finished."""
+    """A subscriber that reads until every key is finished."""
 
     def __init__(self) -> None:
         self.seen: dict[StateKey, list[int]] = {}

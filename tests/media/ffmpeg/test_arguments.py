@@ -1,4 +1,4 @@
-"""Whatever a plan says, no command holds an argument or a filter that is not on the lists."""
+"""Whatever a plan contains, no command has an argument or a filter that is not on the lists."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_every_command_of_ours_is_allowed(profile: str, facts: Any) -> None:
     "field, word",
     [("tonemap", WRITES), ("tonemap", READS), ("primaries", f"input,{WRITES}"), ("matrix", "2020_ncl'\\''")],
 )
-def test_a_word_of_a_plan_can_not_bring_a_filter_into_a_graph(field: str, word: str) -> None:
+def test_a_text_of_a_plan_can_not_add_a_filter_to_a_graph(field: str, word: str) -> None:
     plan = make_plan(HDR, load_profile("h264"))
     changes: dict[str, Any] = {field: word}
     hostile = replace(plan, picture=replace(plan.picture, **changes))

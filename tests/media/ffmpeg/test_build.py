@@ -25,7 +25,7 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fake(folder: Path, words: str, name: str = "ffmpeg") -> Path:
-    """A program that answers every question with the same words, and notes that it was asked."""
+    """Create a program that always prints the same text and records its calls."""
     path = folder / name
     path.write_text(f"#!/bin/sh\necho asked >> {folder}/asked\ncat <<'END'\n{words}END\n")
     path.chmod(0o755)

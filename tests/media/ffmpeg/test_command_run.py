@@ -85,7 +85,7 @@ LIMITED = {
     "cpu": (ProcessLimits(cpu_seconds=1), {ExitKind.CPU_LIMIT}),
     "memory": (ProcessLimits(memory=300_000_000), {ExitKind.OUT_OF_MEMORY, ExitKind.FAILED}),
 }
-"""Short of memory, the encoder of one build does not say why it can't be opened."""
+"""Without enough memory, the encoder of one build can't be opened and prints no reason."""
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -249,7 +249,7 @@ async def test_a_program_that_is_not_there_is_an_error_with_a_hint(folder: Path)
     assert raised.value.hint
 
 
-async def test_words_of_a_command_are_never_read_by_a_shell(folder: Path) -> None:
+async def test_arguments_of_a_command_are_never_read_by_a_shell(folder: Path) -> None:
     words = ["$(touch hacked)", "; touch hacked", "a b", "-i", "--", "\n"]
     for mode in (OFF, REQUIRE) if WORKS else (OFF,):
         script = 'for word in "$@"; do printf "%s|" "$word" >&2; done'
@@ -355,13 +355,13 @@ async def test_without_a_sandbox_auto_warns_once_and_continues(
     ]
 
 
-async def test_without_a_wall_require_refuses_with_a_hint(folder: Path, no_sandbox: None) -> None:
+async def test_without_a_sandbox_require_refuses_with_a_hint(folder: Path, no_sandbox: None) -> None:
     with pytest.raises(ReelstateError, match="can't be run in a sandbox: bubblewrap") as raised:
         await run_tool(shell("exit 0"), folder=folder, sandbox=Sandbox(REQUIRE))
     assert "REEL_SANDBOX" in raised.value.hint
 
 
-async def test_a_bubblewrap_that_may_not_make_namespaces_is_seen(
+async def test_a_bubblewrap_that_may_not_create_namespaces_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bwrap"

@@ -49,7 +49,7 @@ COMMANDS = every_command(make_plan(FACTS, load_profile("h264")))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_input_is_held_to_the_lists_and_every_path_is_a_file(name: str) -> None:
+def test_every_input_is_limited_to_the_lists_and_every_path_is_a_file(name: str) -> None:
     argv = COMMANDS[name]
     inputs = [place for place, word in enumerate(argv) if word == "-i"]
     assert inputs
@@ -93,7 +93,7 @@ def changed(**changes: Any) -> SourceFacts:
     return replace(FACTS, video=replace(FACTS.video, **changes))
 
 
-def test_nothing_that_a_source_says_of_itself_reaches_a_command() -> None:
+def test_no_metadata_of_a_source_reaches_a_command() -> None:
     evil = "x[0];movie=/etc/passwd"
     facts = replace(
         changed(primaries=evil, matrix=evil, transfer="smpte2084", pixel_format=evil),

@@ -64,7 +64,7 @@ def copied(source: Path, target: Path) -> Path:
 
 @pytest.mark.parametrize("container", ["mp4", "mkv", "ts"])
 @pytest.mark.parametrize("chunk_seconds", [2, 600])
-async def test_a_source_with_much_of_its_media_zeroed_fails_at_once_and_says_where(
+async def test_a_source_with_much_of_its_media_zeroed_fails_at_once_with_the_position(
     tmp_path: Path, good: Path, container: str, chunk_seconds: int
 ) -> None:
     whole = copied(good, tmp_path / f"whole.{container}")
@@ -154,7 +154,7 @@ async def test_a_broken_index_is_never_encoded_twice(tmp_path: Path, good: Path,
         ("plain.avi", "-c:v mpeg4 -q:v 5 -bf 2 -g 12"),
     ],
 )
-async def test_an_undamaged_source_is_not_called_damaged(tmp_path: Path, name: str, options: str) -> None:
+async def test_an_undamaged_source_has_no_damage(tmp_path: Path, name: str, options: str) -> None:
     source = make_video(tmp_path / name, 4, options=f"{options} -pix_fmt yuv420p", sound=False)
     async with start_deployment(tmp_path) as here:
         stream = await here.stream(source, profile=profile(max_damage=0))
@@ -166,7 +166,7 @@ async def test_an_undamaged_source_is_not_called_damaged(tmp_path: Path, name: s
 
 
 def seen(times: list[int], *, failed: tuple[int, ...] = (), lost: tuple[int, ...] = ()) -> DecodeScan:
-    """Frames at these places of a grid of one second, of which some are refused or do not come."""
+    """Return frames at these positions of a grid of one second; some are refused or missing."""
     result = DecodeScan(step=Fraction(1))
     for time in times:
         result.packets.append(ScannedPacket(Fraction(time), failed=time in failed))
@@ -194,7 +194,7 @@ def test_a_pause_of_the_source_is_no_damage_but_a_gap_beside_damage_is() -> None
     assert damaged_spans(skipped, Fraction(0), Fraction(9), matched=True) == [span(2, 7)]
 
 
-def test_damage_outside_of_the_asked_times_does_not_count() -> None:
+def test_damage_outside_of_the_requested_times_does_not_count() -> None:
     spans = damaged_spans(seen([0, 1, 2, 3], failed=(0, 3)), Fraction(1), Fraction(3), matched=True)
     assert spans == []
 

@@ -37,7 +37,7 @@ OUTPUT = "flags=bicubic:out_range=tv,setsar=1,format=yuv420p"
 
 
 def a_clip(kind: str, build: str, folder: Path) -> SourceFacts:
-    """Make `source` in the folder and tell its facts, as after a remux where that is needed."""
+    """Make `source` in the folder and return its facts, after a remux where that is needed."""
     path = folder / "source"
     match kind:
         case "mp4 with sound":

@@ -1,4 +1,4 @@
-"""How a tool ended: from exit codes and words of real builds to a cause, and whether another attempt makes sense."""
+"""How a tool ended: the cause by exit code and output of real builds, and whether a retry makes sense."""
 
 import pytest
 
@@ -51,7 +51,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize("code, output, kind", ENDINGS)
-def test_an_ending_has_one_cause(code: int, output: str, kind: ExitKind | None) -> None:
+def test_an_exit_has_one_cause(code: int, output: str, kind: ExitKind | None) -> None:
     assert cause(code, output) == kind
 
 
@@ -67,7 +67,7 @@ def test_an_ending_has_one_cause(code: int, output: str, kind: ExitKind | None) 
         (0, {"cpu_exceeded": True, "oom_killed": True}, None),
     ],
 )
-def test_what_the_kernel_knows_explains_a_kill_and_nothing_else(
+def test_the_record_of_the_kernel_explains_a_kill_and_nothing_else(
     code: int, known: dict[str, bool], kind: ExitKind
 ) -> None:
     assert cause(code, "", **known) == kind
@@ -84,7 +84,7 @@ def test_only_a_bad_input_is_final(kind: ExitKind) -> None:
     assert ended.retryable is (kind is not ExitKind.BAD_INPUT)
 
 
-def test_a_failure_says_in_one_line_what_happened() -> None:
+def test_a_failure_is_described_in_one_line() -> None:
     output = f"x264 [error]: malloc of size 53 failed\n{OPENING}\n[error] Conversion failed!\n"
     assert str(failed(ExitKind.OUT_OF_MEMORY, output)) == (
         "ffmpeg ran out of memory after 1.2 s: x264 [error]: malloc of size 53 failed"

@@ -27,7 +27,7 @@ def test_a_report_is_read_when_it_is_whole() -> None:
     assert heard(*(bytes([byte]) for byte in REPORT)) == READ
 
 
-def test_the_newest_report_counts_and_the_last_says_so() -> None:
+def test_the_newest_report_counts_and_the_last_is_marked() -> None:
     assert heard(REPORT, b"frame=43\nprogress=end\n") == Advance(43, ended=True)
 
 
@@ -54,7 +54,7 @@ def test_the_newest_report_counts_and_the_last_says_so() -> None:
         (b"x" * (MAX_LINE * 9), Advance()),
     ],
 )
-def test_a_hostile_line_is_passed_over(line: bytes, read: Advance) -> None:
+def test_a_hostile_line_is_skipped(line: bytes, read: Advance) -> None:
     assert heard(line + b"\nprogress=continue\n") == read
 
 

@@ -17,7 +17,7 @@ def build(*filters: str) -> Build:
     "wanted, filters, how",
     [("none", (), "none"), ("ssim", (), "ssim"), ("vmaf", ("libvmaf",), "vmaf"), ("vmaf", ("ssim",), "ssim")],
 )
-def test_what_this_ffmpeg_lacks_is_measured_otherwise(wanted: str, filters: tuple[str, ...], how: str) -> None:
+def test_a_measure_that_this_ffmpeg_lacks_is_replaced(wanted: str, filters: tuple[str, ...], how: str) -> None:
     assert available_measure(wanted, build(*filters)) == how
 
 

@@ -1,4 +1,4 @@
-"""A good package is found good; whatever is spoilt in it is found, and named with its place."""
+"""A valid package has no faults; every fault is found and named with its path."""
 
 import asyncio
 import re
@@ -151,7 +151,7 @@ def other_settings(spoilt: Package) -> None:
 
 
 def other_rung(spoilt: Package) -> None:
-    """The chunk of another rung in the place of this one."""
+    """Replace a chunk with the chunk of another rung."""
     rung, other = spoilt.manifest["rungs"]
     rung["chunks"][1] = other["chunks"][1]
 
@@ -161,7 +161,7 @@ def drop_recorded_segment(spoilt: Package) -> None:
 
 
 def drop_chunk(spoilt: Package) -> None:
-    """From everywhere, so that only the number of frames and the other rung tell."""
+    """Drop it everywhere, so that only the number of frames and the other rung reveal it."""
     spoilt.manifest["rungs"][0]["chunks"].pop()
     spoilt.edit(PLAYLIST, lambda text: re.sub(r"#EXTINF.*\n.*\n.*encode/1/.*\n", "", text))
 

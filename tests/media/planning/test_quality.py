@@ -34,7 +34,7 @@ def by_name(*tasks: Task) -> dict[str, Quality]:
     return {found.quality: found for found in list_qualities(LADDER, tasks)}
 
 
-def test_before_anything_runs_every_quality_is_pending_and_what_is_left_out_says_why() -> None:
+def test_before_the_first_task_every_quality_is_pending_and_a_skipped_one_has_a_reason() -> None:
     assert list_qualities(LADDER, []) == [
         Quality(quality="720p", required=True, status=QualityStatus.PENDING, segments_total=12),
         Quality(quality="360p", required=False, status=QualityStatus.PENDING, segments_total=12),
@@ -94,7 +94,7 @@ def test_a_chunk_that_failed_at_one_rung_blames_no_other() -> None:
     assert {found.status for found in other.values()} == {QualityStatus.FAILED, QualityStatus.SKIPPED}
 
 
-def test_a_quality_of_an_earlier_version_is_complete_and_says_whose_it_is() -> None:
+def test_a_quality_of_an_earlier_version_is_complete_and_names_that_version() -> None:
     ladder = replace(LADDER, reused=("1080p", "90p"), reused_from=7)
     found = {each.quality: each for each in list_qualities(ladder, [done(0, "720p")])}
     for name in ladder.reused:
@@ -116,7 +116,7 @@ def test_a_cancelled_chunk_ends_its_qualities() -> None:
     assert (found.status, found.error_message) == (QualityStatus.FAILED, "chunk 2: cancelled")
 
 
-def test_a_percentage_says_100_only_at_the_end() -> None:
+def test_a_percentage_is_100_only_at_the_end() -> None:
     running = [a_task(part, TaskStatus.RUNNING, percent=100.0, started_at=NOW) for part in range(3)]
     assert by_name(*running)["720p"].progress_percent == 99.9
 

@@ -1,4 +1,4 @@
-"""Where remote workers are registered, no tool runs without a sandbox unless the settings say so."""
+"""Where remote workers are registered, no tool runs without a sandbox unless the settings allow it."""
 
 import asyncio
 from contextlib import AsyncExitStack

@@ -36,14 +36,14 @@ def holder(place: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
             process.kill()
 
 
-def test_a_folder_is_there_while_it_is_used(tmp_path: Path) -> None:
+def test_a_folder_exists_while_it_is_used(tmp_path: Path) -> None:
     with scratch_folder(tmp_path / "scratch", 7, "encode", 3, 1) as folder:
         (folder / "file").write_text("x")
         assert folder.name.startswith("reel-7-encode-3-1-")
     assert names_in(tmp_path / "scratch") == []
 
 
-def test_what_a_killed_process_left_goes_with_the_next_folder_and_what_a_living_one_has_stays(tmp_path: Path) -> None:
+def test_folders_of_killed_processes_are_deleted_and_those_of_running_ones_stay(tmp_path: Path) -> None:
     with holder(tmp_path) as (killed, left), holder(tmp_path) as (_, used):
         killed.kill()
         killed.wait()
@@ -53,7 +53,7 @@ def test_what_a_killed_process_left_goes_with_the_next_folder_and_what_a_living_
         assert (used / "half").exists()
 
 
-def test_nothing_else_is_thrown_away(tmp_path: Path) -> None:
+def test_nothing_else_is_deleted(tmp_path: Path) -> None:
     place, elsewhere = tmp_path / "scratch", tmp_path / "elsewhere"
     for folder in (place / "reel-demo-abc", place / "reelstate-sources", elsewhere):
         folder.mkdir(parents=True)
@@ -68,7 +68,7 @@ def test_nothing_else_is_thrown_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders to nobody")
-def test_what_a_tool_as_nobody_left_goes_with_the_next_folder_of_root(tmp_path: Path) -> None:
+def test_files_left_by_a_tool_as_nobody_are_deleted_with_the_next_folder_of_root(tmp_path: Path) -> None:
     with holder(tmp_path) as (process, left):
         os.chown(left, NOBODY, NOBODY)
         process.kill()

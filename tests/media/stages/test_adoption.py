@@ -142,7 +142,7 @@ def other_frames(record: Json) -> None:
 
 
 def other_segments(record: Json) -> None:
-    """A key frame that is a byte shorter than the boxes of the file say."""
+    """Make a key frame a byte shorter than the boxes of the file declare."""
     record["result"]["rungs"]["90p"]["segments"][0][3] -= 1
 
 

@@ -27,7 +27,7 @@ def peak(stream: Stream, number: int = 0) -> int:
     return max(map(abs, memoryview(data).cast("h")), default=0)
 
 
-async def test_mu_law_and_a_law_audio_is_heard(tmp_path: Path) -> None:
+async def test_mu_law_and_a_law_audio_is_audible(tmp_path: Path) -> None:
     source = made(
         tmp_path / "laws.mov", *PICTURE, *SINE, "-map", "0", "-map", "1", "-map", "1",
         *("-ar", "8000", "-c:a:0", "pcm_mulaw", "-c:a:1", "pcm_alaw"),

@@ -80,7 +80,7 @@ def row_of(item: Event | State) -> Row:
 
 
 async def recorded(url: str) -> dict[Row, tuple[int | None, str | None]]:
-    """Every row of the record, with its job and that job's owner, asked for without the engine."""
+    """Return every recorded row with its job and the owner of the job, read without the engine."""
     events = """SELECT entity, job_id, nullif(stage, -1), nullif(part, -1), e.worker_id, e.version, job_id, user_id
                 FROM reelstate.events e LEFT JOIN reelstate.jobs j ON j.id = job_id"""
     states = """SELECT 'state', l.job_id, task, tag, l.version, j.id, j.user_id
