@@ -27,7 +27,7 @@ BEFORE: Final[pytest.StashKey[set[str]]] = pytest.StashKey()
 
 
 def entries(root: Path) -> set[str]:
-    """What git has to say about the checkout; nothing where there is no git, or no checkout."""
+    """Return the output of `git status`; nothing without git or a checkout."""
     command = ["git", "-C", str(root), "status", "--porcelain", "--ignored=matching", "--untracked-files=all"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -31,7 +31,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(scope="session", autouse=True)
 def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Servers that tests start keep their keys here, and not in the home of who runs the tests."""
+    """Servers that tests start keep their keys here, and not in the home of the user who runs the tests."""
     folder = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder))
@@ -51,7 +51,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """An empty database of the test's own."""
+    """An empty database for one test."""
     url = postgres_server.new_database()
     yield url
     postgres_server.drop_database(url)
@@ -66,7 +66,7 @@ def _do_without(error: PostgresUnavailable) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """One S3 server for the whole process; each test takes a bucket of its own."""
+    """One S3 server for the whole process; each test takes its own bucket."""
     with contextlib.ExitStack() as stack:
         try:
             server = stack.enter_context(s3_server(tmp_path_factory.mktemp("s3")))
@@ -77,7 +77,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture
 def bucket_url(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An empty place in a bucket, the test's own, with its credentials in the environment."""
+    """An empty prefix of a bucket for one test, with its credentials in the environment."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     for name, value in s3.environment.items():
@@ -87,7 +87,7 @@ def bucket_url(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """One Redis for the whole process, which nobody may stop."""
+    """One Redis for the whole process, which no test may stop."""
     with contextlib.ExitStack() as stack:
         try:
             server = stack.enter_context(RedisServer(tmp_path_factory.mktemp("redis")))
@@ -98,20 +98,20 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 
 @pytest.fixture
 def redis_settings(redis_server: RedisServer) -> RedisSettings:
-    """Keys of the test's own."""
+    """Settings with a key prefix for one test."""
     return RedisSettings(url=redis_server.url, prefix=f"test-{uuid.uuid4().hex}", timeout=30.0)
 
 
 @pytest.fixture
 def frail_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis of the test's own, which it may stop, freeze and fill."""
+    """A Redis for one test, which may stop, freeze and fill it."""
     with RedisServer(tmp_path_factory.mktemp("frail-redis")) as server:
         yield server
 
 
 @pytest.fixture
 def refusing_port() -> Iterator[int]:
-    """A port of this machine at which every connection is refused: it is taken, and nobody listens there."""
+    """A port of this machine at which every connection is refused: it is bound, and no process listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -150,7 +150,7 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A migrated, empty database of the test's own, in each dialect in turn."""
+    """A migrated, empty database for one test, in each dialect in turn."""
     if dialect == "sqlite":
         yield f"sqlite:///{shutil.copy(request.getfixturevalue('migrated_file'), tmp_path)}"
         return
@@ -162,7 +162,7 @@ def database_url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 @pytest.fixture
 def postgres_database(postgres_server: PostgresServer, migrated_template: str) -> Iterator[str]:
-    """A migrated, empty database of the test's own, in PostgreSQL."""
+    """A migrated, empty PostgreSQL database for one test."""
     url = postgres_server.new_database(migrated_template)
     yield url
     postgres_server.drop_database(url)
@@ -170,6 +170,6 @@ def postgres_database(postgres_server: PostgresServer, migrated_template: str) -
 
 @pytest.fixture
 async def engine(database_url: str, clock: FakeClock) -> AsyncIterator[Engine]:
-    """An engine on each store in turn; its time is the test's."""
+    """An engine on each store in turn; with the clock of the test."""
     async with engine_at(database_url, clock) as engine:
         yield engine

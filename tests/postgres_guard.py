@@ -1,9 +1,9 @@
-"""Runs one PostgreSQL server as its child and ends it with the process that wants it, even if that is killed.
+"""Runs one PostgreSQL server as its child and ends it with the process that uses it, even if that is killed.
 
 Started by `tests.postgres` as `postgres_guard.py PARENT FOLDER UID GID COMMAND…`; standard library only.
-A line on standard input names a signal to pass on (a wanted stop). The end of standard input, or another
-parent than PARENT, means that nobody wants the server any more: it is stopped at once and FOLDER is removed.
-The parent is watched besides the pipe because a child forked by it may hold the pipe's other end open.
+A line on standard input names a signal to pass on (a requested stop). The end of standard input, or another
+parent than PARENT, means that the server is not needed any more: it is stopped at once and FOLDER is removed.
+The parent is watched in addition to the pipe because a child forked by it may hold the pipe's other end open.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A Redis of one's own for tests: `redis-server` from a wheel, without a disk. It ends with this process."""
+"""A private Redis for tests: `redis-server` from a wheel, without a disk. It ends with this process."""
 
 import contextlib
 import importlib.util
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Self
 
 _GUARD: Final = '"$@" & echo $!; exec 1> /dev/null; cat > /dev/null; kill -9 $!'
-"""The pipe to the guard closes when this process ends, however it ends."""
+"""The pipe to the guard closes when this process ends, in any way."""
 _PORTS: Final = range(20_000, 32_000)
 _START_SECONDS: Final = 180.0
 
@@ -23,7 +23,7 @@ class RedisUnavailableHere(Exception):
 
 
 class RedisServer:
-    """Keeps its port over stop and start, and no data: what is started again is empty."""
+    """Keeps its port over stop and start, and no data: after a restart it is empty."""
 
     def __init__(self, folder: Path, *options: str, password: str = "") -> None:
         self.port = _free_port()
@@ -59,7 +59,7 @@ class RedisServer:
         self._wait_until_it_answers()
 
     def stop(self) -> None:
-        """As by kill -9."""
+        """Kill the server, as by kill -9."""
         guard, self._guard = self._guard, None
         if guard is not None and guard.stdin is not None and guard.stdout is not None:
             guard.stdin.close()

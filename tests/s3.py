@@ -1,4 +1,4 @@
-"""An S3 server of one's own for tests: `rclone serve s3` from a wheel. It ends with this process."""
+"""A private S3 server for tests: `rclone serve s3` from a wheel. It ends with this process."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 _GUARD: Final = '"$@" & child=$!; exec 2> /dev/null; cat > /dev/null; kill "$child"'
-"""The pipe to the guard closes when this process ends, however it ends; what the server says ends with the server."""
+"""The pipe to the guard closes when this process ends in any way; the output ends with the server."""
 _BUCKET: Final = "bucket"
 _ADDRESS: Final = re.compile(r"http://127\.0\.0\.1:\d+")
 
@@ -30,7 +30,7 @@ class S3Server:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a client must have in its environment."""
+        """Return the environment that a client needs."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": self.access,
@@ -39,13 +39,13 @@ class S3Server:
         }
 
     def new_place(self) -> str:
-        """The address of an empty prefix in the one bucket there is."""
+        """Return the address of an empty prefix in the only bucket."""
         return f"s3://{_BUCKET}/{uuid.uuid4().hex}"
 
 
 @contextlib.contextmanager
 def s3_server(folder: Path, port: int = 0) -> Iterator[S3Server]:
-    """A server of the buckets in a folder; one that is started again at the same port has kept all of them."""
+    """A server of the buckets in a folder; after a restart at the same port it has kept all of them."""
     access, secret = "testaccesskey", "testsecretkey1"
     serve = [_program(), "serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", f"{access},{secret}"]
     command = ["sh", "-c", _GUARD, "guard", *serve, str(folder)]

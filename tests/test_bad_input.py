@@ -1,4 +1,4 @@
-"""Bad input and bad places: a clear error that names the field, a hint, and nothing changed."""
+"""Bad input and bad addresses: a clear error that names the field, a hint, and nothing changed."""
 
 import asyncio
 import logging
@@ -40,7 +40,7 @@ Request = Callable[[Engine], Awaitable[object]]
 
 
 def rows(url: str) -> dict[str, int]:
-    """How many rows each table has."""
+    """Return the number of rows of each table."""
     if url.startswith("sqlite"):
         with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
             return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in TABLES}
@@ -195,7 +195,7 @@ async def test_a_bad_document_of_a_worker_is_refused_and_its_task_goes_on(
     assert await engine.complete([done(task)]) == [Verdict.OK]
 
 
-async def test_words_of_a_worker_are_kept_even_if_a_database_could_not_hold_them(engine: Engine) -> None:
+async def test_messages_of_a_worker_are_kept_without_characters_that_a_database_refuses(engine: Engine) -> None:
     await engine.submit("simple")
     worker = await a_worker(engine)
     (task,) = (await engine.claim(worker)).tasks
@@ -221,8 +221,8 @@ STRANGE_KEYS = [
 
 @pytest.mark.parametrize("key", STRANGE_KEYS, ids=str)
 @pytest.mark.parametrize("token", [1, -1, FAR])
-async def test_a_task_that_can_not_be_is_unknown(engine: Engine, database_url: str, key: TaskKey, token: int) -> None:
-    """A worker may say anything; what it names is not there, or can't even be a number of a task."""
+async def test_an_impossible_task_key_is_unknown(engine: Engine, database_url: str, key: TaskKey, token: int) -> None:
+    """A worker may send any key: of a missing task, or with impossible numbers."""
     await engine.submit("simple")
     worker = await a_worker(engine)
     before = rows(database_url)
@@ -238,7 +238,7 @@ async def test_a_task_that_can_not_be_is_unknown(engine: Engine, database_url: s
 
 
 async def tried(request: Awaitable[Any]) -> Any:
-    """The answer; None where the request was refused, clearly."""
+    """Return the response; None where the request was refused with a clear error."""
     try:
         return await request
     except ReelstateError as error:
@@ -248,7 +248,7 @@ async def tried(request: Awaitable[Any]) -> Any:
 
 
 @pytest.mark.parametrize("job_id", [0, -1, 12345, 2**63, FAR])
-async def test_a_job_that_is_not_there_is_not_found(engine: Engine, job_id: int) -> None:
+async def test_a_missing_job_is_not_found(engine: Engine, job_id: int) -> None:
     assert await tried(engine.job(job_id)) is None
     assert await tried(engine.tasks(job_id)) is None
     assert await tried(engine.cancel(job_id)) is None
@@ -258,7 +258,7 @@ async def test_a_job_that_is_not_there_is_not_found(engine: Engine, job_id: int)
 
 
 @pytest.mark.parametrize("worker_id", [0, 12345, FAR])
-async def test_a_worker_that_is_not_known_is_refused(engine: Engine, worker_id: int) -> None:
+async def test_an_unknown_worker_is_refused(engine: Engine, worker_id: int) -> None:
     await engine.submit("simple")
     assert await tried(engine.claim(worker_id)) is None
     assert await tried(engine.report(worker_id)) is None
@@ -271,7 +271,7 @@ async def test_a_worker_that_is_not_known_is_refused(engine: Engine, worker_id: 
     "url",
     ["mysql://u@h/d", "", "://", f"redis://:{SECRET}@h/0", f"http://u:{SECRET}@h/"],
 )
-def test_an_address_of_no_store_is_refused(url: str) -> None:
+def test_an_unknown_store_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest) as raised:
         store_at(url)
     assert_clear(raised.value)
@@ -309,7 +309,7 @@ async def _open(url: str) -> None:
 
 
 async def refused(url: str, caplog: pytest.LogCaptureFixture) -> StoreUnavailable:
-    """The error of an address where no database answers, checked for what it must not say."""
+    """Return the error of an address without a database; it must not show the password."""
     caplog.set_level(logging.DEBUG)
     with pytest.raises(StoreUnavailable) as raised:
         await _open(url)
@@ -319,12 +319,12 @@ async def refused(url: str, caplog: pytest.LogCaptureFixture) -> StoreUnavailabl
     return raised.value
 
 
-async def test_a_port_where_nobody_listens_is_named(unused_tcp_port: int, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_port_without_a_listener_is_named(unused_tcp_port: int, caplog: pytest.LogCaptureFixture) -> None:
     error = await refused(f"postgresql://u:{SECRET}@127.0.0.1:{unused_tcp_port}/d", caplog)
     assert f"127.0.0.1:{unused_tcp_port}/d" in error.message
 
 
-async def test_a_host_that_nobody_knows_is_named(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unknown_host_is_named(caplog: pytest.LogCaptureFixture) -> None:
     error = await refused(f"postgresql://u:{SECRET}@nowhere.invalid/d", caplog)
     assert "nowhere.invalid" in error.message
 
@@ -343,7 +343,7 @@ async def test_a_user_that_does_not_exist_is_named(
     assert "nobody" in (await refused(url, caplog)).message
 
 
-async def test_a_server_that_is_down_is_told_after_patience(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreachable_server_is_reported_after_the_timeout(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with PostgresServer() as server:
         url = server.new_database().replace("postgres@", f"postgres:{SECRET}@")
@@ -376,7 +376,7 @@ def postgres_database(postgres_server: PostgresServer, migrated_template: str) -
 
 @asynccontextmanager
 async def restricted(url: str, prepare: str, options: str = "") -> AsyncIterator[Engine]:
-    """An engine with a job in it, on a database to which something is done before it is opened again."""
+    """Open an engine with one job on a database that was restricted before it was reopened."""
     async with engine_at(url) as engine:
         await engine.submit("simple")
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
@@ -401,20 +401,20 @@ async def assert_writes_fail(engine: Engine, url: str, error: type[StoreError]) 
     assert len((await engine.jobs()).items) == 1
 
 
-async def test_a_read_only_transaction_is_told(postgres_database: str) -> None:
+async def test_a_read_only_transaction_is_reported(postgres_database: str) -> None:
     options = "?options=-cdefault_transaction_read_only%3Don"
     async with restricted(postgres_database, "SELECT 1", options) as engine:
         await assert_writes_fail(engine, postgres_database, StoreReadOnly)
 
 
-async def test_a_role_that_may_only_read_is_told(postgres_database: str) -> None:
+async def test_a_read_only_role_is_reported(postgres_database: str) -> None:
     role = "DO $$ BEGIN CREATE ROLE reader LOGIN; EXCEPTION WHEN duplicate_object THEN END $$;"
     grants = "GRANT USAGE ON SCHEMA reelstate TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA reelstate TO reader"
     async with restricted(postgres_database, f"{role} {grants}", "?user=reader") as engine:
         await assert_writes_fail(engine, postgres_database, StoreReadOnly)
 
 
-async def test_a_full_disk_of_the_server_is_told(postgres_database: str) -> None:
+async def test_a_full_disk_of_the_server_is_reported(postgres_database: str) -> None:
     full = """
         CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
@@ -424,7 +424,7 @@ async def test_a_full_disk_of_the_server_is_told(postgres_database: str) -> None
         await assert_writes_fail(engine, postgres_database, StoreFull)
 
 
-async def test_a_full_disk_under_sqlite_is_told(tmp_path: Path) -> None:
+async def test_a_full_disk_under_sqlite_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "full.db"
     url = f"sqlite:///{path}"
     async with engine_at(url) as engine:
@@ -443,7 +443,7 @@ async def test_a_full_disk_under_sqlite_is_told(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_read_only_sqlite_database_is_told(tmp_path: Path) -> None:
+async def test_a_read_only_sqlite_database_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'read.db'}"
     async with engine_at(url) as engine:
         job_id = (await engine.submit("simple")).job_id

@@ -94,7 +94,7 @@ def test_connect_takes_what_open_takes() -> None:
     assert inspect.signature(rs.connect) == inspect.signature(rs.open)
 
 
-def test_a_job_from_submit_to_the_end(reel: rs.BlockingReel) -> None:
+def test_a_job_from_submit_to_completion(reel: rs.BlockingReel) -> None:
     job = reel.submit("simple", {"a": 1}, priority=7)
     finish_one(reel)
     detail = reel.wait(job.job_id, timeout=300)
@@ -196,7 +196,7 @@ def test_closing_ends_the_calls_of_other_threads(database_url: str) -> None:
 
 
 def begun(reel: rs.BlockingReel) -> set[str]:
-    """The calls that the reel's loop is at."""
+    """Return the calls that run on the reel's loop."""
 
     async def names(_: Engine) -> set[str]:
         running = {getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()}
@@ -205,7 +205,7 @@ def begun(reel: rs.BlockingReel) -> set[str]:
     return reel.run(names)
 
 
-def test_what_can_not_be_opened_is_told_at_once_and_leaves_no_thread(tmp_path: Path) -> None:
+def test_a_failed_open_is_reported_at_once_and_leaves_no_thread(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="folder"):
         rs.connect(f"sqlite:///{tmp_path}/nowhere/jobs.db")
     with pytest.raises(InvalidRequest, match="unknown kind of store"):
@@ -225,7 +225,7 @@ def test_a_call_from_its_own_loop_is_refused_instead_of_waiting_for_itself(reel:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_is_told_to_connect_for_itself(reel: rs.BlockingReel) -> None:
+def test_a_forked_process_must_open_its_own_connection(reel: rs.BlockingReel) -> None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -284,7 +284,7 @@ reel._loop._finished.set_result = lambda result: (print("closed"), real(result))
 """
 
 
-def test_what_nobody_closes_is_closed_when_the_program_ends(database_url: str) -> None:
+def test_an_unclosed_connection_is_closed_when_the_program_ends(database_url: str) -> None:
     with script(FORGOTTEN, database_url) as process:
         printed, errors = process.communicate(timeout=300)
     assert (process.returncode, printed, errors) == (0, "closed\n", "")
@@ -295,7 +295,7 @@ PROGRAMS = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_programs_of_the_guide_compile_and_name_what_there_is(program: str) -> None:
+def test_the_programs_of_the_guide_compile_and_use_existing_names(program: str) -> None:
     tree = ast.parse(program)
     compile(tree, "guide", "exec")
     named = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]

@@ -6,7 +6,7 @@ from reelstate.runtime.cancellation import cancel_and_wait
 
 
 class FailsWhileCleaningUp(Lock):
-    """Its client fails while it cleans up after the first cancellation, as clients of Redis do on a broken line."""
+    """Its client fails while it cleans up after the first cancellation, as Redis clients do on a broken connection."""
 
     def __init__(self) -> None:
         super().__init__("job", ttl=0.03)
@@ -61,7 +61,7 @@ async def test_a_task_that_swallows_cancellations_is_cancelled_until_it_ends() -
     assert swallowed == 2
 
 
-async def test_tasks_that_have_ended_are_no_trouble() -> None:
+async def test_finished_tasks_are_ignored() -> None:
     async def fail() -> None:
         raise ValueError
 

@@ -1,4 +1,4 @@
-"""The plan of a claim: it reads the index in order, sorts no ready tasks, and reads few pages however many finished."""
+"""The plan of a claim: it reads the index in order, sorts no ready tasks, and reads few pages."""
 
 import json
 import re
@@ -100,12 +100,12 @@ def pages(node: dict[str, Any]) -> int:
     return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])
 
 
-async def test_a_claim_reads_only_what_it_takes(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_claim_reads_only_what_it_leases(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with seeded(url, finished=20_000, ready=5000) as (engine, worker):
         check(await explain_claim(engine, worker, monkeypatch))
 
 
 @pytest.mark.prove
-async def test_a_claim_reads_only_what_it_takes_out_of_a_million(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_claim_reads_only_what_it_leases_out_of_a_million(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with seeded(url, finished=1_000_000, ready=100_000) as (engine, worker):
         check(await explain_claim(engine, worker, monkeypatch))

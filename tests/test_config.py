@@ -25,12 +25,12 @@ OLD = (
 )
 
 
-def test_nothing_said_gives_the_defaults() -> None:
+def test_without_settings_the_defaults_apply() -> None:
     assert from_environment({}) == DEFAULTS == Settings()
     assert from_environment({"REEL_HEARTBEAT": "", "OTHER": "x"}) == DEFAULTS
 
 
-def test_the_environment_is_read_and_what_is_given_wins() -> None:
+def test_given_values_override_the_environment() -> None:
     environment = {"REEL_HEARTBEAT": "2.5", "REEL_WORKER_CONCURRENCY": "9", "REEL_DATABASE_URL": "sqlite:///a.db"}
     settings = from_environment(environment, database_url="sqlite:///b.db", worker_name=None)
     assert (settings.heartbeat, settings.worker_concurrency) == (2.5, 9)
@@ -50,7 +50,7 @@ def test_the_environment_is_read_and_what_is_given_wins() -> None:
         ("REEL_LOG_LEVEL", "loud", "'loud'", "debug, info, warning or error"),
     ],
 )
-def test_a_value_that_can_not_be_is_refused_by_its_variable(name: str, value: str, shown: str, expected: str) -> None:
+def test_an_invalid_value_is_refused_with_its_variable(name: str, value: str, shown: str, expected: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
         from_environment({name: value})
     assert refused.value.field == name
@@ -106,7 +106,7 @@ def test_two_settings_that_contradict_each_other_are_refused(environment: str, m
         "TLS_CERT=both.pem",
     ],
 )
-def test_settings_that_go_together_are_taken(environment: str) -> None:
+def test_consistent_settings_are_accepted(environment: str) -> None:
     given = dict(each.split("=", 1) for each in environment.split())
     from_environment({f"REEL_{name}": value for name, value in given.items()})
 
@@ -138,7 +138,7 @@ def test_passwords_are_not_shown(address: str, shown: str) -> None:
     assert mask_url(address) == shown
 
 
-def test_variables_that_mean_nothing_are_found() -> None:
+def test_unknown_variables_are_found() -> None:
     environment = {"REEL_POL": "1", "REEL_POLL": "1", "POLL": "1", "_REEL_COMPLETE": "x"}
     assert unknown_variables(environment) == ["REEL_POL"]
 

@@ -16,13 +16,13 @@ async def nothing_async(task: Any) -> None:
     """Do nothing, on the loop."""
 
 
-def test_a_function_becomes_a_stage_under_its_own_name_and_stays_what_it_was() -> None:
+def test_a_function_becomes_a_stage_under_its_own_name_and_stays_callable() -> None:
     video = rs.Pipeline("video")
     assert video.stage(nothing) is nothing
     assert video.graph == rs.Graph.of("video", [rs.StageSpec(name="nothing")])
 
 
-def test_where_a_handler_runs_follows_from_what_it_is() -> None:
+def test_the_kind_of_a_handler_decides_where_it_runs() -> None:
     video = rs.Pipeline("video")
     video.stage(name="thread")(nothing)
     video.stage(name="loop")(nothing_async)

@@ -49,21 +49,21 @@ def alive(process: int) -> bool:
     return True
 
 
-def test_a_new_database_is_empty_and_its_own(postgres_server: PostgresServer) -> None:
+def test_a_new_database_is_empty_and_separate(postgres_server: PostgresServer) -> None:
     first, second = postgres_server.new_database(), postgres_server.new_database()
-    run(first, "CREATE TABLE films (title text)")
-    assert ask(first, "SELECT to_regclass('films')::text") == "films"
-    assert ask(second, "SELECT to_regclass('films')::text") is None
+    run(first, "CREATE TABLE videos (title text)")
+    assert ask(first, "SELECT to_regclass('videos')::text") == "videos"
+    assert ask(second, "SELECT to_regclass('videos')::text") is None
 
 
 def test_a_new_database_can_be_a_copy_of_another(postgres_server: PostgresServer) -> None:
     template = postgres_server.new_database()
-    run(template, "CREATE TABLE films AS SELECT 'Metropolis' AS title")
+    run(template, "CREATE TABLE videos AS SELECT 'Metropolis' AS title")
     copy = postgres_server.new_database(template)
-    assert ask(copy, "SELECT title FROM films") == "Metropolis"
+    assert ask(copy, "SELECT title FROM videos") == "Metropolis"
 
 
-def test_the_server_speaks_the_version_it_claims(postgres_server: PostgresServer) -> None:
+def test_the_server_has_the_reported_version(postgres_server: PostgresServer) -> None:
     assert ask(postgres_server.url, "SHOW server_version") == postgres_server.version
 
 
@@ -71,19 +71,19 @@ def test_the_server_speaks_the_version_it_claims(postgres_server: PostgresServer
 def test_a_commit_survives_a_restart_under_the_same_url(mode: StopMode) -> None:
     with PostgresServer() as server:
         url = server.new_database()
-        run(url, "CREATE TABLE films AS SELECT 'Metropolis' AS title")
+        run(url, "CREATE TABLE videos AS SELECT 'Metropolis' AS title")
         server.restart(mode)
-        assert ask(url, "SELECT title FROM films") == "Metropolis"
+        assert ask(url, "SELECT title FROM videos") == "Metropolis"
 
 
-def test_a_commit_survives_the_death_of_the_server() -> None:
+def test_a_commit_survives_a_kill_of_the_server() -> None:
     with PostgresServer() as server, psycopg.connect(server.new_database(), autocommit=True) as connection:
-        connection.execute("CREATE TABLE films AS SELECT 'Metropolis' AS title")
+        connection.execute("CREATE TABLE videos AS SELECT 'Metropolis' AS title")
         os.kill(server.pid, signal.SIGKILL)
         assert eventually(lambda: not server.running)
         server.start()
         url = f"postgresql://postgres@127.0.0.1:{server.port}/{connection.info.dbname}"
-        assert ask(url, "SELECT title FROM films") == "Metropolis"
+        assert ask(url, "SELECT title FROM videos") == "Metropolis"
 
 
 def test_given_settings_replace_those_for_tests() -> None:
@@ -93,7 +93,7 @@ def test_given_settings_replace_those_for_tests() -> None:
         assert ask(server.url, "SHOW shared_buffers") == "16MB"
 
 
-def test_the_server_dies_with_a_process_that_is_killed() -> None:
+def test_the_server_stops_when_its_parent_is_killed() -> None:
     killed = subprocess.run(
         [sys.executable, "-c", KILLED_WHILE_IT_RUNS], stdout=subprocess.PIPE, text=True, check=False
     )

@@ -86,7 +86,7 @@ def test_a_refusal_names_the_path_the_value_and_what_is_expected(
     assert checked(Shot, spec) == (field, message, hint)
 
 
-def test_bounds_and_descriptions_of_a_schema_are_told() -> None:
+def test_bounds_and_descriptions_of_a_schema_are_reported() -> None:
     width = {"type": "integer", "minimum": 16, "maximum": 4096, "description": "pixels"}
     schema = {"properties": {"width": width, "at": {"type": "string", "format": "date-time"}}}
     assert checked(schema, {"width": 8}) == (
@@ -128,7 +128,7 @@ def test_a_large_value_is_cut_in_the_message() -> None:
         (Plain, "has no JSON Schema"),
     ],
 )
-def test_a_schema_that_could_not_be_applied_safely_is_refused_when_it_is_declared(schema: Any, why: str) -> None:
+def test_an_unsafe_schema_is_refused_at_declaration(schema: Any, why: str) -> None:
     with pytest.raises(InvalidRequest, match=why) as refused:
         rs.Pipeline("shots", spec=schema)
     assert refused.value.field.startswith("shots.spec")
@@ -152,7 +152,7 @@ def test_a_pattern_that_backtracks_elsewhere_takes_linear_time() -> None:
     assert field == "spec.a"
 
 
-def test_a_large_wrong_spec_is_explained_by_its_first_fault() -> None:
+def test_a_large_invalid_spec_is_explained_by_its_first_error() -> None:
     item = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     schema = {"properties": {"f": {"anyOf": [{"type": "array", "items": item}, {"type": "null"}]}}}
     assert checked(schema, {"f": [0] * 20_000}) == ("spec.f[0]", "0 is not accepted", "expected string or null")

@@ -1,4 +1,4 @@
-"""How much a process loads before it does anything: every command and every worker waits for that."""
+"""What a process imports at its start: every command and every worker waits for that."""
 
 import json
 import subprocess
@@ -9,11 +9,11 @@ import pytest
 import reelstate as rs
 
 SLOW = ("httpx", "psycopg", "yaml", "av", "redis", "fastapi", "pydantic", "jsonschema_rs")
-"""Packages that only some sources, stores and profiles need, and servers."""
+"""Packages that only servers and some sources, stores and profiles need."""
 
 
 def modules_after(program: str) -> set[str]:
-    """The modules that a new process has imported once it has run a program."""
+    """Return the modules that a new process has imported after it ran a program."""
     shown = f"{program}\nimport json, sys\nprint(json.dumps(list(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", shown], capture_output=True, check=True, text=True).stdout
     return set(json.loads(said.splitlines()[-1]))

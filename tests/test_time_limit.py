@@ -43,5 +43,5 @@ def test_every_test_has_a_time_limit(request: pytest.FixtureRequest) -> None:
     assert min(marker.args[0] for marker in limited if marker) >= LIMIT, "a marker gives more, never less"
 
 
-def test_no_property_is_judged_by_the_clock() -> None:
+def test_no_property_test_has_a_deadline() -> None:
     assert hypothesis.settings().deadline is None

@@ -1,4 +1,4 @@
-"""Type checkers report wrong uses of the public surface, and every type that it takes or returns has a public name."""
+"""Type checkers report wrong uses of the public surface, and every type in its signatures has a public name."""
 
 import dataclasses
 import inspect

@@ -1,7 +1,7 @@
 """How long a test may take: a test that hangs fails under its own name, and the others run.
 
-The limits are for hangs alone. They hold on a machine that is several times overloaded, so no test is judged by them.
-A test that needs longer has a marker of its own: `@pytest.mark.timeout(SECONDS)`.
+The limits are for hangs alone. They hold on a machine that is several times overloaded, so they decide no test.
+A test that needs longer has its own marker: `@pytest.mark.timeout(SECONDS)`.
 """
 
 import hypothesis

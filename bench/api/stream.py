@@ -12,7 +12,7 @@ from bench.api.measured import Measured
 from bench.api.noop import noop
 from reelstate.app import open_engine
 from reelstate.engine import Engine
-from tests.api.following import EVENT_STREAM, Following
+from tests.api.event_stream import EVENT_STREAM, EventStream
 from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
 from tests.postgres import PostgresServer, memory_folder
 
@@ -48,7 +48,7 @@ async def _delivered(url: str, folder: Path, commits: int) -> list[float]:
             httpx.AsyncClient(base_url=server.url, headers=headers, trust_env=False) as client,
             client.stream("GET", f"{EVENTS}?only=job", timeout=60) as answer,
         ):
-            stream = Following(answer)
+            stream = EventStream(answer)
             await stream.until("replay_complete")
             heard = asyncio.create_task(_heard(stream, commits))
             made = await _committed(engine, commits)
@@ -65,7 +65,7 @@ async def _committed(engine: Engine, commits: int) -> dict[int, float]:
     return made
 
 
-async def _heard(stream: Following, commits: int) -> dict[int, float]:
+async def _heard(stream: EventStream, commits: int) -> dict[int, float]:
     at: dict[int, float] = {}
     while len(at) < commits:
         heard = (await stream.until("event"))[-1]

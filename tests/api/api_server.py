@@ -1,4 +1,4 @@
-"""A real server on a free port, with keys for everybody that a test may be."""
+"""A real server on a free port, with a key for each role of the tests."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ ROLES: Final[Mapping[str, tuple[str, tuple[Scope, ...]]]] = {
     "bob": ("bob", (Scope.READ, Scope.WRITE)),
     "worker": ("", (Scope.WORKER,)),
 }
-"""Who there is: the user of each, and what their key is for."""
+"""The roles: the user and the scopes of the key of each."""
 NOBODY: Final = "nobody"
 """Sends no key."""
 SETTINGS: Final = Settings(
     serve_port=0, rate_per_key=1e6, rate_per_address=1e6, serve_grace=1.0, storage_url="/nonexistent/reelstate"
 )
-"""A test sends more requests than a person."""
+"""Rates that no test exceeds."""
 PLAIN: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Knows no certificates, whose reading would take longer than most tests."""
+"""Has no certificates: reading them takes longer than most tests."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server, the engine behind it, and a way to ask it as somebody."""
+    """A server, its engine, and clients for each role."""
 
     url: str
     engine: Engine
@@ -52,7 +52,7 @@ class Server:
     _made: dict[str, httpx.AsyncClient] = field(default_factory=dict)
 
     async def client(self, role: str) -> httpx.AsyncClient:
-        """A client of a role; it is closed with the server."""
+        """Return the client of a role; it is closed with the server."""
         if role not in self._made:
             client = httpx.AsyncClient(
                 base_url=self.url, headers=self.headers(role), verify=PLAIN, timeout=300, trust_env=False
@@ -64,11 +64,11 @@ class Server:
         return {} if role == NOBODY else {"Authorization": f"Bearer {self.keys[role].text}"}
 
     async def ask(self, role: str, method: str, path: str, **options: Any) -> httpx.Response:
-        """One request of somebody."""
+        """Send a request as a role."""
         return await (await self.client(role)).request(method, path, **options)
 
     async def submit(self, role: str = "ada", pipeline: str = "simple", **body: Any) -> int:
-        """A job of somebody; gives its id."""
+        """Submit a job as a role; return its id."""
         answer = await self.ask(role, "POST", "/api/v1/jobs", json={"pipeline": pipeline, **body})
         assert answer.status_code == 201, answer.text
         return int(answer.json()["id"])
@@ -76,7 +76,7 @@ class Server:
 
 @asynccontextmanager
 async def api_server(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Server]:
-    """Serve an engine on the loop of the test."""
+    """Serve an engine on the event loop of the test."""
     settings = replace(SETTINGS, database_url=database_url, **changes)
     app = create_app(engine, settings)
     context: Context = app.state.context
@@ -99,7 +99,7 @@ async def api_server(engine: Engine, database_url: str, **changes: Any) -> Async
 
 @contextmanager
 def api_server_in_thread(database_url: str, **changes: Any) -> Iterator[Server]:
-    """The same in a thread of its own, for tests that have no loop."""
+    """Serve a new engine in a thread, for tests without an event loop."""
     started = threading.Event()
     found: list[Server] = []
     failed: list[BaseException] = []
@@ -116,7 +116,7 @@ def api_server_in_thread(database_url: str, **changes: Any) -> Iterator[Server]:
     def run() -> None:
         try:
             asyncio.run(live())
-        except BaseException as error:  # noqa: BLE001 - raised where the server was asked for
+        except BaseException as error:  # noqa: BLE001 - raised in the thread of the test
             failed.append(error)
             started.set()
 

@@ -1,4 +1,4 @@
-"""A server for each test, over each store in turn."""
+"""A server for each test, on each store in turn."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,14 +13,14 @@ from tests.engines import engine_at
 
 @pytest.fixture
 async def engine(database_url: str) -> AsyncIterator[Engine]:
-    """An engine on each store in turn; its time is the real one."""
+    """An engine on each store in turn; with the real clock."""
     async with engine_at(database_url) as engine:
         yield engine
 
 
 @pytest.fixture
 async def api(engine: Engine, database_url: str) -> AsyncIterator[Server]:
-    """A server with keys for everybody; `api.ask("ada", "GET", "/api/v1/jobs")`."""
+    """A server with a key for each role; `api.ask("ada", "GET", "/api/v1/jobs")`."""
     async with api_server(engine, database_url) as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""`reel serve` as a process that can be killed, started again at the same place, and weighed."""
+"""`reel serve` as a process that can be killed, restarted at the same port, and measured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.api.api_server import PLAIN
 TIMEOUT: Final = 60.0
 MEGABYTE: Final = 1 << 20
 WARM: Final = 20
-"""Streams after which the server has everything loaded that they need."""
+"""Streams that are opened first, so that the server has loaded what streams need."""
 EVENTS: Final = "/api/v1/events"
 
 
@@ -62,7 +62,7 @@ class ServerProcess:
                 await asyncio.sleep(0.05)
 
     def kill(self) -> None:
-        """As the machine would: nothing is said, nothing is put away."""
+        """Kill the process, which cleans up nothing."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -74,11 +74,11 @@ class ServerProcess:
         return self._process.pid
 
     def memory(self) -> int:
-        """What it has in memory now, in bytes."""
+        """Return the current memory, in bytes."""
         return self._memory("VmRSS:")
 
     def peak_memory(self) -> int:
-        """The most that it has had in memory since `forget_peak`, in bytes."""
+        """Return the peak of the memory since `forget_peak`, in bytes."""
         return self._memory("VmHWM:")
 
     def forget_peak(self) -> None:
@@ -102,7 +102,7 @@ async def a_key(engine: Engine) -> str:
 
 
 async def weight_of(engine: Engine, url: str, folder: Path, streams: int) -> int:
-    """The bytes that so many idle streams take, beside what the first ones take."""
+    """Return the bytes of memory that `count` idle streams add to the first ones."""
     key = await a_key(engine)
     async with AsyncExitStack() as stack:
         most = str(streams + WARM)

@@ -1,4 +1,4 @@
-"""Connections of strangers: how many there may be, how long they may say nothing, and what they may have us hold."""
+"""Connections without a key: their number, their idle time, and the memory they may take."""
 
 import asyncio
 import resource
@@ -26,7 +26,7 @@ def dialect() -> str:
 
 
 async def connected(stack: ExitStack, api: Server, source: str = "127.0.0.1") -> socket.socket:
-    """A connection from an address of this machine that says nothing."""
+    """Open a connection from an address of this machine, and send nothing."""
     made = stack.enter_context(socket.socket())
     made.setblocking(False)
     made.bind((source, 0))
@@ -50,9 +50,7 @@ async def answers(connection: socket.socket) -> bool:
         return (await loop.sock_recv(connection, 100)).startswith(b"HTTP/1.1 200")
 
 
-async def test_an_address_that_holds_many_connections_gets_no_more_and_others_do(
-    engine: Engine, database_url: str
-) -> None:
+async def test_connections_per_address_are_limited(engine: Engine, database_url: str) -> None:
     with ExitStack() as stack:
         async with api_server(engine, database_url, connections_per_address=5) as api:
             held = [await connected(stack, api) for _ in range(5)]
@@ -64,7 +62,7 @@ async def test_an_address_that_holds_many_connections_gets_no_more_and_others_do
             assert await answers(await connected(stack, api))
 
 
-async def test_a_server_has_a_number_of_connections_in_all(engine: Engine, database_url: str) -> None:
+async def test_connections_per_server_are_limited(engine: Engine, database_url: str) -> None:
     with ExitStack() as stack:
         async with api_server(engine, database_url, connections_per_server=4, connections_per_address=4) as api:
             held = [await connected(stack, api, f"127.0.0.{number}") for number in range(2, 6)]
@@ -72,7 +70,7 @@ async def test_a_server_has_a_number_of_connections_in_all(engine: Engine, datab
             assert await answers(held[-1])
 
 
-async def test_connections_of_a_trusted_proxy_are_those_of_many(engine: Engine, database_url: str) -> None:
+async def test_connections_of_a_trusted_proxy_are_not_limited_per_address(engine: Engine, database_url: str) -> None:
     with ExitStack() as stack:
         terms = {"connections_per_address": 2, "trusted_proxies": "127.0.0.0/8"}
         async with api_server(engine, database_url, **terms) as api:
@@ -80,7 +78,7 @@ async def test_connections_of_a_trusted_proxy_are_those_of_many(engine: Engine, 
             assert [await answers(each) for each in held] == [True] * 4
 
 
-async def test_a_connection_that_says_nothing_is_closed_early(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_connection_is_closed_early(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.HEAD_TIMEOUT <= 10
     monkeypatch.setattr(server, "HEAD_TIMEOUT", 0.2)
     with ExitStack() as stack:
@@ -89,7 +87,7 @@ async def test_a_connection_that_says_nothing_is_closed_early(api: Server, monke
         assert [await is_closed(silent), await is_closed(started)] == [True, True]
 
 
-async def test_a_connection_that_asked_is_not_taken_for_a_silent_one(
+async def test_a_connection_that_sent_a_request_is_not_closed_as_silent(
     api: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "HEAD_TIMEOUT", 0.1)
@@ -108,7 +106,7 @@ def test_limits_stay_below_the_limit_of_open_files() -> None:
     assert Admission.within(8, total=10_000, per_address=500).per_address >= 1
 
 
-def test_callers_are_told_apart_by_address_and_by_the_network_of_ipv6() -> None:
+def test_callers_are_distinguished_by_ipv4_address_and_ipv6_network() -> None:
     admission = Admission(total=10, per_address=1)
     asked = ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::ffff:192.0.2.1", "::ffff:192.0.2.2", "192.0.2.2"]
     assert [admission.admit(address) for address in asked] == [True, False, True, True, True, False]
@@ -134,13 +132,13 @@ async def test_a_server_raises_its_limit_of_open_files(engine: Engine, database_
     assert raised == (MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES))
 
 
-async def test_of_somebody_without_a_key_no_more_than_a_kilobyte_is_read(api: Server) -> None:
+async def test_no_more_than_a_kilobyte_is_read_from_a_client_without_a_key(api: Server) -> None:
     small = await api.ask(NOBODY, "POST", "/signin", json={"key": "x" * 900})
     large = await api.ask(NOBODY, "POST", "/signin", json={"key": "x" * 1100})
     assert (small.status_code, large.status_code) == (401, 413)
 
 
-async def test_a_head_without_an_end_is_refused(api: Server) -> None:
+async def test_an_endless_request_head_is_refused(api: Server) -> None:
     with ExitStack() as stack:
         made = await connected(stack, api)
         loop = asyncio.get_running_loop()

@@ -16,16 +16,16 @@ async def test_workers_are_listed_drained_enabled_and_disabled(api: Server) -> N
         (worker,) = (await api.ask("admin", "GET", "/api/v1/workers")).json()
         return str(worker["status"])
 
-    async def told(verb: str) -> object:
+    async def change(verb: str) -> object:
         answer = await api.ask("admin", "POST", f"/api/v1/workers/encoder/{verb}", json={"reason": "new driver"})
         return answer.json()
 
     assert await status() == "idle"
     assert len((await api.ask("admin", "POST", "/api/v1/workers/encoder/drain")).json()["changed"]) == 1
     assert await status() == "draining"
-    await told("enable")
+    await change("enable")
     assert await status() == "idle"
-    assert await told("disable") == {"name": "encoder", "released": 0}
+    assert await change("disable") == {"name": "encoder", "released": 0}
     assert await status() == "disabled"
     assert (await api.ask("admin", "POST", "/api/v1/workers/decoder/drain")).status_code == 404
 
@@ -40,7 +40,7 @@ async def test_a_name_without_instances_can_still_be_enabled(api: Server) -> Non
     await a_worker(api.engine, "encoder")
 
 
-async def test_who_revokes_a_name_ends_the_keys_of_its_workers_alone(api: Server) -> None:
+async def test_revoking_a_worker_name_revokes_only_its_worker_keys(api: Server) -> None:
     await a_worker(api.engine, "worker")
     keys = Keys(api.engine.store)
     namesake = await keys.create("worker", scopes=["jobs:read"], user_id="ada", actor="operator:test")
@@ -52,7 +52,7 @@ async def test_who_revokes_a_name_ends_the_keys_of_its_workers_alone(api: Server
     assert await keys.in_force(namesake.key.id, fresh=True)
 
 
-async def test_machines_are_told_as_data_and_as_pictures(api: Server) -> None:
+async def test_machines_are_served_as_data_and_as_pictures(api: Server) -> None:
     found = (await api.ask("reader", "GET", "/api/v1/machines")).json()
     assert [machine["entity"] for machine in found] == list(MACHINES)
     job = (await api.ask("reader", "GET", "/api/v1/machines/job")).json()
@@ -63,7 +63,7 @@ async def test_machines_are_told_as_data_and_as_pictures(api: Server) -> None:
     assert (await api.ask("reader", "GET", "/api/v1/machines/job/mermaid")).text.startswith("stateDiagram")
 
 
-async def test_the_state_that_stands_for_all_is_told_with_the_grid(api: Server) -> None:
+async def test_the_lowest_state_is_served_with_the_grid(api: Server) -> None:
     job_id = await api.submit("ada", "parts", spec={"parts": [0, 1]})
     worker = await a_worker(api.engine)
     for task in (await api.engine.claim(worker, 2)).tasks:
@@ -78,19 +78,19 @@ async def test_the_state_that_stands_for_all_is_told_with_the_grid(api: Server) 
     assert (await api.ask("ada", "GET", by_name)).status_code == 404
 
 
-async def test_settings_are_told_without_secrets(api: Server) -> None:
+async def test_settings_are_served_without_secrets(api: Server) -> None:
     settings = {each["name"]: each for each in (await api.ask("admin", "GET", "/api/v1/settings")).json()}
     assert settings["serve_port"]["source"] == "given"
     assert "password" not in str(settings["database_url"]["value"])
 
 
-async def test_health_tells_admins_how_the_house_is_and_others_whether_it_stands(api: Server) -> None:
+async def test_health_shows_details_of_the_deployment_to_admins_only(api: Server) -> None:
     await a_worker(api.engine, "encoder")
     await api.submit("ada")
-    house = (await api.ask("admin", "GET", "/health")).json()["deployment"]
-    assert (house["pending_jobs"], house["processing_jobs"], house["ready_tasks"]) == (1, 0, 1)
-    assert house["workers"] == {"idle": 1, "busy": 0, "draining": 0, "offline": 0, "disabled": 0}
-    assert 0 < house["storage"]["free"] <= house["storage"]["total"]
+    deployment = (await api.ask("admin", "GET", "/health")).json()["deployment"]
+    assert (deployment["pending_jobs"], deployment["processing_jobs"], deployment["ready_tasks"]) == (1, 0, 1)
+    assert deployment["workers"] == {"idle": 1, "busy": 0, "draining": 0, "offline": 0, "disabled": 0}
+    assert 0 < deployment["storage"]["free"] <= deployment["storage"]["total"]
     for role in (NOBODY, "ada"):
         assert (await api.ask(role, "GET", "/health")).json() == {
             "status": "ok",

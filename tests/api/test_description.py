@@ -1,4 +1,4 @@
-"""The server keeps to its description: asked everything that it allows, and much that it does not."""
+"""The server keeps to its OpenAPI description, for valid and for invalid requests."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from reelstate.api.uploads import PIECE
 from tests.api.api_server import PLAIN, Server, api_server_in_thread
 
 LEFT_OUT = ("/signin", "/signout", "/api/worker/claim", "/api/worker/wakeups")
-"""The last two answer when something happens, or after a while."""
+"""The last two respond when something happens, or after a timeout."""
 KEPT_TO = [
     not_a_server_error,
     status_code_conformance,
@@ -40,16 +40,16 @@ FEW, MANY = 3, 50
 
 
 @pytest.fixture(scope="module")
-def aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("api")
     with api_server_in_thread(f"sqlite:///{folder / 'reelstate.db'}", storage_url=str(folder / "media")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def described(aside: Server) -> dict[str, Any]:
-    """The description as anybody gets it."""
-    found: dict[str, Any] = httpx.get(f"{aside.url}/openapi.json", verify=PLAIN, trust_env=False, timeout=300).json()
+def description(server: Server) -> dict[str, Any]:
+    """The description as it is served without a key."""
+    found: dict[str, Any] = httpx.get(f"{server.url}/openapi.json", verify=PLAIN, trust_env=False, timeout=300).json()
     return found
 
 
@@ -60,11 +60,11 @@ def piece(_: Any, value: Any) -> bytes:
 
 
 class Asker:
-    """Asks every route what fits its description, and what does not, and counts what comes back."""
+    """Sends valid and invalid requests to every route, and counts the statuses of the responses."""
 
-    def __init__(self, aside: Server, described: dict[str, Any], times: int) -> None:
-        self._aside = aside
-        self._schema = schemathesis.openapi.from_dict(described)
+    def __init__(self, server: Server, description: dict[str, Any], times: int) -> None:
+        self._server = server
+        self._schema = schemathesis.openapi.from_dict(description)
         self._settings = settings(
             max_examples=times,
             database=None,
@@ -89,34 +89,34 @@ class Asker:
         @self._settings
         @given(case=operation.as_strategy(mode))
         def ask(case: schemathesis.Case[Any]) -> None:
-            answer = case.call(self._aside.url, session=session, headers=self._aside.headers(role))
+            answer = case.call(self._server.url, session=session, headers=self._server.headers(role))
             case.validate_response(answer, checks=KEPT_TO)
             self.statuses[answer.status_code] += 1
 
-        with suppress(Unsatisfiable):  # a route without any input can't be sent a wrong one
+        with suppress(Unsatisfiable):  # a route without parameters has no invalid request
             ask()
 
 
 @pytest.mark.parametrize("mode", GenerationMode)
-def test_it_answers_as_it_is_described(aside: Server, described: dict[str, Any], mode: GenerationMode) -> None:
-    asker = Asker(aside, described, FEW)
+def test_responses_match_the_description(server: Server, description: dict[str, Any], mode: GenerationMode) -> None:
+    asker = Asker(server, description, FEW)
     asker.ask_everything(mode)
     assert asker.statuses.total() >= 100
     assert {200, 422} <= set(asker.statuses)
 
 
 @pytest.mark.prove
-def test_it_answers_as_it_is_described_to_thousands_of_requests(aside: Server, described: dict[str, Any]) -> None:
-    asker = Asker(aside, described, MANY)
+def test_responses_to_thousands_of_requests_match_the_description(server: Server, description: dict[str, Any]) -> None:
+    asker = Asker(server, description, MANY)
     for mode in GenerationMode:
         asker.ask_everything(mode)
     print(asker.statuses)  # noqa: T201 - what was measured
     assert asker.statuses.total() >= 3000
 
 
-def test_everything_is_described(described: dict[str, Any]) -> None:
-    assert described["openapi"].startswith("3.1")
-    for path, operations in described["paths"].items():
+def test_every_route_is_described(description: dict[str, Any]) -> None:
+    assert description["openapi"].startswith("3.1")
+    for path, operations in description["paths"].items():
         for method, operation in operations.items():
             place = f"{method} {path}"
             assert operation["description"], place
@@ -126,20 +126,20 @@ def test_everything_is_described(described: dict[str, Any]) -> None:
             for status, answer in operation["responses"].items():
                 if status.startswith(("4", "5")) and "content" in answer and "Problem" in str(answer):
                     assert list(answer["content"]) == ["application/problem+json"], place
-    ids = [each["operationId"] for operations in described["paths"].values() for each in operations.values()]
+    ids = [each["operationId"] for operations in description["paths"].values() for each in operations.values()]
     assert len(set(ids)) == len(ids)
-    assert "HTTPValidationError" not in described["components"]["schemas"]
+    assert "HTTPValidationError" not in description["components"]["schemas"]
 
 
-def test_what_is_sent_has_examples_that_are_accepted(described: dict[str, Any], aside: Server) -> None:
+def test_examples_of_request_bodies_are_accepted(description: dict[str, Any], server: Server) -> None:
     """The examples of jobs and operations can be sent as they are."""
     bodies = ("NewJob", "NewJobs", "Why", "RequiredWhy", "Again", "Forced", "Bulk")
-    schemas = described["components"]["schemas"]
+    schemas = description["components"]["schemas"]
     examples = {name: schemas[name].get("example") for name in bodies if name != "Why"}
     assert all(examples.values())
     job = {**examples["NewJob"], "pipeline": "simple"}
     with httpx.Client(
-        base_url=aside.url, headers=aside.headers("admin"), verify=PLAIN, trust_env=False, timeout=300
+        base_url=server.url, headers=server.headers("admin"), verify=PLAIN, trust_env=False, timeout=300
     ) as client:
         made = client.post("/api/v1/jobs", json=job)
         assert made.status_code == 201
@@ -167,27 +167,27 @@ class Page(HTMLParser):
         self.text += data
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_tells_everything(described: dict[str, Any], aside: Server) -> None:
-    answer = httpx.get(f"{aside.url}/docs", verify=PLAIN, trust_env=False, timeout=300)
+def test_the_docs_page_is_self_contained_and_complete(description: dict[str, Any], server: Server) -> None:
+    answer = httpx.get(f"{server.url}/docs", verify=PLAIN, trust_env=False, timeout=300)
     page = Page()
     page.feed(answer.text)
     assert page.links == ["/openapi.json", *page.anchors]
     assert len(page.anchors) == len({*page.anchors}) > 5
     assert "script" not in page.tags
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-    for path in described["paths"]:
+    for path in description["paths"]:
         assert path in page.text
 
 
-def test_the_front_page_tells_everybody_where_to_go_on(aside: Server) -> None:
-    with httpx.Client(base_url=aside.url, verify=PLAIN, trust_env=False, timeout=300) as client:
-        told = client.get("/")
-        assert (told.status_code, told.json()["name"], told.json()["version"]) == (200, "Reelstate", __version__)
+def test_the_front_page_links_to_the_other_pages(server: Server) -> None:
+    with httpx.Client(base_url=server.url, verify=PLAIN, trust_env=False, timeout=300) as client:
+        front = client.get("/")
+        assert (front.status_code, front.json()["name"], front.json()["version"]) == (200, "Reelstate", __version__)
         browser = client.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
         assert browser.headers["content-type"].startswith("text/html")
         page = Page()
         page.feed(browser.text)
         assert page.tags.isdisjoint({"script", "img"})
         assert page.links == ["/docs", "/openapi.json", "/health"]
-        assert {*page.links, "/signin"} == set(told.json()["links"].values())
+        assert {*page.links, "/signin"} == set(front.json()["links"].values())
         assert all(client.get(link).status_code == 200 for link in page.links)

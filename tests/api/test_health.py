@@ -14,14 +14,14 @@ from tests.redis_server import RedisServer
 JOBS = "/api/v1/jobs"
 
 
-async def test_it_lives_and_is_ready_without_a_key(api: Server) -> None:
+async def test_liveness_and_readiness_need_no_key(api: Server) -> None:
     assert (await api.ask(NOBODY, "GET", "/livez")).json() == {"status": "ok"}
     ready = await api.ask(NOBODY, "GET", "/readyz")
     assert (ready.status_code, ready.json()["checks"]) == (200, {"database": "ok", "storage": "ok"})
 
 
 @pytest.mark.parametrize("mode, ready", [("redis", 503), ("hybrid", 200)])
-async def test_redis_is_looked_at_where_it_is_used(
+async def test_redis_is_checked_where_it_is_used(
     database_url: str, frail_redis: RedisServer, mode: str, ready: int
 ) -> None:
     async with (
@@ -45,14 +45,14 @@ async def test_redis_is_looked_at_where_it_is_used(
             assert away["redis_opened"] == 1
 
 
-def test_health_has_plain_words_for_every_state_of_the_breaker() -> None:
+def test_health_has_a_text_for_every_state_of_the_breaker() -> None:
     assert REDIS.keys() == set(Circuit)
     assert not set(REDIS.values()) & {str(state) for state in Circuit}
 
 
 @pytest.mark.parametrize("path", [JOBS, f"{JOBS}/1", "/api/v1/videos", "/api/v1/queue", "/health"])
-async def test_a_read_does_not_wait_long_for_a_database_that_is_away(postgres_database: str, path: str) -> None:
-    """Its store would wait for an hour, as whatever changes something does."""
+async def test_a_read_does_not_wait_long_for_an_unreachable_database(postgres_database: str, path: str) -> None:
+    """The store itself would wait for an hour, as writes do."""
     async with (
         through_proxy(postgres_database) as (address, proxy),
         open_engine(address, timeout=3600.0) as engine,
@@ -65,7 +65,7 @@ async def test_a_read_does_not_wait_long_for_a_database_that_is_away(postgres_da
         assert (answer.status_code, answer.json().get("status")) in [(503, 503), (200, "unavailable")]
 
 
-async def test_what_a_read_has_started_waits_as_usual_once_the_read_is_over() -> None:
+async def test_a_task_started_by_a_read_waits_as_usual_after_the_read() -> None:
     started = asyncio.Event()
 
     async def later() -> float:

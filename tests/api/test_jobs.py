@@ -1,4 +1,4 @@
-"""Jobs over HTTP: what is submitted, listed and shown, in the words of the command line."""
+"""Jobs over HTTP: what is submitted, listed and shown, with the names of the command line."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -15,18 +15,18 @@ from tests.engines import a_worker, done, failed
 JOBS = "/api/v1/jobs"
 
 
-async def test_what_is_submitted_is_listed_for_its_user_alone(api: Server) -> None:
-    job_id = await api.submit("ada", spec={"film": "a.mov"})
+async def test_a_submitted_job_is_listed_for_its_user_only(api: Server) -> None:
+    job_id = await api.submit("ada", spec={"video": "a.mov"})
     mine = (await api.ask("ada", "GET", JOBS)).json()
     assert [job["id"] for job in mine["items"]] == [job_id]
-    assert mine["items"][0]["spec"] == {"film": "a.mov"}
+    assert mine["items"][0]["spec"] == {"video": "a.mov"}
     assert (await api.ask("bob", "GET", JOBS)).json()["items"] == []
     assert [job["id"] for job in (await api.ask("admin", "GET", JOBS)).json()["items"]] == [job_id]
 
 
-async def test_the_same_request_under_one_key_makes_one_job(api: Server) -> None:
+async def test_a_repeated_request_with_an_idempotency_key_creates_one_job(api: Server) -> None:
     headers = {"Idempotency-Key": "a-1"}
-    body = {"pipeline": "simple", "spec": {"film": 1}}
+    body = {"pipeline": "simple", "spec": {"video": 1}}
     first = await api.ask("ada", "POST", JOBS, json=body, headers=headers)
     again = await api.ask("ada", "POST", JOBS, json=body, headers=headers)
     other = await api.ask("ada", "POST", JOBS, json={**body, "priority": 9}, headers=headers)
@@ -50,7 +50,7 @@ async def test_a_spec_is_checked_by_the_schema_of_its_pipeline(api: Server) -> N
     assert (await api.ask("ada", "POST", JOBS, json=right)).status_code == 201
 
 
-async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Server) -> None:
+async def test_a_batch_is_created_completely_or_not_at_all_and_may_be_repeated(api: Server) -> None:
     jobs = [{"pipeline": "simple", "spec": {"n": n}} for n in range(20)]
     wrong = await api.ask("ada", "POST", f"{JOBS}/batch", json={"jobs": [*jobs, {"pipeline": "no such"}]})
     assert (wrong.status_code, wrong.json()["field"]) == (422, "pipeline")
@@ -65,7 +65,7 @@ async def test_a_batch_is_made_whole_or_not_at_all_and_may_be_repeated(api: Serv
     assert len((await api.ask("ada", "GET", JOBS)).json()["items"]) == 20
 
 
-async def test_flagged_jobs_are_listed_for_whoever_asks_for_them(api: Server) -> None:
+async def test_flagged_jobs_can_be_listed(api: Server) -> None:
     job_id = await api.submit()
     await api.submit()
     await api.engine.claim(await a_worker(api.engine), 1)
@@ -90,7 +90,7 @@ async def test_pages_follow_each_other_by_their_links(api: Server) -> None:
         assert (await api.ask("ada", "GET", f"{JOBS}?{wrong}")).status_code == 422
 
 
-async def test_running_stands_for_every_phase(api: Server) -> None:
+async def test_the_status_running_selects_every_phase(api: Server) -> None:
     waiting, running = await api.submit(), await api.submit(priority=9)
     await api.engine.claim(await a_worker(api.engine), 1)
     listed = (await api.ask("ada", "GET", f"{JOBS}?status=running")).json()["items"]
@@ -101,7 +101,7 @@ async def test_running_stands_for_every_phase(api: Server) -> None:
     assert counted.json()["matched"] == 1
 
 
-async def test_only_an_admin_names_another_user(api: Server) -> None:
+async def test_only_an_admin_may_name_another_user(api: Server) -> None:
     await api.submit("admin", user_id="bob")
     await api.submit("ada", user_id="ada")
     refused = await api.ask("ada", "POST", JOBS, json={"pipeline": "simple", "user_id": "bob"})
@@ -111,7 +111,7 @@ async def test_only_an_admin_names_another_user(api: Server) -> None:
     assert [job["user_id"] for job in bobs] == ["bob"]
 
 
-async def test_a_job_may_start_later_and_go_before_others(api: Server) -> None:
+async def test_a_job_may_have_a_start_time_and_a_priority(api: Server) -> None:
     at = datetime.now(UTC) + timedelta(hours=1)
     job_id = await api.submit("ada", run_after=at.isoformat(), priority="high")
     job = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()
@@ -119,7 +119,7 @@ async def test_a_job_may_start_later_and_go_before_others(api: Server) -> None:
     assert job["priority"] == 8
 
 
-async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Server) -> None:
+async def test_a_job_is_shown_with_its_stages_tasks_and_events(api: Server) -> None:
     job_id = await api.submit("ada", "fan")
     engine = api.engine
     worker = await a_worker(engine, "encoder")
@@ -155,10 +155,10 @@ async def test_a_job_is_shown_with_all_that_is_known_of_it(api: Server) -> None:
         ("pending", "planning"),
         ("planning", "processing"),
     ]
-    assert json.dumps(job)  # nothing in it that JSON has no word for
+    assert json.dumps(job)  # it has nothing that JSON lacks
 
 
-async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api: Server) -> None:
+async def test_a_transcode_job_that_can_not_run_is_refused_at_submit(api: Server) -> None:
     await api.engine.declare(*built_in_pipelines(Settings()))
     for spec, field in (({"sorce": "https://example.com/a.mp4"}, "spec.sorce"), ({}, "spec.source")):
         answer = await api.ask("ada", "POST", JOBS, json={"pipeline": "transcode", "spec": spec})
@@ -169,7 +169,7 @@ async def test_a_film_that_nobody_could_make_is_refused_when_it_is_submitted(api
     assert await api.submit(pipeline="transcode", spec={"source": "https://example.com/a.mp4"})
 
 
-async def test_who_ran_a_finished_task_is_shown_after_the_worker_is_pruned(api: Server) -> None:
+async def test_the_worker_of_a_finished_task_is_shown_after_it_is_pruned(api: Server) -> None:
     job_id = await api.submit("ada")
     worker = await a_worker(api.engine, "encoder-7")
     await api.engine.complete([done(task) for task in (await api.engine.claim(worker, 1)).tasks])

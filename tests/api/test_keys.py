@@ -1,4 +1,4 @@
-"""Keys: what they let in, when they stop, and that nobody finds one where it should not be."""
+"""Keys: what they allow, when they end, and where none may be stored or logged."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ ACTOR = "operator:test"
 
 
 async def test_a_revoked_key_stops_within_five_seconds(api: Server) -> None:
-    """Revoked by another process: the server has it in its cache and is not told. It believes it for a second here."""
+    """Another process revokes the key: it stays in the cache of the server, here for a second."""
     api.context.keys._cache_seconds = 1.0
     assert (await api.ask("ada", "GET", JOBS)).status_code == 200
     elsewhere = Keys(api.engine.store)
@@ -38,7 +38,7 @@ async def test_a_revoked_key_stops_within_five_seconds(api: Server) -> None:
     assert (await api.ask("bob", "GET", JOBS)).status_code == 200
 
 
-async def test_what_is_no_key_is_refused(api: Server) -> None:
+async def test_an_invalid_key_is_refused(api: Server) -> None:
     text = api.keys["ada"].text
     slip = text[:-1] + ("1" if text.endswith("0") else "0")
     unknown = _with_checksum("0" * 12, "ab" * 32)
@@ -112,7 +112,7 @@ async def test_sessions_and_codes_end_with_their_key(database_url: str) -> None:
         assert [key.id for key in await keys.all()] == [made.key.id]
 
 
-async def test_of_many_that_trade_one_code_one_gets_a_session(database_url: str) -> None:
+async def test_one_of_many_exchanges_of_a_code_gets_a_session(database_url: str) -> None:
     async with engine_at(database_url) as engine:
         keys = Keys(engine.store)
         code = await keys.create_code((await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)).key)
@@ -120,7 +120,7 @@ async def test_of_many_that_trade_one_code_one_gets_a_session(database_url: str)
         assert sum(not isinstance(answer, BaseException) for answer in answers) == 1
 
 
-async def test_a_pepper_keeps_keys_to_those_who_have_it(database_url: str) -> None:
+async def test_a_key_works_only_with_the_pepper_it_was_created_with(database_url: str) -> None:
     async with engine_at(database_url) as engine:
         made = await Keys(engine.store, pepper="a").create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
         assert (await Keys(engine.store, pepper="a").authenticate(made.text)).name == "ada"
@@ -128,7 +128,7 @@ async def test_a_pepper_keeps_keys_to_those_who_have_it(database_url: str) -> No
             await Keys(engine.store, pepper="b").authenticate(made.text)
 
 
-async def test_a_key_that_makes_no_sense_is_not_made(database_url: str) -> None:
+async def test_a_key_with_invalid_terms_is_not_created(database_url: str) -> None:
     async with engine_at(database_url) as engine:
         keys = Keys(engine.store)
         for wrong in (
@@ -159,7 +159,7 @@ async def test_sessions_that_ended_long_ago_are_not_kept(database_url: str) -> N
             await keys.authenticate(session.text, KeyKind.SESSION)
 
 
-async def test_the_use_of_a_key_is_noted_about_once_a_minute(database_url: str) -> None:
+async def test_the_use_of_a_key_is_recorded_about_once_a_minute(database_url: str) -> None:
     clock = FakeClock()
     async with engine_at(database_url, clock) as engine:
         keys = Keys(engine.store, cache_seconds=0)
@@ -180,7 +180,7 @@ async def test_the_use_of_a_key_is_noted_about_once_a_minute(database_url: str) 
 
 @pytest.mark.prove
 async def test_an_unknown_key_takes_as_long_as_a_wrong_one(database_url: str) -> None:
-    """Medians of many, in turns: they differ by less than a tenth of what either takes."""
+    """The medians of many alternating requests differ by less than a tenth."""
     async with engine_at(database_url) as engine:
         keys = Keys(engine.store, cache_seconds=0)
         made = await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
@@ -197,7 +197,7 @@ async def test_an_unknown_key_takes_as_long_as_a_wrong_one(database_url: str) ->
 
 
 def _dump(url: str, request: pytest.FixtureRequest) -> str:
-    """All that is in the database, as its own tools tell it."""
+    """Return the dump of the database."""
     if url.startswith("sqlite:"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
             return "\n".join(connection.iterdump())
@@ -212,7 +212,7 @@ def _with_checksum(key_id: str, secret: str) -> str:
 KEYS = "/api/v1/keys"
 
 
-async def test_an_admin_makes_lists_rotates_and_revokes_keys_over_http(api: Server) -> None:
+async def test_an_admin_creates_lists_rotates_and_revokes_keys_over_http(api: Server) -> None:
     body = {"name": "eve-laptop", "user_id": "eve", "scopes": ["jobs:read"], "lifetime": 3600}
     made = await api.ask("admin", "POST", KEYS, json=body)
     first = made.json()
@@ -239,7 +239,7 @@ async def test_an_admin_makes_lists_rotates_and_revokes_keys_over_http(api: Serv
     assert [key.id for key in await Keys(api.engine.store).all()] == [key["id"] for key in listed.json()]
 
 
-async def test_keys_that_could_not_be_used_are_not_made_over_http(api: Server) -> None:
+async def test_keys_that_could_not_be_used_are_not_created_over_http(api: Server) -> None:
     wrong: dict[str, dict[str, object]] = {
         "scopes": {"name": "x", "scopes": []},
         "scopes.0": {"name": "x", "scopes": ["root"]},
@@ -255,7 +255,7 @@ async def test_keys_that_could_not_be_used_are_not_made_over_http(api: Server) -
     assert [key.id for key in await api.context.keys.all()] == [key.id for key in before]
 
 
-async def test_no_key_makes_or_turns_into_one_that_may_do_more(api: Server) -> None:
+async def test_no_key_creates_or_becomes_a_key_with_more_rights(api: Server) -> None:
     admin = api.keys["admin"].key.id
     before = [(key.id, key.expires_at, key.revoked_at) for key in await api.context.keys.all()]
     for role in ("ada", "reader", "writer", "worker"):
@@ -270,7 +270,7 @@ async def test_no_key_makes_or_turns_into_one_that_may_do_more(api: Server) -> N
     assert [(key.id, key.expires_at, key.revoked_at) for key in await api.context.keys.all()] == before
 
 
-async def test_an_admin_key_that_was_revoked_elsewhere_makes_no_other_in_the_seconds_it_is_believed(
+async def test_an_admin_key_revoked_elsewhere_creates_no_key_while_it_is_cached(
     api: Server,
 ) -> None:
     assert (await api.ask("admin", "GET", KEYS)).status_code == 200

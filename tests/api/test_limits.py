@@ -1,4 +1,4 @@
-"""What a server bears: large, deep and slow bodies, floods, and a database that is away."""
+"""Limits of a server: large, deep and slow bodies, floods, and an unreachable database."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ TIMEOUT = 300
 
 
 async def raw(api: Server, *pieces: bytes, pause: float = 0.0) -> bytes:
-    """Send bytes as they are, and give what comes back until the server closes."""
+    """Send bytes unchanged; return the response until the server closes the connection."""
     host, port = api.url.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
@@ -70,7 +70,7 @@ def dialect() -> str:
     return "sqlite"
 
 
-async def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_comes(api: Server) -> None:
+async def test_a_too_large_body_is_refused_by_its_length_and_while_it_is_read(api: Server) -> None:
     body = {"pipeline": "simple", "spec": {"text": "x" * MIB}}
     said = await api.ask("ada", "POST", JOBS, json=body)
     assert (said.status_code, said.json()["type"]) == (413, "urn:reelstate:error:too-large")
@@ -87,7 +87,7 @@ async def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_c
 
 
 @pytest.mark.parametrize("sent", ["application/x-www-form-urlencoded", "text/plain", ""])
-async def test_a_body_that_is_not_said_to_be_json_is_told_what_is_missing(api: Server, sent: str) -> None:
+async def test_a_body_without_a_json_content_type_is_refused_with_a_hint(api: Server, sent: str) -> None:
     kind = {"Content-Type": sent} if sent else {}
     answer = await api.ask("ada", "POST", JOBS, content=b'{"pipeline": "simple"}', headers=kind)
     assert answer.status_code == 422
@@ -98,7 +98,7 @@ async def test_a_body_that_is_not_said_to_be_json_is_told_what_is_missing(api: S
 @pytest.mark.parametrize(
     "sent", ["application/json; charset=utf-8", "application/merge-patch+json", "Application/JSON"]
 )
-async def test_a_body_may_be_said_to_be_json_in_several_ways(api: Server, sent: str) -> None:
+async def test_several_content_types_are_accepted_as_json(api: Server, sent: str) -> None:
     kind = {"Content-Type": sent}
     answer = await api.ask("ada", "POST", JOBS, content=b'{"pipeline": "simple"}', headers=kind)
     assert answer.status_code == 201
@@ -123,8 +123,8 @@ def test_depth_is_counted_outside_of_strings(value: Json) -> None:
     assert too_deep(json.dumps(value).encode()) == (_depth(value) > MAX_BODY_DEPTH)
 
 
-def test_what_is_no_json_takes_no_time_to_refuse() -> None:
-    endless = b"[" * 33 + b'"' + b'\\"' * 40_000  # each of the quotes might begin a string, and none ends
+def test_invalid_json_is_refused_quickly() -> None:
+    endless = b"[" * 33 + b'"' + b'\\"' * 40_000  # each quote may start a string, and none ends
     for content in (b"[" * MIB, b"]" * MIB, b"[]" * (MIB // 2), b'{"' * (MIB // 2), b'"' + b"\\" * MIB, endless):
         began = time.process_time()
         too_deep(content)
@@ -132,7 +132,7 @@ def test_what_is_no_json_takes_no_time_to_refuse() -> None:
 
 
 async def test_hostile_bodies_do_not_grow_the_process(api: Server) -> None:
-    """Not by twenty times what may be sent: what was refused is not kept."""
+    """By less than twenty times the limit: refused bodies are not kept."""
     contents = [b"[" * (MIB - 1), b'{"a":' * 200_000, b'"' + b"\\u0000" * 170_000 + b'"', b"9" * (MIB - 1)]
     kind = {"Content-Type": "application/json"}
 
@@ -147,14 +147,14 @@ async def test_hostile_bodies_do_not_grow_the_process(api: Server) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20 * 1024
 
 
-async def test_a_slow_body_is_not_waited_for(engine: Engine, database_url: str) -> None:
+async def test_a_slow_body_times_out(engine: Engine, database_url: str) -> None:
     async with api_server(engine, database_url, body_timeout=0.2) as api:
         answer = await raw(api, head(api, "Content-Length: 1000"), b"{")
         assert b"408" in answer.split(b"\r\n")[0]
         assert b"application/problem+json" in answer
 
 
-async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
+async def test_a_client_that_disconnects_within_a_body_is_not_a_server_error(
     api: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "reelstate.access")
@@ -169,14 +169,14 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
 
 
 @pytest.mark.parametrize("path", [JOBS, f"{JOBS}/1/cancel", "/api/worker/register", "/api/worker/complete"])
-async def test_of_strangers_no_body_is_read(api: Server, path: str) -> None:
+async def test_no_body_is_read_without_a_valid_key(api: Server, path: str) -> None:
     for key in ("", "Authorization: Bearer reel_guess\r\n"):
         start = f"POST {path} HTTP/1.1\r\nHost: x\r\n{key}Content-Type: application/json\r\nContent-Length: 100000\r\n"
         answer = await raw(api, f"{start}Connection: close\r\n\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 401")
 
 
-async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_incomplete_request_times_out(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.CHECK_INTERVAL <= 15
     monkeypatch.setattr(server, "CHECK_INTERVAL", 0.2)
     assert await raw(api, b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\n", pause=0.05) == b""
@@ -184,7 +184,7 @@ async def test_a_request_that_does_not_arrive_is_not_waited_for(api: Server, mon
     assert kept.startswith(b"HTTP/1.1 200")
 
 
-async def test_a_key_that_asks_too_often_is_told_when_to_come_back(engine: Engine, database_url: str) -> None:
+async def test_a_key_over_its_rate_limit_is_refused_with_retry_after(engine: Engine, database_url: str) -> None:
     async with api_server(engine, database_url, rate_per_key=0.5) as api:
         answers = [await api.ask("ada", "GET", JOBS) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 429, 429]
@@ -193,7 +193,7 @@ async def test_a_key_that_asks_too_often_is_told_when_to_come_back(engine: Engin
         assert (await api.ask("bob", "GET", JOBS)).status_code == 200
 
 
-async def test_an_address_that_guesses_keys_is_soon_refused_everything(engine: Engine, database_url: str) -> None:
+async def test_an_address_that_guesses_keys_is_soon_refused(engine: Engine, database_url: str) -> None:
     async with api_server(engine, database_url, rate_per_address=0.5) as api:
         wrong = {"Authorization": "Bearer reel_guess"}
         statuses = [(await api.ask(NOBODY, "GET", JOBS, headers=wrong)).status_code for _ in range(3)]
@@ -201,7 +201,7 @@ async def test_an_address_that_guesses_keys_is_soon_refused_everything(engine: E
         assert (await api.ask("ada", "GET", JOBS)).status_code == 429
 
 
-def test_a_bucket_fills_again_and_the_oldest_is_forgotten() -> None:
+def test_a_token_bucket_refills_and_the_oldest_is_dropped() -> None:
     buckets = Buckets(1000.0)
     assert not any(buckets.take("a") for _ in range(2000))
     assert sum(bool(buckets.take("a")) for _ in range(500)) > 0
@@ -213,7 +213,7 @@ def test_a_bucket_fills_again_and_the_oldest_is_forgotten() -> None:
     assert len(buckets._levels) == 10_000
 
 
-async def test_answers_carry_what_browsers_need_to_be_told(api: Server) -> None:
+async def test_responses_have_the_security_headers_for_browsers(api: Server) -> None:
     for path in ("/livez", "/docs", "/nope", JOBS):
         headers = (await api.ask(NOBODY, "GET", path, headers={"Origin": "https://evil.example"})).headers
         assert headers["x-content-type-options"] == "nosniff"
@@ -223,7 +223,7 @@ async def test_answers_carry_what_browsers_need_to_be_told(api: Server) -> None:
         assert "server" not in headers
 
 
-async def test_names_that_there_are_not_are_refused(api: Server) -> None:
+async def test_unknown_fields_and_parameters_are_refused(api: Server) -> None:
     cases = [
         ("POST", JOBS, {"pipeline": "simple", "status": "completed"}, "status"),
         ("POST", JOBS, {"pipeline": "simple", "attempt": 1}, "attempt"),
@@ -235,7 +235,7 @@ async def test_names_that_there_are_not_are_refused(api: Server) -> None:
         assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
-async def test_problems_are_told_in_one_form(api: Server) -> None:
+async def test_all_errors_are_problem_documents(api: Server) -> None:
     for method, path, status, kind in (
         ("GET", "/nope", 404, "no-route"),
         ("DELETE", JOBS, 405, "method-not-allowed"),
@@ -253,7 +253,7 @@ async def test_problems_are_told_in_one_form(api: Server) -> None:
         assert problem["hint"]
 
 
-async def test_a_problem_names_what_was_asked_for(api: Server) -> None:
+async def test_an_error_names_what_was_requested(api: Server) -> None:
     nothing = await api.ask("ada", "GET", "/api/v1/job")
     assert nothing.json()["detail"] == "there is nothing at /api/v1/job"
     method = await api.ask("ada", "DELETE", JOBS)
@@ -266,20 +266,20 @@ async def test_a_problem_names_what_was_asked_for(api: Server) -> None:
     assert "reel workers register" in remote.json()["hint"]
 
 
-async def test_an_error_nobody_thought_of_is_told_without_its_words(
+async def test_an_unexpected_error_is_reported_without_its_message(
     api: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("the secret of the house")
+        raise RuntimeError("the secret of the server")
 
     monkeypatch.setattr(Engine, "jobs", broken)
     answer = await api.ask("ada", "GET", JOBS)
     assert (answer.status_code, answer.json()["type"]) == (500, "urn:reelstate:error:unexpected")
     assert "secret" not in answer.text
-    assert "the secret of the house" in caplog.text
+    assert "the secret of the server" in caplog.text
 
 
-async def test_a_database_that_is_away_is_told_as_that(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_database_is_reported(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: object, **__: object) -> None:
         raise StoreUnavailable("no way to db.internal:5432 as reel")
 

@@ -1,4 +1,4 @@
-"""Every route × every kind of key × somebody else's things. A route that has no line here fails the test."""
+"""Every route × every kind of key × the data of other users. A route that is missing here fails the test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,13 +30,13 @@ UPLOAD = "/api/v1/uploads/{upload_id}"
 
 @dataclass(frozen=True)
 class Line:
-    """What a route asks of a key; None for a route that is open to all."""
+    """The scope that a route requires; None for a route without a key."""
 
     scope: Scope | None
     owned: bool = False
-    """It names something that belongs to a user: for every other user there is no such thing."""
+    """It names something that belongs to a user; other users get 404."""
     permit: bool = False
-    """It takes more than a key: what a claim gave, or a worker that is registered. See tests/remote.
+    """It takes more than a key: a leased task, or a registered worker. See tests/remote.
 
     Or a video, a ticket, an upload: see test_videos.py, test_playback.py and test_uploads.py, also for those of others.
     """
@@ -94,7 +94,7 @@ MATRIX = {
     "PUT /api/worker/files/{key:path}": Line(WORKER, permit=True),
     "PUT /api/worker/archive": Line(WORKER, permit=True),
     "GET /api/v1/videos": Line(READ),
-    "POST /api/v1/videos": Line(WRITE, permit=True, body={"source": "https://example.com/film.mov"}),
+    "POST /api/v1/videos": Line(WRITE, permit=True, body={"source": "https://example.com/video.mov"}),
     "POST /api/v1/videos/upload": Line(WRITE, permit=True),
     f"GET {VIDEO}": Line(READ, permit=True),
     f"DELETE {VIDEO}": Line(WRITE, permit=True),
@@ -117,7 +117,7 @@ LISTINGS = {
     "GET /api/v1/videos": "video",
     "GET /api/v1/queue": "count",
 }
-"""What a listing shows of its reader's own, and of nobody else's: jobs, videos, or how many jobs."""
+"""What a listing shows of its user only: jobs, videos, or the number of jobs."""
 COMMON = {
     "GET /",
     "GET /livez",
@@ -129,7 +129,7 @@ COMMON = {
     f"GET {MACHINE}/mermaid",
     f"GET {MACHINE}/svg",
 }
-"""What is nobody's: the same for every reader."""
+"""Data that belongs to no user: the same for every reader."""
 
 
 @pytest.fixture(scope="module")
@@ -138,14 +138,14 @@ def app() -> FastAPI:
 
 
 def every_route(routes: list[BaseRoute]) -> Iterator[BaseRoute]:
-    """The routes of an application, also those of routers in it."""
+    """Return the routes of an application and of its routers."""
     for route in routes:
         router = getattr(route, "original_router", None)
         yield from every_route(router.routes) if router else [route]
 
 
 def requests_of(app: FastAPI) -> dict[str, BaseRoute]:
-    """Every request that is answered, as method and path."""
+    """Return every request that has a route, as method and path."""
     return {
         f"{method} {route.path}": route  # type: ignore[attr-defined]  # what has methods has a path
         for route in every_route(app.routes)
@@ -155,7 +155,7 @@ def requests_of(app: FastAPI) -> dict[str, BaseRoute]:
 
 
 def scopes_of(dependant: Dependant) -> set[Scope]:
-    """What a route requires, by its dependencies."""
+    """Return the scopes that a route requires, by its dependencies."""
     own = {dependant.call.scope} if isinstance(dependant.call, Require) else set()
     return own.union(*(scopes_of(inner) for inner in dependant.dependencies))
 
@@ -173,7 +173,7 @@ def test_every_route_requires_what_its_line_says(app: FastAPI) -> None:
     assert required == {name: {MATRIX[name].scope} - {None} for name in required}
 
 
-def test_every_route_that_is_described_says_what_it_does(app: FastAPI) -> None:
+def test_every_described_route_has_a_summary(app: FastAPI) -> None:
     described = app.openapi()["paths"]
     for name, line in MATRIX.items():
         method, path = name.split(" ")
@@ -184,7 +184,7 @@ def test_every_route_that_is_described_says_what_it_does(app: FastAPI) -> None:
         assert ("security" in operation) >= (line.scope is not None)
 
 
-def test_every_route_that_reads_says_whose_things_it_shows(app: FastAPI) -> None:
+def test_every_reading_route_declares_whose_data_it_shows(app: FastAPI) -> None:
     named = {name.replace(":path}", "}"): line for name, line in MATRIX.items()}
     narrowed = {name for name, line in named.items() if line.owned or line.permit}
     read = {f"GET {path}" for path, operations in app.openapi()["paths"].items() if "get" in operations}
@@ -209,7 +209,7 @@ def may(role: str, scope: Scope | None) -> bool:
     return role != NOBODY and bool({scope, ADMIN} & set(ROLES[role][1]))
 
 
-async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Server) -> None:
+async def test_a_role_without_the_scope_is_refused_and_one_with_it_is_accepted(api: Server) -> None:
     await a_worker(api.engine, "encoder")
     values = {"job_id": await api.submit("ada"), "name": "encoder", "entity": "job", "key": "a/b"}
     values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x", "key_id": "0" * 12}
@@ -222,7 +222,7 @@ async def test_who_may_not_is_refused_and_who_may_is_let_in(api: Server) -> None
                 assert status not in (401, 403, 405, 422, 500), f"{role}: {name} gives {status}"
 
 
-async def test_what_is_somebody_elses_does_not_exist(api: Server) -> None:
+async def test_data_of_another_user_is_not_found(api: Server) -> None:
     job_id = await api.submit("ada")
     values = {"job_id": job_id}
     before = await api.engine.job(job_id)
@@ -237,13 +237,13 @@ async def test_what_is_somebody_elses_does_not_exist(api: Server) -> None:
     assert mine == expected
 
 
-async def test_what_belongs_to_nobody_is_not_seen_by_users(api: Server) -> None:
+async def test_users_do_not_see_jobs_without_a_user(api: Server) -> None:
     job_id = await api.submit("admin")
     for name in [name for name, line in MATRIX.items() if line.owned]:
         assert await asked(api, "ada", name, {"job_id": job_id}) == 404, name
 
 
-async def test_listings_and_counts_hold_only_ones_own(api: Server) -> None:
+async def test_listings_and_counts_hold_only_the_data_of_the_user(api: Server) -> None:
     users = {"ada": "ada", "bob": "bob", "admin": ""}
     mine: dict[str, dict[str, set[int]]] = {}
     for count, (role, user_id) in enumerate(users.items(), start=1):

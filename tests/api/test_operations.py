@@ -1,4 +1,4 @@
-"""Operations over HTTP: who may, with which version, one or many."""
+"""Operations over HTTP: scopes, versions, single and bulk."""
 
 import asyncio
 
@@ -14,18 +14,18 @@ async def fail_all(api: Server) -> None:
     await api.engine.fail([failed(task, retryable=False) for task in claimed])
 
 
-async def test_a_user_cancels_and_retries_what_is_theirs(api: Server) -> None:
+async def test_a_user_cancels_and_retries_own_jobs(api: Server) -> None:
     job_id = await api.submit("ada")
     await fail_all(api)
     assert (await api.ask("bob", "POST", f"{JOBS}/{job_id}/retry")).status_code == 404
     assert (await api.ask("ada", "POST", f"{JOBS}/{job_id}/retry")).json()["verdict"] == "ok"
-    cancelled = await api.ask("ada", "POST", f"{JOBS}/{job_id}/cancel", json={"reason": "wrong film"})
+    cancelled = await api.ask("ada", "POST", f"{JOBS}/{job_id}/cancel", json={"reason": "wrong video"})
     assert cancelled.json() == {"id": job_id, "verdict": "ok", "error": None, "hint": None}
     assert (await api.ask("ada", "POST", f"{JOBS}/{job_id}/cancel")).json()["verdict"] == "repeated"
     again = await api.ask("ada", "POST", f"{JOBS}/{job_id}/retry")
     assert (again.status_code, again.json()["type"]) == (409, "urn:reelstate:error:invalid-transition")
     last = (await api.engine.history(job_id, stage=-1, part=-1)).items[-1]
-    assert (last.actor, last.reason, last.target) == ("user:ada", "wrong film", "cancelled")
+    assert (last.actor, last.reason, last.target) == ("user:ada", "wrong video", "cancelled")
 
 
 async def test_a_user_makes_their_jobs_more_urgent(api: Server) -> None:
@@ -46,18 +46,18 @@ async def test_a_user_makes_their_jobs_more_urgent(api: Server) -> None:
     assert (await api.ask("ada", "POST", f"{JOBS}/bulk", json=wrong)).status_code == 422
 
 
-async def test_an_admin_puts_aside_and_forces_with_a_reason(api: Server) -> None:
+async def test_an_admin_quarantines_and_forces_with_a_reason(api: Server) -> None:
     job_id = await api.submit("ada")
     assert (await api.ask("admin", "POST", f"{JOBS}/{job_id}/quarantine", json={})).status_code == 422
     body = {"reason": "kills workers"}
     assert (await api.ask("admin", "POST", f"{JOBS}/{job_id}/quarantine", json=body)).json()["verdict"] == "ok"
-    forced = await api.ask("admin", "POST", f"{JOBS}/{job_id}/force", json={"status": "completed", "reason": "by hand"})
+    forced = await api.ask("admin", "POST", f"{JOBS}/{job_id}/force", json={"status": "completed", "reason": "fixed"})
     assert forced.json()["verdict"] == "ok"
     last = (await api.engine.history(job_id, stage=-1, part=-1)).items[-1]
     assert (last.actor, last.target) == ("operator:admin", "completed")
 
 
-async def test_what_changed_since_it_was_read_is_left_alone(api: Server) -> None:
+async def test_an_operation_on_an_outdated_version_is_refused(api: Server) -> None:
     job_id = await api.submit("ada")
     seen = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).headers["etag"]
     await fail_all(api)
@@ -83,7 +83,7 @@ async def test_a_stage_or_parts_of_it_run_again(api: Server) -> None:
         assert answer.status_code in (409, 422)
 
 
-async def test_many_are_counted_first_and_changed_only_if_there_are_still_as_many(api: Server) -> None:
+async def test_a_bulk_operation_changes_jobs_only_if_their_count_is_as_expected(api: Server) -> None:
     mine = [await api.submit("ada") for _ in range(3)]
     theirs = await api.submit("bob")
     body = {"action": "cancel", "status": ["pending"], "reason": "clean up"}
@@ -105,7 +105,7 @@ async def test_many_are_counted_first_and_changed_only_if_there_are_still_as_man
     assert (await api.ask("ada", "POST", f"{JOBS}/bulk", json={**body, "user_id": "bob"})).status_code == 403
 
 
-async def test_of_two_that_change_the_same_version_one_does(api: Server) -> None:
+async def test_one_of_two_operations_on_the_same_version_succeeds(api: Server) -> None:
     job_id = await api.submit("ada")
     etag = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).headers["etag"]
     paths = [f"{JOBS}/{job_id}/quarantine", f"{JOBS}/{job_id}/force"]

@@ -39,7 +39,7 @@ SPANS = [
 
 
 class Scene:
-    """A video of Ada's with one version and its files, and one of Bob's."""
+    """A video of Ada with one version and its files, and a video of Bob."""
 
     def __init__(self, library: VideoLibrary, video_id: int, job_id: int, other: tuple[int, int]) -> None:
         self.library = library
@@ -59,7 +59,7 @@ class Scene:
         return await self.library.api.ask(role, method, path, headers=headers)
 
     async def raw(self, path: str) -> tuple[int, bytes]:
-        """The answer to a path that no client has put in order."""
+        """Send a path that no client has normalized."""
         parts = urlsplit(self.library.api.url)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
         key = self.library.api.headers("ada")["Authorization"]
@@ -94,7 +94,7 @@ async def staged(library: VideoLibrary) -> Scene:
 
 @pytest.fixture
 def dialect() -> str:
-    """Both stores are asked in one test, the others look at files."""
+    """One test uses both stores; the others only read files."""
     return "sqlite"
 
 
@@ -103,7 +103,7 @@ async def scene(library: VideoLibrary) -> Scene:
     return await staged(library)
 
 
-async def test_every_kind_of_file_has_its_type_and_tells_how_long_it_may_be_kept(scene: Scene) -> None:
+async def test_every_kind_of_file_has_its_content_type_and_cache_control(scene: Scene) -> None:
     for file, kind in TYPES.items():
         answer = await scene.get(scene.version(file))
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
@@ -114,22 +114,26 @@ async def test_every_kind_of_file_has_its_type_and_tells_how_long_it_may_be_kept
 
 
 @pytest.mark.parametrize("stored", ["folder", "bucket"])
-async def test_parts_of_files_are_served_as_they_are_asked_for(
+async def test_byte_ranges_are_served(
     stored: str, database_url: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     place = str(tmp_path / "media") if stored == "folder" else request.getfixturevalue("bucket_url")
     async with library_at(database_url, tmp_path / "media", storage_url=place) as library:
         scene = await staged(library)
         key = scene.version(SEGMENT)
-        for span, status, body, told in SPANS:
+        for span, status, body, expected in SPANS:
             answer = await scene.get(key, Range=span)
-            assert (answer.status_code, answer.content, answer.headers.get("content-range")) == (status, body, told)
+            assert (answer.status_code, answer.content, answer.headers.get("content-range")) == (
+                status,
+                body,
+                expected,
+            )
         whole = await scene.get(key, method="HEAD")
         assert (whole.status_code, whole.headers["content-length"], whole.content) == (200, "2048", b"")
         assert whole.headers["accept-ranges"] == "bytes"
 
 
-async def test_tags_spare_what_has_not_changed_and_parts_of_what_has(scene: Scene) -> None:
+async def test_etags_avoid_unchanged_responses_and_outdated_ranges(scene: Scene) -> None:
     for key in (scene.version(SEGMENT), scene.public):
         etag = (await scene.get(key)).headers["etag"]
         assert (await scene.get(key, **{"If-None-Match": f'"other", {etag}'})).status_code == 304
@@ -143,7 +147,7 @@ async def test_tags_spare_what_has_not_changed_and_parts_of_what_has(scene: Scen
     assert (changed.status_code, changed.content) == (200, b"#EXTM3U\n#EXT-X-ENDLIST\n")
 
 
-async def test_nothing_but_the_files_of_the_video_can_be_had(scene: Scene) -> None:
+async def test_only_the_files_of_the_video_are_served(scene: Scene) -> None:
     (scene.library.folder.parent / "secret.txt").write_text("secret")
     other_video, other_job = scene.other
     tried = [
@@ -182,7 +186,7 @@ async def test_a_ticket_plays_one_video_for_a_while_without_a_key(scene: Scene) 
         "ada", "POST", f"{VIDEOS}/{scene.video_id}/playback", json={"version": scene.other[1]}
     )
     assert foreign.status_code == 404
-    await asyncio.sleep(1.1)  # until it is over
+    await asyncio.sleep(1.1)  # until it expires
     assert (await scene.play(short["url"])).status_code == 404
     assert (await scene.play(f"{scene.library.api.url}/play/{'x' * 43}/{scene.public}")).status_code == 404
 
@@ -199,7 +203,7 @@ async def test_a_ticket_ends_with_its_key_and_with_its_video(scene: Scene) -> No
     assert (await scene.get(scene.public)).status_code == 404
 
 
-async def test_a_page_of_another_site_may_play_with_a_ticket_and_only_so(scene: Scene) -> None:
+async def test_a_page_of_another_site_may_play_only_with_a_ticket(scene: Scene) -> None:
     url = (await scene.ticket())["url"]
     asked = await scene.play(url, "OPTIONS", Origin="https://example.com")
     assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (204, "*")

@@ -1,4 +1,4 @@
-"""Secrets of callers and of the server: what answers, logs and cookies show of them."""
+"""Secrets of callers and of the server: what responses, logs and cookies show of them."""
 
 import asyncio
 import json
@@ -16,8 +16,8 @@ from tests.api.api_server import NOBODY, PLAIN, Server, api_server
 from tests.cli.conftest import Reel, reel
 
 __all__ = ["reel"]  # a fixture of the command line's tests
-SOURCE = "https://ada:canary-password@example.com/film.mov?X-Amz-Signature=canary-signature&id=canary-query"
-SHOWN = "https://example.com/film.mov?…"
+SOURCE = "https://ada:canary-password@example.com/video.mov?X-Amz-Signature=canary-signature&id=canary-query"
+SHOWN = "https://example.com/video.mov?…"
 CANARY = "canary"
 SPEC = {
     "source": SOURCE,
@@ -75,7 +75,7 @@ def test_no_command_shows_the_secrets_of_a_spec(reel: Reel) -> None:
 
 
 async def _raw(api: Server, request: bytes) -> bytes:
-    """All that a server answers on one connection until it closes it."""
+    """Return the bytes that the server sends on one connection until it closes it."""
     address = httpx.URL(api.url)
     reader, writer = await asyncio.open_connection(address.host, address.port)
     writer.write(request)

@@ -33,7 +33,7 @@ CERTIFICATE = Path(__file__).parents[1] / "media" / "certificates" / "media.test
 
 
 class Process:
-    """A command that stays, and what it has said so far."""
+    """A running command and its output so far."""
 
     def __init__(self, folder: Path, *arguments: str, **settings: str) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
@@ -44,15 +44,15 @@ class Process:
             stderr=PIPE,
             text=True,
         )
-        self.said = ""
+        self.output = ""
 
     def until(self, pattern: str) -> re.Match[str]:
-        """Read what it says until it says this."""
+        """Read the output until it matches, and return the match."""
         assert self._process.stderr is not None
-        while not (match := re.search(pattern, self.said)):
+        while not (match := re.search(pattern, self.output)):
             line = self._process.stderr.readline()
-            assert line, f"it ended, and said only:\n{self.said}"
-            self.said += line
+            assert line, f"the command ended after this output:\n{self.output}"
+            self.output += line
         return match
 
     @property
@@ -60,14 +60,14 @@ class Process:
         return self._process.pid
 
     def kill(self) -> None:
-        """As a machine that loses its power does it."""
+        """Kill the process, as a power failure would."""
         self._process.kill()
         self._process.wait(TIMEOUT)
 
     def stop(self) -> int:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-        self.said += self._process.communicate(timeout=TIMEOUT)[1]
+        self.output += self._process.communicate(timeout=TIMEOUT)[1]
         return self._process.returncode
 
 
@@ -85,7 +85,7 @@ def client(url: str, key: str = "") -> httpx.Client:
     return httpx.Client(base_url=url, headers=headers, verify=PLAIN, trust_env=False, timeout=TIMEOUT)
 
 
-def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Path, state_home: Path) -> None:
+def test_the_first_start_creates_a_key_and_a_sign_in_address(tmp_path: Path, state_home: Path) -> None:
     with running(tmp_path, "serve", "--port", "0") as server:
         base = server.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
         path = Path(server.until(r"it is in (\S+)")[1])
@@ -95,17 +95,17 @@ def test_the_first_start_makes_a_key_and_an_address_to_sign_in_with(tmp_path: Pa
         assert modes(path, offered, path.with_suffix(".url"), tmp_path / "reelstate.db") == [0o600] * 4
         assert modes(path.parent) == [0o700]
         with client(base, key) as admin:
-            film = {"pipeline": "transcode", "spec": {"source": "https://example.com/a.mp4"}}
-            assert admin.post("/api/v1/jobs", json=film).status_code == 201
+            video = {"pipeline": "transcode", "spec": {"source": "https://example.com/a.mp4"}}
+            assert admin.post("/api/v1/jobs", json=video).status_code == 201
         with client(base) as browser:
             assert browser.get(address).status_code == 303
             assert browser.get("/api/v1/workers").status_code == 200
         assert server.stop() == 0
-    assert key not in server.said
+    assert key not in server.output
     assert not offered.exists()
     with running(tmp_path, "serve", "--port", "0") as again:
         again.until("sign in once")
-        assert "created an admin key" not in again.said
+        assert "created an admin key" not in again.output
     assert path.read_text().strip() == key
     assert path.parent == state_home / "reelstate"
 
@@ -128,7 +128,7 @@ def test_keys_and_codes_are_kept_out_of_the_working_folder_and_of_git(reel: Reel
         shutil.rmtree(state_home / "reelstate" / ".git")
 
 
-def test_deployments_of_one_user_have_keys_of_their_own(tmp_path: Path) -> None:
+def test_deployments_of_one_user_have_separate_keys(tmp_path: Path) -> None:
     urls = [
         f"sqlite:///{tmp_path}/a/reelstate.db",
         f"sqlite:///{tmp_path}/b/reelstate.db",
@@ -144,21 +144,21 @@ def test_deployments_of_one_user_have_keys_of_their_own(tmp_path: Path) -> None:
 def test_a_sign_in_code_is_printed_to_a_terminal_and_into_no_log(tmp_path: Path) -> None:
     with running(tmp_path, "serve", "--port", "0") as logged:
         logged.until("sign in once")
-    assert "code=" not in logged.said
-    assert "code=" in said_on_a_terminal(tmp_path, "serve", "--port", "0")
+    assert "code=" not in logged.output
+    assert "code=" in output_on_a_terminal(tmp_path, "serve", "--port", "0")
 
 
-def said_on_a_terminal(folder: Path, *arguments: str) -> str:
-    """What a command prints on a terminal of its own until it offers an address to sign in with."""
+def output_on_a_terminal(folder: Path, *arguments: str) -> str:
+    """Return the output of a command on a terminal until it prints a sign-in address."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "reelstate", *arguments]
     with closing_terminal(ours), Popen(command, cwd=folder, stderr=theirs, env={**os.environ, "TERM": "dumb"}) as made:
         os.close(theirs)
-        said = b""
-        while b"sign in once" not in said or not said.endswith(b"\n"):
-            said += os.read(ours, 4096)
+        output = b""
+        while b"sign in once" not in output or not output.endswith(b"\n"):
+            output += os.read(ours, 4096)
         made.terminate()
-        return said.decode()
+        return output.decode()
 
 
 @contextmanager
@@ -171,48 +171,48 @@ def closing_terminal(descriptor: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])  # noqa: S104 - they are refused
 def test_other_machines_are_not_served_without_tls(reel: Reel, host: str) -> None:
-    ended = reel("serve", "--host", host, "--port", "0")
-    assert ended.code == 1
-    assert "without TLS keys could be read on the way" in ended.words
+    result = reel("serve", "--host", host, "--port", "0")
+    assert result.code == 1
+    assert "without TLS keys could be read on the way" in result.words
     assert list(reel.folder.iterdir()) == []
 
 
-def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_first_half() -> None:
+def test_a_response_does_not_wait_for_the_acknowledgement_of_its_first_half() -> None:
     with closing(listen(SETTINGS)) as made, closing(socket.create_connection(made.getsockname())):
         accepted, _ = made.accept()
         with closing(accepted):
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_a_port_that_is_taken_is_told_and_a_house_takes_another(reel: Reel) -> None:
+def test_a_port_in_use_is_reported_and_another_may_be_chosen(reel: Reel) -> None:
     with closing(listen(SETTINGS)) as taken:
         port = taken.getsockname()[1]
-        ended = reel("serve", "--port", port)
-        assert ended.code == 1
-        assert f"127.0.0.1:{port} is taken by another program" in ended.words
+        result = reel("serve", "--port", port)
+        assert result.code == 1
+        assert f"127.0.0.1:{port} is taken by another program" in result.words
         chosen = reel("up", "--port", port)
         assert chosen.code == 1
         assert f"127.0.0.1:{port} is taken by another program" in chosen.words
-        told = reel("up", REEL_SERVE_PORT=str(port))
-        assert told.code == 1
-        assert "reel is up" not in chosen.words + told.words
-        assert list(reel.folder.iterdir()) == [], "nothing was begun before it was known"
+        configured = reel("up", REEL_SERVE_PORT=str(port))
+        assert configured.code == 1
+        assert "reel is up" not in chosen.words + configured.words
+        assert list(reel.folder.iterdir()) == [], "nothing was created before the port was checked"
     with closing(_at_the_usual_port()), closing(listen(Settings(), elsewhere=True)) as other:
         assert other.getsockname()[1] != Settings().serve_port
 
 
 def _at_the_usual_port() -> socket.socket:
-    """Taken by us, or by somebody else on this machine."""
+    """Occupy the default port, unless another program has it."""
     try:
         return listen(Settings())
     except InvalidRequest:
         return socket.socket()
 
 
-def test_an_address_of_another_machine_is_told_as_that(reel: Reel) -> None:
-    ended = reel("serve", "--host", "192.0.2.1", "--port", "0", "--insecure")
-    assert ended.code == 1
-    assert "192.0.2.1 is no address of this machine" in ended.words
+def test_an_address_of_another_machine_is_reported(reel: Reel) -> None:
+    result = reel("serve", "--host", "192.0.2.1", "--port", "0", "--insecure")
+    assert result.code == 1
+    assert "192.0.2.1 is no address of this machine" in result.words
 
 
 @pytest.mark.parametrize(
@@ -225,45 +225,45 @@ def test_an_address_of_another_machine_is_told_as_that(reel: Reel) -> None:
         (["--tls-key", str(CERTIFICATE)], "invalid value '' for REEL_TLS_CERT"),
     ],
 )
-def test_a_certificate_that_can_not_be_served_with_is_told_before_anything_is_done(
+def test_an_unusable_certificate_is_reported_before_anything_is_changed(
     reel: Reel, options: list[str], words: str
 ) -> None:
     (reel.folder / "words.pem").write_text("not a certificate\n")
-    ended = reel("serve", "--port", "0", *options)
-    assert ended.code == 1
-    assert words in ended.words
-    assert "hint:" in ended.words
+    result = reel("serve", "--port", "0", *options)
+    assert result.code == 1
+    assert words in result.words
+    assert "hint:" in result.words
     assert [path.name for path in reel.folder.iterdir()] == ["words.pem"]
 
 
-def test_a_first_key_that_can_not_be_kept_is_not_made(reel: Reel) -> None:
-    ended = reel("serve", "--port", "0", REEL_KEY_FILE=str(reel.folder / "none" / "admin.key"))
-    assert ended.code == 1
-    assert "admin.key can't be written: No such file or directory" in ended.words
-    assert "REEL_KEY_FILE" in ended.words
+def test_a_first_key_that_can_not_be_stored_is_not_created(reel: Reel) -> None:
+    result = reel("serve", "--port", "0", REEL_KEY_FILE=str(reel.folder / "none" / "admin.key"))
+    assert result.code == 1
+    assert "admin.key can't be written: No such file or directory" in result.words
+    assert "REEL_KEY_FILE" in result.words
     assert reel("keys", "--json").json == []
 
 
-def test_a_house_serves_while_it_works_and_stops_as_one(tmp_path: Path) -> None:
-    (tmp_path / "film.py").write_text(
+def test_up_serves_and_works_and_stops_as_one_process(tmp_path: Path) -> None:
+    (tmp_path / "video.py").write_text(
         "import reelstate as rs\n"
         "cut = rs.Pipeline('cut')\n"
         "@cut.stage()\n"
         "async def main(task):\n"
         "    return {'done': task.input}\n"
     )
-    with running(tmp_path, "up", "--port", "0", "--app", "film:cut") as house:
-        base = house.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
-        key = Path(house.until(r"it is in (\S+)")[1]).read_text().strip()
+    with running(tmp_path, "up", "--port", "0", "--app", "video:cut") as up:
+        base = up.until(r"serving (http://127\.0\.0\.1:\d+)")[1]
+        key = Path(up.until(r"it is in (\S+)")[1]).read_text().strip()
         with client(base, key) as admin:
             made = admin.post("/api/v1/jobs", json={"pipeline": "cut"}).json()
-            asyncio.run(_rested(tmp_path, made["id"]))
+            asyncio.run(_wait_until_inactive(tmp_path, made["id"]))
             assert admin.get(f"/api/v1/jobs/{made['id']}").json()["status"] == "completed"
             assert admin.get("/health").json()["deployment"]["workers"]["offline"] == 0
         address = address_file(Settings(database_url=f"sqlite:///{tmp_path / 'reelstate.db'}"))
         assert address.read_text().strip() == base
-        assert house.stop() == 0
-    assert "reel stopped" in house.said
+        assert up.stop() == 0
+    assert "reel stopped" in up.output
     assert not address.exists()
 
 
@@ -281,6 +281,6 @@ def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.key"))
 
 
-async def _rested(folder: Path, job_id: int) -> None:
+async def _wait_until_inactive(folder: Path, job_id: int) -> None:
     async with open_engine(f"sqlite:///{folder / 'reelstate.db'}") as engine:
         await engine.wait(job_id, TIMEOUT)

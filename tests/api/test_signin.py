@@ -1,4 +1,4 @@
-"""Signing in: a key or a code becomes a session in a cookie, with which pages of ours may ask."""
+"""Signing in: a key or a code becomes a session in a cookie, which pages of the server send with their requests."""
 
 import httpx
 
@@ -13,7 +13,7 @@ def browser(api: Server) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False)
 
 
-async def test_a_code_is_traded_once_for_a_session(api: Server) -> None:
+async def test_a_code_is_exchanged_once_for_a_session(api: Server) -> None:
     code = await api.context.keys.create_code(api.keys["ada"].key)
     async with browser(api) as first, browser(api) as second:
         answer = await first.get("/signin", params={"code": code})
@@ -40,7 +40,7 @@ async def test_a_cookie_alone_changes_nothing(api: Server) -> None:
         assert (await page.get(JOBS, headers={"Authorization": f"Bearer {session}"})).status_code == 401
 
 
-async def test_a_key_that_is_none_opens_no_session(api: Server) -> None:
+async def test_an_invalid_key_opens_no_session(api: Server) -> None:
     async with browser(api) as page:
         answer = await page.post("/signin", json={"key": api.keys["ada"].text[:-1]})
         assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
@@ -57,8 +57,8 @@ async def test_signing_out_ends_the_session_and_not_a_key_that_is_sent_along(api
     assert (await api.ask("ada", "GET", JOBS)).status_code == 200
 
 
-async def test_a_session_that_is_over_is_no_guess_and_can_be_signed_out_of(engine: Engine, database_url: str) -> None:
-    async with api_server(engine, database_url, rate_per_address=6) as api:  # one fine takes all that there is
+async def test_an_expired_session_is_not_a_guess_and_can_be_signed_out_of(engine: Engine, database_url: str) -> None:
+    async with api_server(engine, database_url, rate_per_address=6) as api:  # one penalty takes the whole rate
         over = await api.context.keys.open_session(api.keys["admin"].key)
         await api.context.keys.close_session(over.key.id)
         headers = {"Cookie": f"reelstate_session={over.text}"}
@@ -72,7 +72,7 @@ async def test_a_session_that_is_over_is_no_guess_and_can_be_signed_out_of(engin
         assert (await api.ask("ada", "GET", JOBS)).status_code == 200
 
 
-async def test_another_page_signs_nobody_out(api: Server) -> None:
+async def test_a_page_of_another_site_can_not_sign_a_user_out(api: Server) -> None:
     async with browser(api) as page:
         await page.post("/signin", json={"key": api.keys["ada"].text})
         assert (await page.post("/signout")).status_code == 403

@@ -1,4 +1,4 @@
-"""Clients that take their answers slowly get all of them; those that take nothing are not waited for."""
+"""Clients that read slowly receive the whole response; those that read nothing are disconnected."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ def dialect() -> str:
 
 
 async def asked(library: VideoLibrary, path: str, *lines: str) -> socket.socket:
-    """A connection on which something was asked for, with little room on the way."""
+    """Send a request on a connection with small buffers."""
     for listening in library.api.server.servers[0].sockets:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
     made = socket.socket()
@@ -38,7 +38,7 @@ async def asked(library: VideoLibrary, path: str, *lines: str) -> socket.socket:
 
 
 async def read(connection: socket.socket, pause: float) -> bytes:
-    """All that comes until the other side closes."""
+    """Return the bytes until the server closes the connection."""
     came = b""
     async with asyncio.timeout(TIMEOUT):
         while data := await asyncio.get_running_loop().sock_recv(connection, SMALL):
@@ -48,12 +48,12 @@ async def read(connection: socket.socket, pause: float) -> bytes:
 
 
 @pytest.mark.parametrize("lines", [("Connection: close",), ()], ids=["once", "kept"])
-async def test_who_reads_slowly_gets_the_whole_answer(
+async def test_a_slow_client_receives_the_whole_response(
     library: VideoLibrary, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
 ) -> None:
-    spec = {"source": "https://example.com/film.mov", "note": "x" * 200_000}
+    spec = {"source": "https://example.com/video.mov", "note": "x" * 200_000}
     jobs = [await library.api.submit(pipeline="transcode", spec=spec) for _ in range(6)]
-    # From here on: a short look would close the connections of the client that submits between its requests.
+    # From here on: a short interval would close the connections of the client that submits between its requests.
     monkeypatch.setattr(server, "CHECK_INTERVAL", 0.5)
     library.api.server.config.timeout_keep_alive = 0
     with await asked(library, "/api/v1/jobs", *lines) as connection:
@@ -62,7 +62,7 @@ async def test_who_reads_slowly_gets_the_whole_answer(
     assert [job["id"] for job in page["items"]] == jobs[::-1]
 
 
-async def test_who_takes_nothing_of_a_file_is_given_up(library: VideoLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_nothing_is_cut_off(library: VideoLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.CHECK_INTERVAL * server.MAX_STUCK_CHECKS <= 60
     video_id, job_id = await library.make("ada")
     key = f"versions/{job_id}/encode/0/1/720p.mp4"

@@ -1,4 +1,4 @@
-"""Live streams over HTTP: what is told, and to whom."""
+"""Live streams over HTTP: which events are sent, and to which users."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from reelstate.core.model import Progress, TaskState
 from reelstate.engine import Engine
 from reelstate.services import feed as log
 from tests.api.api_server import Server, api_server
-from tests.api.following import EVENT_STREAM, Heard, following
+from tests.api.event_stream import EVENT_STREAM, StreamEvent, event_stream
 from tests.engines import a_worker, done, failed
 
 EVENTS = "/api/v1/events"
@@ -21,17 +21,17 @@ JOBS = "/api/v1/jobs"
 
 @asynccontextmanager
 async def quick(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Server]:
-    """A server that says something often."""
+    """Run a server with frequent heartbeats."""
     async with api_server(engine, database_url, **{"stream_heartbeat": 0.1, **changes}) as api:
         yield api
 
 
-def changes(heard: list[Heard], entity: str = "job") -> list[str]:
-    return [each.data["to"] for each in heard if each.kind == "event" and each.data["entity"] == entity]
+def changes(received: list[StreamEvent], entity: str = "job") -> list[str]:
+    return [each.data["to"] for each in received if each.kind == "event" and each.data["entity"] == entity]
 
 
-def jobs_of(heard: list[Heard]) -> set[int]:
-    return {each.data["job"] for each in heard if each.kind in {"event", "progress"}}
+def jobs_of(received: list[StreamEvent]) -> set[int]:
+    return {each.data["job"] for each in received if each.kind in {"event", "progress"}}
 
 
 async def run_one(api: Server) -> None:
@@ -45,10 +45,10 @@ async def refused(api: Server, role: str, path: str, last_id: str = "") -> tuple
     return answer.status_code, answer.json().get("field", "")
 
 
-async def test_a_job_is_told_from_its_beginning_until_it_rests_and_then_no_more(api: Server) -> None:
+async def test_a_job_stream_starts_at_the_first_event_and_ends_when_the_job_is_inactive(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/events"
-    async with following(api, "ada", path) as stream:
+    async with event_stream(api, "ada", path) as stream:
         replayed = await stream.until("replay_complete")
         assert changes(replayed) == ["pending"]
         await run_one(api)
@@ -58,41 +58,41 @@ async def test_a_job_is_told_from_its_beginning_until_it_rests_and_then_no_more(
     assert {each.data["stage"] for each in live if each.kind == "event"} == {None, "main"}
     again = await api.ask("ada", "GET", path, headers={**EVENT_STREAM, "Last-Event-ID": stream.last_id or ""})
     assert (again.status_code, again.content) == (204, b"")
-    async with following(api, "ada", path) as stream:
+    async with event_stream(api, "ada", path) as stream:
         assert changes(await stream.rest()) == ["pending", "processing", "completed"]
 
 
-async def test_a_job_that_is_tried_again_goes_on_for_who_follows_or_comes_back(api: Server) -> None:
+async def test_a_retried_job_continues_for_followers_and_resumed_streams(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/events"
     worker = await a_worker(api.engine)
     (task,) = (await api.engine.claim(worker)).tasks
     await api.engine.fail([failed(task, retryable=False)])
-    async with following(api, "ada", path) as ended:
+    async with event_stream(api, "ada", path) as ended:
         assert changes(await ended.rest())[-1] == "failed"
-    async with following(api, "ada", f"{path}?follow=true", ended.last_id) as stream:
+    async with event_stream(api, "ada", f"{path}?follow=true", ended.last_id) as stream:
         await stream.until("replay_complete")
         await api.engine.retry(job_id)
         assert changes(await stream.until("event", entity="job")) == ["pending"]
-    async with following(api, "ada", path, ended.last_id) as stream:
+    async with event_stream(api, "ada", path, ended.last_id) as stream:
         assert changes(await stream.until("replay_complete")) == ["pending"]
         await run_one(api)
         assert changes(await stream.rest())[-1] == "completed"
 
 
-async def test_the_pages_say_what_the_stream_says(api: Server) -> None:
+async def test_pages_and_streams_have_the_same_events(api: Server) -> None:
     first = await api.submit("ada")
-    async with following(api, "admin", f"{EVENTS}?after=0") as stream:
+    async with event_stream(api, "admin", f"{EVENTS}?after=0") as stream:
         replayed = await stream.until("replay_complete")
         await run_one(api)
         live = await stream.until("event", to="completed")
-    told = [each.data for each in [*replayed, *live] if each.kind == "event"]
+    streamed = [each.data for each in [*replayed, *live] if each.kind == "event"]
     found: list[Any] = []
     page: dict[str, Any] = {"after": "0", "more": True}
     while page["more"]:
         page = (await api.ask("admin", "GET", f"{EVENTS}?limit=3&after={page['after']}")).json()
         found += page["items"]
-    assert found[: len(told)] == told
+    assert found[: len(streamed)] == streamed
     assert changes([*replayed, *live]) == ["pending", "processing", "completed"]
     mine = (await api.ask("ada", "GET", f"{EVENTS}?job={first}&only=task&status=done&status=completed")).json()
     assert [(each["id"], each["to"]) for each in mine["items"]] == [(f"{first}/main/0", "done")]
@@ -100,9 +100,7 @@ async def test_the_pages_say_what_the_stream_says(api: Server) -> None:
     assert (again.json()["items"], again.json()["more"]) == ([], False)
 
 
-async def test_a_page_of_little_in_a_long_record_is_found_in_windows(
-    api: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_narrow_page_of_a_long_log_is_read_in_windows(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "WINDOW", 3)
     monkeypatch.setattr(events, "STRETCHES", 2)
     mine = [await api.submit("ada")]
@@ -118,39 +116,39 @@ async def test_a_page_of_little_in_a_long_record_is_found_in_windows(
     assert [] in [page["items"] for page in pages[1:-1]], "the window is too wide to show anything"
     head = api.engine.feed.log.order(await api.engine.head())
     assert api.engine.feed.log.order(str(pages[-1]["after"])) <= head
-    async with following(api, "ada", f"{EVENTS}?only=job&after=0") as stream:
+    async with event_stream(api, "ada", f"{EVENTS}?only=job&after=0") as stream:
         replayed = await stream.until("replay_complete")
     assert [each.data["job"] for each in replayed if each.kind == "event"] == mine
 
 
-async def test_states_are_told_with_an_id_and_progress_without(api: Server) -> None:
+async def test_states_are_sent_with_an_id_and_progress_without(api: Server) -> None:
     job_id = await api.submit("ada")
     worker = await a_worker(api.engine)
     (task,) = (await api.engine.claim(worker)).tasks
-    async with following(api, "ada", f"{JOBS}/{job_id}/events") as stream:
+    async with event_stream(api, "ada", f"{JOBS}/{job_id}/events") as stream:
         await stream.until("replay_complete")
-        said = TaskState(number=1, tag="ingest", status=7, message="copied")
-        word = Progress(key=task.key, token=task.token, percent=40, message="half\nway", states=(said,))
-        await api.engine.report(worker, [word])
-        told = await stream.until("state")
-        state, last_id = told[-1], stream.last_id
+        task_state = TaskState(number=1, tag="ingest", status=7, message="copied")
+        report = Progress(key=task.key, token=task.token, percent=40, message="half\nway", states=(task_state,))
+        await api.engine.report(worker, [report])
+        streamed = await stream.until("state")
+        state, last_id = streamed[-1], stream.last_id
         if not any(
-            each.kind == "progress" and each.data["percent"] == 40 for each in told
-        ):  # which of the two comes first is not said
-            told += await stream.until("progress", percent=40)
-        progress = [each for each in told if each.kind == "progress" and each.data["percent"] == 40][-1]
+            each.kind == "progress" and each.data["percent"] == 40 for each in streamed
+        ):  # the order of the two is not defined
+            streamed += await stream.until("progress", percent=40)
+        progress = [each for each in streamed if each.kind == "progress" and each.data["percent"] == 40][-1]
         assert (state.data["tag"], state.data["status"], state.id) == ("ingest", 7, state.data["cursor"])
         assert (progress.id, stream.last_id) == (None, last_id)
         assert (progress.data["id"], progress.data["message"]) == (f"{job_id}/main/0", "half\nway")
 
 
-async def test_nobody_is_told_of_the_jobs_of_others(api: Server) -> None:
+async def test_a_stream_has_no_events_of_other_users(api: Server) -> None:
     bobs = await api.submit("bob")
-    async with following(api, "bob", f"{JOBS}/{bobs}/events") as stream:
+    async with event_stream(api, "bob", f"{JOBS}/{bobs}/events") as stream:
         foreign = (await stream.until("replay_complete"))[0].id
     paths = [EVENTS, f"{EVENTS}?after=0", f"{EVENTS}?after={foreign}", f"{EVENTS}?progress=true"]
-    async with following(api, "bob", f"{EVENTS}?progress=true") as his, AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(following(api, "ada", path)) for path in paths]
+    async with event_stream(api, "bob", f"{EVENTS}?progress=true") as his, AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(event_stream(api, "ada", path)) for path in paths]
         worker = await a_worker(api.engine)
         (task,) = (await api.engine.claim(worker)).tasks
         await api.engine.report(worker, [Progress(key=task.key, token=task.token, percent=40)])
@@ -170,26 +168,26 @@ async def test_nobody_is_told_of_the_jobs_of_others(api: Server) -> None:
     assert (await refused(api, "nobody", EVENTS))[0] == 401
 
 
-async def test_what_is_not_wanted_is_left_out_and_the_cursor_goes_on_all_the_same(
-    engine: Engine, database_url: str
-) -> None:
+async def test_filtered_events_are_left_out_and_still_advance_the_cursor(engine: Engine, database_url: str) -> None:
     async with quick(engine, database_url) as api:
         wanted = f"{EVENTS}?pipeline=fan&only=job&status=pending&status=completed"
-        async with following(api, "ada", wanted) as stream:
+        async with event_stream(api, "ada", wanted) as stream:
             began = (await stream.until("replay_complete"))[-1].data["cursor"]
             await api.submit("ada", "simple")
-            heard = await stream.until("bookmark")
-            assert [each.kind for each in heard] == ["bookmark"]
-            assert began != heard[0].id == heard[0].data["cursor"]
+            received = await stream.until("bookmark")
+            assert [each.kind for each in received] == ["bookmark"]
+            assert began != received[0].id == received[0].data["cursor"]
             fan = await api.submit("ada", "fan")
-            heard = await stream.until("event")
-            assert [(each.data["id"], each.data["to"]) for each in heard if each.kind == "event"] == [(fan, "pending")]
+            received = await stream.until("event")
+            assert [(each.data["id"], each.data["to"]) for each in received if each.kind == "event"] == [
+                (fan, "pending")
+            ]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-async def test_a_stream_without_events_is_kept_alive_and_nobody_may_store_it(engine: Engine, database_url: str) -> None:
+async def test_an_idle_stream_has_heartbeats_and_must_not_be_cached(engine: Engine, database_url: str) -> None:
     async with quick(engine, database_url, stream_retry=0.25) as api:
-        async with following(api, "ada") as stream:
+        async with event_stream(api, "ada") as stream:
             assert (await stream.next()).kind == "replay_complete"
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.5):
@@ -202,34 +200,34 @@ async def test_a_stream_without_events_is_kept_alive_and_nobody_may_store_it(eng
         assert not {"content-encoding", "content-length"} & set(headers)
 
 
-async def test_who_comes_from_another_record_is_told_to_look_anew(api: Server) -> None:
+async def test_a_cursor_of_another_database_resets_the_stream(api: Server) -> None:
     job_id = await api.submit("ada")
     foreign = "0123456789ab.5.5"
-    async with following(api, "ada", EVENTS, foreign) as stream:
+    async with event_stream(api, "ada", EVENTS, foreign) as stream:
         first = await stream.next()
         assert (first.kind, first.id) == ("reset", first.data["cursor"])
         await stream.until("replay_complete")
-    async with following(api, "ada", EVENTS, first.id) as stream:
+    async with event_stream(api, "ada", EVENTS, first.id) as stream:
         assert (await stream.next()).kind == "replay_complete"
-    async with following(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
-        heard = await stream.until("replay_complete")
-        assert (heard[0].kind, changes(heard)) == ("reset", ["pending"])
+    async with event_stream(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
+        received = await stream.until("replay_complete")
+        assert (received[0].kind, changes(received)) == ("reset", ["pending"])
     await run_one(api)
-    async with following(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
+    async with event_stream(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
         assert changes(await stream.rest()) == ["pending", "processing", "completed"]
     answer = await api.ask("ada", "GET", f"{EVENTS}?after={foreign}")
     assert (answer.status_code, answer.json()["field"]) == (422, "after")
 
 
-async def test_subscribers_are_told_when_the_store_is_away(api: Server) -> None:
-    async with following(api, "ada") as stream:
+async def test_subscribers_are_notified_when_the_store_is_unreachable(api: Server) -> None:
+    async with event_stream(api, "ada") as stream:
         await stream.until("replay_complete")
         api.engine.feed._set_stale("a test says so")
         assert [each.kind for each in await stream.until("fresh")] == ["stale", "fresh"]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-async def test_mistakes_are_told_before_anything_is_streamed(api: Server) -> None:
+async def test_invalid_parameters_are_refused_before_the_stream_starts(api: Server) -> None:
     job_id = await api.submit("ada")
     path = f"{JOBS}/{job_id}/events"
     assert await refused(api, "ada", EVENTS, "yesterday") == (422, "after")

@@ -1,4 +1,4 @@
-"""Streams that end before anything was told: while the store does not answer, the server stops, or the key ends."""
+"""Streams that end before their first event: the store does not respond, the server stops, or the key is revoked."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ import pytest
 from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 from tests.api.api_server import Server, api_server
-from tests.api.following import EVENT_STREAM
+from tests.api.event_stream import EVENT_STREAM
 from tests.worker.local_workers import until
 
 EVENTS = "/api/v1/events"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.parametrize("dialect", ["postgres"])
 
 @asynccontextmanager
 async def waiting(api: Server, database_url: str) -> AsyncIterator[asyncio.Task[httpx.Response]]:
-    """The request of a stream whose first look at the record waits for a lock; keys are looked at as ever."""
+    """Request a stream whose first read of the event log waits for a lock; keys are read as usual."""
     async with await psycopg.AsyncConnection.connect(database_url) as holder:
         await holder.execute("LOCK TABLE reelstate.facts IN ACCESS EXCLUSIVE MODE")
         asking = asyncio.create_task(api.ask("ada", "GET", EVENTS, headers=EVENT_STREAM))
@@ -31,7 +31,7 @@ async def waiting(api: Server, database_url: str) -> AsyncIterator[asyncio.Task[
         await holder.rollback()
 
 
-async def test_a_stream_that_says_nothing_before_the_server_stops_ends_like_any_other(
+async def test_a_stream_without_a_first_event_ends_when_the_server_stops(
     engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with api_server(engine, database_url, serve_grace=5.0) as api:
@@ -44,7 +44,7 @@ async def test_a_stream_that_says_nothing_before_the_server_stops_ends_like_any_
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-async def test_a_stream_whose_key_ends_before_it_says_anything_is_refused(
+async def test_a_stream_whose_key_is_revoked_before_the_first_event_is_refused(
     engine: Engine, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with api_server(engine, database_url) as api, waiting(api, database_url) as asking:

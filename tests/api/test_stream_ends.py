@@ -1,4 +1,4 @@
-"""How live streams end: their key is over, the server stops, the client leaves, is too slow, or is too many."""
+"""How live streams end: key revoked, server stopped, client disconnected or too slow, limit reached."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from reelstate.engine import Engine
 from reelstate.feed.subscriber import BUFFER
 from reelstate.services.keys import Keys, Scope
 from tests.api.api_server import NOBODY, Server, api_server
-from tests.api.following import EVENT_STREAM, TOLD, following
+from tests.api.event_stream import EVENT_STREAM, RECORDED, event_stream
 from tests.worker.local_workers import until
 
 EVENTS = "/api/v1/events"
@@ -31,7 +31,7 @@ def streams_of(api: Server) -> Streams:
 
 
 async def test_a_stream_ends_within_five_seconds_of_its_key(api: Server) -> None:
-    elsewhere = Keys(api.engine.store)  # another process knows nothing of what this one believes
+    elsewhere = Keys(api.engine.store)  # another process has another cache
     made = [
         await elsewhere.create(name, scopes=[Scope.READ], user_id="ada", actor="operator:test", lifetime=lifetime)
         for name, lifetime in (("revoked", None), ("rotated", None), ("over", 3.0))
@@ -40,15 +40,15 @@ async def test_a_stream_ends_within_five_seconds_of_its_key(api: Server) -> None
         opened = []
         for key in made:
             api.keys[key.key.name] = key
-            stream = await stack.enter_async_context(following(api, key.key.name))
+            stream = await stack.enter_async_context(event_stream(api, key.key.name))
             await stream.until("replay_complete")
             opened.append(stream)
-        kept = await stack.enter_async_context(following(api, "ada"))
+        kept = await stack.enter_async_context(event_stream(api, "ada"))
         await kept.until("replay_complete")
         await elsewhere.revoke(made[0].key.id, actor="operator:test")
         await elsewhere.rotate(made[1].key.id, actor="operator:test", overlap=0)
         for stream in opened:
-            assert [each.kind for each in await stream.rest() if each.kind in TOLD] == []
+            assert [each.kind for each in await stream.rest() if each.kind in RECORDED] == []
         for key in made:
             answer = await api.ask(key.key.name, "GET", EVENTS, headers=EVENT_STREAM)
             assert answer.status_code == 401
@@ -56,7 +56,7 @@ async def test_a_stream_ends_within_five_seconds_of_its_key(api: Server) -> None
         await kept.until("event", to="pending")
 
 
-async def test_a_key_and_a_server_have_so_many_streams_and_who_leaves_makes_room(
+async def test_streams_per_key_and_server_are_limited_and_closed_ones_do_not_count(
     engine: Engine, database_url: str
 ) -> None:
     async with (
@@ -64,9 +64,9 @@ async def test_a_key_and_a_server_have_so_many_streams_and_who_leaves_makes_room
         AsyncExitStack() as stack,
     ):
         first = AsyncExitStack()
-        await first.enter_async_context(following(api, "ada"))
+        await first.enter_async_context(event_stream(api, "ada"))
         for role in ("ada", "bob"):
-            await stack.enter_async_context(following(api, role))
+            await stack.enter_async_context(event_stream(api, role))
         for role, why in (("ada", "this key has 2"), ("bob", "the server has")):
             answer = await api.ask(role, "GET", EVENTS, headers=EVENT_STREAM)
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
@@ -74,31 +74,31 @@ async def test_a_key_and_a_server_have_so_many_streams_and_who_leaves_makes_room
         assert (await api.ask("ada", "GET", EVENTS)).status_code == 200
         await first.aclose()
         await until(lambda: len(streams_of(api)) == 2)
-        await stack.enter_async_context(following(api, "bob"))
+        await stack.enter_async_context(event_stream(api, "bob"))
 
 
-async def test_the_sessions_of_a_key_have_no_more_streams_than_it(engine: Engine, database_url: str) -> None:
+async def test_the_sessions_of_a_key_share_its_limit_of_streams(engine: Engine, database_url: str) -> None:
     async with api_server(engine, database_url, streams_per_key=3) as api, AsyncExitStack() as stack:
         for _ in range(2):
             browser = await a_session(api)
             answer = await stack.enter_async_context(browser)
             assert answer.status_code == 200
-        await stack.enter_async_context(following(api, "ada"))
+        await stack.enter_async_context(event_stream(api, "ada"))
         async with await a_session(api) as answer:
             assert answer.status_code == 429
-        await stack.enter_async_context(following(api, "bob"))
+        await stack.enter_async_context(event_stream(api, "bob"))
 
 
 async def a_session(api: Server) -> AbstractAsyncContextManager[httpx.Response]:
-    """A stream in a browser that was signed in with the key of `ada`."""
+    """Open a stream with a browser session of the key of `ada`."""
     session = await api.context.keys.open_session(api.keys["ada"].key)
     headers = {**EVENT_STREAM, "Cookie": f"{COOKIE}={session.text}"}
     return (await api.client(NOBODY)).stream("GET", EVENTS, headers=headers)
 
 
-async def test_a_client_that_leaves_leaves_nothing_behind(api: Server) -> None:
+async def test_nothing_remains_of_a_disconnected_client(api: Server) -> None:
     async with AsyncExitStack() as stack:
-        for stream in [await stack.enter_async_context(following(api, "ada")) for _ in range(5)]:
+        for stream in [await stack.enter_async_context(event_stream(api, "ada")) for _ in range(5)]:
             await stream.until("replay_complete")
         await until(lambda: len(streams_of(api)) == api.engine.feed.figures.subscribers == 5)
     await until(lambda: len(streams_of(api)) == api.engine.feed.figures.subscribers == 0)
@@ -109,7 +109,7 @@ async def test_a_server_that_stops_ends_its_streams_and_waits_for_none(engine: E
     async with AsyncExitStack() as stack:
         running = AsyncExitStack()
         api = await running.enter_async_context(api_server(engine, database_url, serve_grace=3600.0))
-        streams = [await stack.enter_async_context(following(api, role)) for role in ("ada", "bob", "admin")]
+        streams = [await stack.enter_async_context(event_stream(api, role)) for role in ("ada", "bob", "admin")]
         for stream in streams:
             await stream.until("replay_complete")
         await stack.enter_async_context(taking_nothing(api))
@@ -122,25 +122,25 @@ async def test_a_server_that_stops_ends_its_streams_and_waits_for_none(engine: E
         assert time.monotonic() - began < 3600, "it does not wait for its grace"
 
 
-async def test_a_slow_reader_overflows_and_goes_on_without_a_gap(api: Server) -> None:
-    async with following(api, "ada") as stream:
+async def test_a_slow_reader_overflows_and_resumes_without_a_gap(api: Server) -> None:
+    async with event_stream(api, "ada") as stream:
         began = (await stream.until("replay_complete"))[-1].id
     async with taking_nothing(api, began) as slow:
         made = await fill(api)
         figures = api.engine.feed.figures
         await until(lambda: figures.overflows == 1 and figures.subscribers == 1)
-        heard = await heard_by(slow)
-    assert "event: overflow" in heard
-    seen = jobs_in(heard)
-    last_id = heard.rpartition("\nid: ")[2].split("\n")[0]
+        received = await read_response(slow)
+    assert "event: overflow" in received
+    seen = jobs_in(received)
+    last_id = received.rpartition("\nid: ")[2].split("\n")[0]
     assert 0 < len(seen) < len(made)
-    async with following(api, "ada", EVENTS, last_id) as stream:
+    async with event_stream(api, "ada", EVENTS, last_id) as stream:
         rest = await stream.until("replay_complete")
     seen += [each.data["job"] for each in rest if each.kind == "event" and each.data["entity"] == "job"]
     assert seen == made
 
 
-async def test_a_client_that_takes_nothing_is_cut_after_a_while(engine: Engine, database_url: str) -> None:
+async def test_a_client_that_reads_nothing_is_disconnected_after_the_timeout(engine: Engine, database_url: str) -> None:
     async with api_server(engine, database_url, stream_timeout=0.5) as api, taking_nothing(api):
         await fill(api)
         await until(lambda: len(streams_of(api)) == engine.feed.figures.subscribers == 0)
@@ -149,7 +149,7 @@ async def test_a_client_that_takes_nothing_is_cut_after_a_while(engine: Engine, 
 
 @asynccontextmanager
 async def taking_nothing(api: Server, after: str | None = None) -> AsyncIterator[socket.socket]:
-    """A client that asks, and reads no more than the beginning of the answer."""
+    """A client that reads only the beginning of the response."""
     place = urlsplit(api.url)
     headers = {
         **EVENT_STREAM,
@@ -171,7 +171,7 @@ async def taking_nothing(api: Server, after: str | None = None) -> AsyncIterator
 
 
 async def fill(api: Server) -> list[int]:
-    """More jobs than a stream can hold; gives their ids."""
+    """Submit more jobs than a stream can buffer; return their ids."""
     made: list[int] = []
     await until(lambda: api.engine.feed.figures.subscribers >= 1)
     while len(made) < 2 * BUFFER:
@@ -180,21 +180,21 @@ async def fill(api: Server) -> list[int]:
     return made
 
 
-async def heard_by(wire: socket.socket) -> str:
-    """All that the server has to say until it ends the answer."""
+async def read_response(wire: socket.socket) -> str:
+    """Return the response until the server ends it."""
     loop = asyncio.get_running_loop()
-    heard = b""
-    while not heard.endswith(b"\r\n0\r\n\r\n"):
-        heard += await loop.sock_recv(wire, 1 << 16)
-    return unchunked(heard)
+    received = b""
+    while not received.endswith(b"\r\n0\r\n\r\n"):
+        received += await loop.sock_recv(wire, 1 << 16)
+    return unchunked(received)
 
 
 def unchunked(body: bytes) -> str:
-    """A frame is a chunk of its own: its size stands before it."""
+    """Remove the chunk sizes; each event is one chunk."""
     lines = body.decode().split("\r\n")
     return "".join(line for line in lines if "\n" in line)
 
 
-def jobs_in(heard: str) -> list[int]:
-    found = [json.loads(line.removeprefix("data: ")) for line in heard.split("\n") if line.startswith("data: ")]
+def jobs_in(received: str) -> list[int]:
+    found = [json.loads(line.removeprefix("data: ")) for line in received.split("\n") if line.startswith("data: ")]
     return [each["job"] for each in found if each.get("entity") == "job"]

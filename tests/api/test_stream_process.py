@@ -1,4 +1,4 @@
-"""Live streams of a real server: through cut lines and kills nothing is missed or told twice; an idle one is cheap."""
+"""Live streams of a real server: cut connections and kills lose or repeat no event; an idle stream is cheap."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ import pytest
 from reelstate.core.model import Submission
 from reelstate.engine import Engine
 from tests.api.api_server import PLAIN
-from tests.api.following import EVENT_STREAM, TOLD, Following
+from tests.api.event_stream import EVENT_STREAM, RECORDED, EventStream
 from tests.api.server_process import MEGABYTE, ServerProcess, a_key, weight_of
 from tests.engines import a_worker, done
 
@@ -22,7 +22,7 @@ TIMEOUT = 300.0
 
 
 async def work(engine: Engine, stop: asyncio.Event, seed: int) -> None:
-    """Submit and run jobs, some at a time."""
+    """Submit and run jobs in small batches."""
     chance = random.Random(seed)
     worker = await a_worker(engine, f"worker-{seed}")
     while not stop.is_set():
@@ -34,7 +34,7 @@ async def work(engine: Engine, stop: asyncio.Event, seed: int) -> None:
 
 
 class Client:
-    """Follows everything, and goes on from its last id whenever the line breaks."""
+    """Follows all events, and resumes at its last id when the connection breaks."""
 
     def __init__(self, url: str, key: str) -> None:
         headers = {**EVENT_STREAM, "Authorization": f"Bearer {key}"}
@@ -44,26 +44,26 @@ class Client:
         self.connections = 0
 
     @asynccontextmanager
-    async def connected(self) -> AsyncIterator[Following]:
+    async def connected(self) -> AsyncIterator[EventStream]:
         async with self._client.stream("GET", EVENTS, headers={"Last-Event-ID": self.last_id}) as answer:
             assert answer.status_code == 200, await answer.aread()
             self.connections += 1
-            yield Following(answer, self.last_id)
+            yield EventStream(answer, self.last_id)
 
-    async def hear(self, most: int, until: str | None = None) -> None:
-        """Some of what comes, and then the line is cut; an end that was not asked for is like any other."""
+    async def receive(self, most: int, until: str | None = None) -> None:
+        """Receive up to `most` events, then cut the connection; the server may cut it earlier."""
         with suppress(httpx.TransportError, EOFError):
             async with self.connected() as stream:
                 for _ in range(most):
-                    heard = await stream.next()
-                    if heard.kind in TOLD:
-                        assert heard.id is not None
-                        self.seen.append(heard.id)
+                    received = await stream.next()
+                    if received.kind in RECORDED:
+                        assert received.id is not None
+                        self.seen.append(received.id)
                     self.last_id = stream.last_id or self.last_id
                     if self.seen[-1:] == [until]:
                         return
             return
-        await asyncio.sleep(0.05)  # the server is away
+        await asyncio.sleep(0.05)  # the server is unreachable, and has no event for its return
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,7 +84,7 @@ async def all_cursors(engine: Engine) -> list[str]:
 
 
 async def reconnecting(engine: Engine, url: str, folder: Path, *, times: int, kills: int) -> None:
-    """A client that connects again and again while two write, and the server is killed now and then."""
+    """A client reconnects often while two writers work and the server is killed at times."""
     client_key = await a_key(engine)
     stop = asyncio.Event()
     async with ServerProcess(folder, url) as server, Client(server.url, client_key) as client:
@@ -96,7 +96,7 @@ async def reconnecting(engine: Engine, url: str, folder: Path, *, times: int, ki
         written = await all_cursors(engine)
         async with asyncio.timeout(TIMEOUT):
             while client.seen[-1] != written[-1]:
-                await client.hear(1_000_000, until=written[-1])
+                await client.receive(1_000_000, until=written[-1])
         assert client.seen == written
         assert client.connections >= times
 
@@ -105,9 +105,9 @@ async def disturbed(server: ServerProcess, client: Client, *, times: int, kills:
     chance = random.Random(times)
     for turn in range(1, kills + 2):
         while client.connections < turn * times // (kills + 1):
-            await client.hear(chance.randint(1, 400))
+            await client.receive(chance.randint(1, 400))
         if turn <= kills:
-            hearing = asyncio.create_task(client.hear(1_000_000))
+            hearing = asyncio.create_task(client.receive(1_000_000))
             await asyncio.sleep(chance.uniform(0.05, 0.3))
             server.kill()
             await hearing
@@ -115,14 +115,14 @@ async def disturbed(server: ServerProcess, client: Client, *, times: int, kills:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-async def test_a_client_that_connects_again_and_again_sees_everything_once(
+async def test_a_client_that_reconnects_often_receives_every_event_once(
     engine: Engine, database_url: str, tmp_path: Path
 ) -> None:
     await reconnecting(engine, database_url, tmp_path, times=6, kills=1)
 
 
 @pytest.mark.prove
-async def test_a_client_that_connects_fifty_times_sees_everything_once(
+async def test_a_client_that_connects_fifty_times_receives_every_event_once(
     engine: Engine, database_url: str, tmp_path: Path
 ) -> None:
     await reconnecting(engine, database_url, tmp_path, times=50, kills=5)

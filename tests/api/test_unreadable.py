@@ -1,4 +1,4 @@
-"""What a worker sends is as flat as what people send; a row that can't be shown takes no listing and no feed along."""
+"""Workers may not send deeper JSON than users; an unreadable row fails no listing and no stream."""
 
 import asyncio
 import json
@@ -14,14 +14,14 @@ from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Failure
 from reelstate.engine import Engine
 from tests.api.api_server import Server, api_server
-from tests.api.following import following
+from tests.api.event_stream import event_stream
 from tests.engines import a_worker
 from tests.manual_sql import ManualSql
 from tests.remote.scripted_worker import REGISTRATION, ScriptedWorker, error_name
 
 Json = Any
 DEEP = (400, 940)
-"""Levels: more than an answer can be written with, and almost more than a database driver can read."""
+"""Levels of nesting: more than a response can have, and almost more than a database driver can read."""
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def text_of(depth: int) -> str:
 
 
 async def failed(engine: Engine) -> int:
-    """A job whose task has failed for good."""
+    """Return a job whose task has finally failed."""
     job = (await engine.submit("simple", user_id="ada")).job_id
     worker = await a_worker(engine, "inner", metadata={"a": 1})
     (task,) = (await engine.claim(worker)).tasks
@@ -65,7 +65,7 @@ async def test_a_worker_that_sends_deep_json_is_refused(api: Server) -> None:
     assert (await far.send_items("complete", task["permit"], result=nested(MAX_DEPTH))).json() == {"verdicts": ["ok"]}
 
 
-async def test_what_is_wrong_is_recorded_even_if_it_is_deep(engine: Engine) -> None:
+async def test_a_deeply_nested_error_is_recorded(engine: Engine) -> None:
     job = (await engine.submit("simple")).job_id
     worker = await a_worker(engine)
     (task,) = (await engine.claim(worker)).tasks
@@ -76,7 +76,7 @@ async def test_what_is_wrong_is_recorded_even_if_it_is_deep(engine: Engine) -> N
 
 
 @pytest.mark.parametrize("depth", DEEP)
-async def test_a_row_that_can_not_be_shown_takes_no_listing_along(
+async def test_an_unreadable_row_does_not_fail_a_listing(
     api: Server, engine: Engine, database_url: str, depth: int
 ) -> None:
     job, other = await failed(engine), await failed(engine)
@@ -97,16 +97,16 @@ async def test_a_row_that_can_not_be_shown_takes_no_listing_along(
 
 
 @pytest.mark.parametrize("depth", DEEP)
-async def test_a_row_that_can_not_be_shown_ends_no_stream(
+async def test_an_unreadable_row_does_not_end_a_stream(
     api: Server, engine: Engine, database_url: str, depth: int
 ) -> None:
     job = await failed(engine)
     manual_sql = ManualSql(database_url)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE events SET data = ?", text_of(depth))
-    async with asyncio.timeout(300), following(api, "admin", "/api/v1/events?after=0") as stream:
-        heard = await stream.until("replay_complete")
-    events = [each.data for each in heard if each.kind == "event"]
+    async with asyncio.timeout(300), event_stream(api, "admin", "/api/v1/events?after=0") as stream:
+        received = await stream.until("replay_complete")
+    events = [each.data for each in received if each.kind == "event"]
     assert {"failed"} <= {event["to"] for event in events if event["entity"] == "job" and event["job"] == job}
     assert all(set(event["data"]) == {UNREADABLE} for event in events)
 

@@ -20,12 +20,12 @@ from tests.api.video_server import UPLOADS, VIDEOS, VideoLibrary, library_at
 
 MIB = 1024 * 1024
 VIDEO = random.Random(1).randbytes(3 * MIB + 17)
-"""Bytes of a film, as far as an upload cares."""
+"""The bytes of an upload."""
 
 
 @contextmanager
 def full_disk(size: int) -> Iterator[None]:
-    """No file of this process grows beyond this size."""
+    """Limit the size of every file of this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -38,17 +38,19 @@ async def source_of(library: VideoLibrary, video_id: int) -> str:
     return (await Videos(library.api.engine).get(video_id)).video.source
 
 
-async def test_a_film_is_sent_in_pieces_and_becomes_a_source_that_a_video_is_made_of(library: VideoLibrary) -> None:
+async def test_a_file_sent_in_pieces_becomes_the_source_of_a_video(library: VideoLibrary) -> None:
     name = base64.b64encode(b"holiday.mov").decode()
-    place = await begin(library, VIDEO, **{"Repr-Digest": digest_header(VIDEO), "Upload-Metadata": f"filename {name}"})
+    location = await begin(
+        library, VIDEO, **{"Repr-Digest": digest_header(VIDEO), "Upload-Metadata": f"filename {name}"}
+    )
     for offset in range(0, len(VIDEO), MIB):
         piece = VIDEO[offset : offset + MIB]
-        answer = await send(library, place, piece, offset, **{"Content-Digest": digest_header(piece)})
+        answer = await send(library, location, piece, offset, **{"Content-Digest": digest_header(piece)})
         assert (answer.status_code, answer.headers["upload-offset"]) == (204, str(offset + len(piece)))
-    assert (await library.api.ask("ada", "HEAD", place)).headers["repr-digest"] == digest_header(VIDEO)
+    assert (await library.api.ask("ada", "HEAD", location)).headers["repr-digest"] == digest_header(VIDEO)
     assert (library.sources(), library.spooled()) == ([sha256(VIDEO)], [])
     assert await library.storage.get_bytes(source(sha256(VIDEO))) == VIDEO
-    shown = (await library.api.ask("ada", "GET", place)).json()
+    shown = (await library.api.ask("ada", "GET", location)).json()
     assert (shown["complete"], shown["sha256"], shown["name"]) == (True, sha256(VIDEO), "holiday.mov")
     made = await library.api.ask("ada", "POST", VIDEOS, json={"upload": shown["id"], "priority": 7})
     again = await library.api.ask("ada", "POST", VIDEOS, json={"upload": shown["id"], "title": "again"})
@@ -58,7 +60,7 @@ async def test_a_film_is_sent_in_pieces_and_becomes_a_source_that_a_video_is_mad
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-async def test_a_key_that_ends_while_it_sends_sends_no_more(library: VideoLibrary) -> None:
+async def test_a_key_revoked_during_an_upload_sends_no_more(library: VideoLibrary) -> None:
     ended = library.api.keys["ada"]
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -67,22 +69,22 @@ async def test_a_key_that_ends_while_it_sends_sends_no_more(library: VideoLibrar
         for offset in range(MIB, len(VIDEO), MIB):
             yield VIDEO[offset : offset + MIB]
 
-    place = await begin(library, VIDEO)
+    location = await begin(library, VIDEO)
     head = {"Upload-Offset": "0", "Content-Type": PIECE}
     answers = [
-        await library.api.ask("ada", "PATCH", place, content=pieces(), headers=head),
+        await library.api.ask("ada", "PATCH", location, content=pieces(), headers=head),
         await library.api.ask("writer", "POST", f"{VIDEOS}/upload", content=pieces()),
     ]
     assert [answer.status_code for answer in answers] == [401, 201]
-    assert await offset_of(library, place, "writer") < len(VIDEO)
+    assert await offset_of(library, location, "writer") < len(VIDEO)
 
 
-async def test_what_was_uploaded_stays_while_its_upload_or_its_video_does(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO)
-    await send(library, place, VIDEO)
+async def test_an_uploaded_source_is_kept_as_long_as_its_upload_or_its_video(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO)
+    await send(library, location, VIDEO)
     assert await needed_sources(library.api.engine.store) == {sha256(VIDEO)}
-    video_id, job_id = await made_of(library, place)
-    assert (await library.api.ask("ada", "DELETE", place)).status_code == 204
+    video_id, job_id = await made_of(library, location)
+    assert (await library.api.ask("ada", "DELETE", location)).status_code == 204
     assert await needed_sources(library.api.engine.store) == {sha256(VIDEO)}
     await library.complete()
     assert (await library.api.engine.job(job_id)).job.finished_at is not None
@@ -91,85 +93,85 @@ async def test_what_was_uploaded_stays_while_its_upload_or_its_video_does(librar
     assert await needed_sources(library.api.engine.store) == frozenset()
 
 
-async def made_of(library: VideoLibrary, place: str) -> tuple[int, int]:
-    answer = await library.api.ask("ada", "POST", VIDEOS, json={"upload": place.rpartition("/")[2]})
+async def made_of(library: VideoLibrary, location: str) -> tuple[int, int]:
+    answer = await library.api.ask("ada", "POST", VIDEOS, json={"upload": location.rpartition("/")[2]})
     assert answer.status_code == 201, answer.text
     return answer.json()["id"], answer.json()["job"]
 
 
-async def test_an_upload_that_is_cut_off_goes_on_from_what_came(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO, **{"Repr-Digest": digest_header(VIDEO)})
-    async with sending(library, place, len(VIDEO), VIDEO[: 2 * MIB]):
+async def test_an_interrupted_upload_resumes_at_the_received_offset(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO, **{"Repr-Digest": digest_header(VIDEO)})
+    async with sending(library, location, len(VIDEO), VIDEO[: 2 * MIB]):
         pass
 
     async def kept() -> bool:
-        return await offset_of(library, place) > 0
+        return await offset_of(library, location) > 0
 
     await until(kept)
-    offset = await offset_of(library, place)
+    offset = await offset_of(library, location)
     assert 0 < offset <= 2 * MIB
-    early = await library.api.ask("ada", "POST", VIDEOS, json={"upload": place.rpartition("/")[2]})
+    early = await library.api.ask("ada", "POST", VIDEOS, json={"upload": location.rpartition("/")[2]})
     assert (early.status_code, early.json()["hint"]) == (409, "send the remaining bytes")
-    assert (await send(library, place, VIDEO[offset:], offset)).status_code == 204
+    assert (await send(library, location, VIDEO[offset:], offset)).status_code == 204
     assert library.sources() == [sha256(VIDEO)]
 
 
-async def test_a_sender_who_begins_anew_does_not_wait_for_the_line_that_is_dead(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO)
-    async with sending(library, place, len(VIDEO), VIDEO[:MIB]) as writer:  # it never says that it is gone
+async def test_a_client_that_resumes_does_not_wait_for_its_dead_connection(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO)
+    async with sending(library, location, len(VIDEO), VIDEO[:MIB]) as writer:  # its connection is not closed
 
         async def written() -> bool:
-            path = Path(library.folder) / ".uploads" / place.rpartition("/")[2]
+            path = Path(library.folder) / ".uploads" / location.rpartition("/")[2]
             return path.exists() and path.stat().st_size >= MIB
 
         await until(written)
-        late = await send(library, place, VIDEO, 0)
+        late = await send(library, location, VIDEO, 0)
         assert (late.status_code, late.json()["type"]) == (409, "urn:reelstate:error:upload-conflict")
-        assert await offset_of(library, place) == MIB
-        assert (await send(library, place, VIDEO[MIB:], MIB)).status_code == 204
+        assert await offset_of(library, location) == MIB
+        assert (await send(library, location, VIDEO[MIB:], MIB)).status_code == 204
         assert not writer.is_closing()
     assert library.sources() == [sha256(VIDEO)]
 
 
-async def test_a_sender_who_falls_silent_is_not_waited_for(database_url: str, tmp_path: Path) -> None:
+async def test_a_client_that_stops_sending_times_out(database_url: str, tmp_path: Path) -> None:
     async with library_at(database_url, tmp_path / "media", body_timeout=0.3) as library:
-        place = await begin(library, VIDEO)
-        async with sending(library, place, len(VIDEO), VIDEO[:MIB]):
+        location = await begin(library, VIDEO)
+        async with sending(library, location, len(VIDEO), VIDEO[:MIB]):
 
             async def kept() -> bool:
-                return await offset_of(library, place) == MIB
+                return await offset_of(library, location) == MIB
 
             await until(kept)
 
 
-async def test_a_piece_that_is_not_as_it_says_does_not_count(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO)
-    assert (await send(library, place, VIDEO[:MIB])).status_code == 204
-    wrong = await send(library, place, VIDEO[MIB : 2 * MIB], MIB, **{"Content-Digest": digest_header(b"other")})
+async def test_a_piece_with_a_wrong_digest_is_not_kept(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO)
+    assert (await send(library, location, VIDEO[:MIB])).status_code == 204
+    wrong = await send(library, location, VIDEO[MIB : 2 * MIB], MIB, **{"Content-Digest": digest_header(b"other")})
     assert (wrong.status_code, wrong.json()["field"]) == (422, "content-digest")
-    assert await offset_of(library, place) == MIB
-    assert (await send(library, place, VIDEO[MIB:], MIB)).status_code == 204
+    assert await offset_of(library, location) == MIB
+    assert (await send(library, location, VIDEO[MIB:], MIB)).status_code == 204
     assert library.sources() == [sha256(VIDEO)]
 
 
-async def test_a_film_that_is_not_as_it_says_leaves_nothing(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO, **{"Repr-Digest": digest_header(b"other")})
-    wrong = await send(library, place, VIDEO)
+async def test_an_upload_with_a_wrong_digest_leaves_nothing(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO, **{"Repr-Digest": digest_header(b"other")})
+    wrong = await send(library, location, VIDEO)
     assert (wrong.status_code, wrong.json()["field"]) == (422, "repr-digest")
-    assert (await library.api.ask("ada", "HEAD", place)).status_code == 404
+    assert (await library.api.ask("ada", "HEAD", location)).status_code == 404
     assert (library.spooled(), library.sources()) == ([], [])
 
 
-async def test_what_is_too_large_is_refused_before_it_comes_and_while_it_comes(
+async def test_an_upload_over_the_limit_is_refused_by_length_and_while_it_is_received(
     database_url: str, tmp_path: Path
 ) -> None:
     async with library_at(database_url, tmp_path / "media", input_limit=2 * MIB) as library:
         refused = await library.api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": str(len(VIDEO))})
         assert (refused.status_code, refused.json()["hint"]) == (413, "raise REEL_INPUT_LIMIT, or send less")
-        place = await begin(library, VIDEO[:MIB])
-        longer = await send(library, place, VIDEO[: MIB + 1])
+        location = await begin(library, VIDEO[:MIB])
+        longer = await send(library, location, VIDEO[: MIB + 1])
         assert longer.status_code == 413
-        assert await offset_of(library, place) <= MIB
+        assert await offset_of(library, location) <= MIB
         whole = await library.api.ask("ada", "POST", f"{VIDEOS}/upload", content=VIDEO)
         assert whole.status_code == 413
 
@@ -179,33 +181,33 @@ async def test_what_is_too_large_is_refused_before_it_comes_and_while_it_comes(
 
         unsaid = await library.api.ask("ada", "POST", f"{VIDEOS}/upload", content=endless())
         assert unsaid.status_code == 413
-        assert library.spooled() == [place.rpartition("/")[2]]
+        assert library.spooled() == [location.rpartition("/")[2]]
         assert (await Videos(library.api.engine).list()).items == []
 
 
-async def test_a_full_disk_is_told_and_what_came_before_counts(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO)
-    assert (await send(library, place, VIDEO[:MIB])).status_code == 204
+async def test_a_full_disk_is_reported_and_received_bytes_are_kept(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO)
+    assert (await send(library, location, VIDEO[:MIB])).status_code == 204
     with full_disk(2 * MIB):
-        full = await send(library, place, VIDEO[MIB:], MIB)
+        full = await send(library, location, VIDEO[MIB:], MIB)
         assert (full.status_code, full.json()["type"]) == (507, "urn:reelstate:error:storage-full")
         whole = await library.api.ask("ada", "POST", f"{VIDEOS}/upload", content=VIDEO)
         assert whole.status_code == 507
-    offset = await offset_of(library, place)
+    offset = await offset_of(library, location)
     assert MIB <= offset <= 2 * MIB
-    assert library.spooled() == [place.rpartition("/")[2]]
-    assert (await send(library, place, VIDEO[offset:], offset)).status_code == 204
+    assert library.spooled() == [location.rpartition("/")[2]]
+    assert (await send(library, location, VIDEO[offset:], offset)).status_code == 204
     assert library.sources() == [sha256(VIDEO)]
 
 
-async def test_uploads_that_are_not_gone_on_with_are_given_up(database_url: str, tmp_path: Path) -> None:
+async def test_abandoned_uploads_expire(database_url: str, tmp_path: Path) -> None:
     async with library_at(database_url, tmp_path / "media", upload_lifetime=1) as library:
-        place = await begin(library, VIDEO)
-        await send(library, place, VIDEO[:MIB])
-        assert library.spooled() == [place.rpartition("/")[2]]
+        location = await begin(library, VIDEO)
+        await send(library, location, VIDEO[:MIB])
+        assert library.spooled() == [location.rpartition("/")[2]]
 
         async def over() -> bool:
-            return (await library.api.ask("ada", "HEAD", place)).status_code == 404
+            return (await library.api.ask("ada", "HEAD", location)).status_code == 404
 
         await until(over)
         keeper = reception.upload_receiver(library.api.engine.store, library.api.context.settings)
@@ -220,11 +222,11 @@ async def test_uploads_that_are_not_gone_on_with_are_given_up(database_url: str,
         assert library.spooled() == []
         stranger.parent.rmdir()
         assert await keeper.expire() == 0
-        assert (await send(library, place, VIDEO[MIB:], MIB)).status_code == 404
+        assert (await send(library, location, VIDEO[MIB:], MIB)).status_code == 404
         assert library.spooled() == []
 
 
-async def test_a_user_has_only_so_many_under_way(database_url: str, tmp_path: Path) -> None:
+async def test_open_uploads_per_user_are_limited(database_url: str, tmp_path: Path) -> None:
     async with library_at(database_url, tmp_path / "media", upload_open=2) as library:
         first = await begin(library, VIDEO)
         await begin(library, VIDEO)
@@ -235,12 +237,10 @@ async def test_a_user_has_only_so_many_under_way(database_url: str, tmp_path: Pa
         await begin(library, VIDEO)
 
 
-async def test_what_does_not_fit_into_the_quota_is_refused_with_what_is_used_and_what_to_do(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_an_upload_over_the_quota_is_refused_with_the_usage_and_a_hint(database_url: str, tmp_path: Path) -> None:
     async with library_at(database_url, tmp_path / "media", upload_quota=2 * len(VIDEO)) as library:
-        place = await begin(library, VIDEO)
-        await send(library, place, VIDEO)
+        location = await begin(library, VIDEO)
+        await send(library, location, VIDEO)
         await send(library, await begin(library, VIDEO), VIDEO)
         refused = await library.api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": "5"})
         problem = refused.json()
@@ -249,7 +249,7 @@ async def test_what_does_not_fit_into_the_quota_is_refused_with_what_is_used_and
         assert "create videos from finished uploads, or delete unneeded ones" in problem["hint"]
         whole = await library.api.ask("ada", "POST", f"{VIDEOS}/upload", content=VIDEO)
         assert (whole.status_code, whole.json()["type"]) == (413, problem["type"])
-        await library.api.ask("ada", "POST", VIDEOS, json={"upload": place.rpartition("/")[2]})
+        await library.api.ask("ada", "POST", VIDEOS, json={"upload": location.rpartition("/")[2]})
         assert (await library.api.ask("ada", "POST", UPLOADS, headers={"Upload-Length": "5"})).status_code == 201
 
 
@@ -262,7 +262,7 @@ async def test_a_body_of_unknown_length_ends_where_the_quota_does(
     refused = asyncio.Event()
 
     async def pieces() -> AsyncIterator[bytes]:
-        """The last piece comes when the answer is there: what is refused is what came before it."""
+        """The last piece is sent after the refusal: the pieces before it are refused."""
         yield VIDEO[:MIB]
         yield VIDEO[MIB : 2 * MIB]
         await asyncio.wait_for(refused.wait(), 300)
@@ -281,27 +281,27 @@ async def test_a_body_of_unknown_length_ends_where_the_quota_does(
         assert (library.spooled(), library.sources()) == ([], [])
 
 
-async def test_the_upload_of_somebody_else_is_not_there(library: VideoLibrary) -> None:
-    place = await begin(library, VIDEO)
-    await send(library, place, VIDEO[:MIB])
-    upload_id = place.rpartition("/")[2]
+async def test_an_upload_of_another_user_is_not_found(library: VideoLibrary) -> None:
+    location = await begin(library, VIDEO)
+    await send(library, location, VIDEO[:MIB])
+    upload_id = location.rpartition("/")[2]
     asked = [
-        await library.api.ask("bob", "HEAD", place),
-        await library.api.ask("bob", "GET", place),
-        await send(library, place, VIDEO[MIB:], MIB, role="bob"),
-        await library.api.ask("bob", "DELETE", place),
+        await library.api.ask("bob", "HEAD", location),
+        await library.api.ask("bob", "GET", location),
+        await send(library, location, VIDEO[MIB:], MIB, role="bob"),
+        await library.api.ask("bob", "DELETE", location),
         await library.api.ask("bob", "POST", VIDEOS, json={"upload": upload_id}),
     ]
     assert [answer.status_code for answer in asked] == [404] * 5
-    assert (await library.api.ask("reader", "GET", place)).status_code == 403
-    assert await offset_of(library, place) == MIB
+    assert (await library.api.ask("reader", "GET", location)).status_code == 403
+    assert await offset_of(library, location) == MIB
 
 
-async def test_clients_of_tus_find_what_they_ask_for(library: VideoLibrary) -> None:
-    told = await library.api.ask("nobody", "OPTIONS", UPLOADS)
-    assert (told.status_code, told.headers["tus-version"]) == (204, "1.0.0")
-    assert told.headers["tus-extension"] == "creation,creation-with-upload,expiration,termination"
-    assert int(told.headers["tus-max-size"]) == library.api.context.settings.input_limit
+async def test_the_tus_protocol_is_served(library: VideoLibrary) -> None:
+    options = await library.api.ask("nobody", "OPTIONS", UPLOADS)
+    assert (options.status_code, options.headers["tus-version"]) == (204, "1.0.0")
+    assert options.headers["tus-extension"] == "creation,creation-with-upload,expiration,termination"
+    assert int(options.headers["tus-max-size"]) == library.api.context.settings.input_limit
     old = await library.api.ask("ada", "POST", UPLOADS, headers={"Tus-Resumable": "0.2.2", "Upload-Length": "1"})
     assert (old.status_code, old.headers["tus-version"]) == (412, "1.0.0")
     first = {"Upload-Length": str(len(VIDEO)), "Content-Type": "application/offset+octet-stream"}
@@ -320,11 +320,11 @@ async def test_clients_of_tus_find_what_they_ask_for(library: VideoLibrary) -> N
         assert (await library.api.ask("ada", "POST", UPLOADS, headers=headers)).status_code == 422, headers
 
 
-async def test_a_film_and_its_video_in_one_request(library: VideoLibrary) -> None:
-    async def ask(data: bytes, told: bytes) -> Any:
+async def test_a_file_and_its_video_in_one_request(library: VideoLibrary) -> None:
+    async def ask(data: bytes, options: bytes) -> Any:
         return await library.api.ask(
             "ada", "POST", f"{VIDEOS}/upload", params={"title": "Holiday", "priority": "high"}, content=data,
-            headers={"Content-Digest": digest_header(told), "Idempotency-Key": "film-1"},
+            headers={"Content-Digest": digest_header(options), "Idempotency-Key": "video-1"},
         )  # fmt: skip
 
     wrong = await ask(VIDEO, b"other")
@@ -343,12 +343,12 @@ async def test_a_film_and_its_video_in_one_request(library: VideoLibrary) -> Non
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-async def test_a_bucket_gets_what_was_uploaded(database_url: str, tmp_path: Path, bucket_url: str) -> None:
+async def test_an_upload_is_stored_in_a_bucket(database_url: str, tmp_path: Path, bucket_url: str) -> None:
     scratch = tmp_path / "scratch"
     async with library_at(database_url, tmp_path, storage_url=bucket_url, scratch=str(scratch)) as library:
-        place = await begin(library, VIDEO)
-        await send(library, place, VIDEO[:MIB])
+        location = await begin(library, VIDEO)
+        await send(library, location, VIDEO[:MIB])
         assert len(list((scratch / "reelstate-uploads").iterdir())) == 1
-        assert (await send(library, place, VIDEO[MIB:], MIB)).status_code == 204
+        assert (await send(library, location, VIDEO[MIB:], MIB)).status_code == 204
         assert await library.storage.get_bytes(source(sha256(VIDEO))) == VIDEO
         assert list((scratch / "reelstate-uploads").iterdir()) == []

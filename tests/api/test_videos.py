@@ -20,8 +20,8 @@ WRONG: list[Any] = [
     {},
     {"source": WEB, "upload": "a" * 32},
     {"source": WEB, "spec": {"source": "/etc/passwd"}},
-    {"source": "film.mov"},
-    {"source": "gopher://example.com/film.mov"},
+    {"source": "video.mov"},
+    {"source": "gopher://example.com/video.mov"},
     {"source": WEB, "profile": "no such"},
     {"source": WEB, "profile": {"name": "x", "rungs": []}},
     {"source": WEB, "priority": 11},
@@ -30,7 +30,7 @@ WRONG: list[Any] = [
 ]
 
 
-async def test_a_video_is_made_listed_and_shown_to_its_user_alone(library: VideoLibrary) -> None:
+async def test_a_video_is_created_listed_and_shown_to_its_user_only(library: VideoLibrary) -> None:
     answer = await library.api.ask("ada", "POST", VIDEOS, json={"source": WEB, "title": "Holiday", "priority": "high"})
     made = answer.json()
     assert (answer.status_code, answer.headers["location"], made["verdict"]) == (201, f"{VIDEOS}/{made['id']}", "ok")
@@ -55,9 +55,9 @@ async def test_videos_come_in_pages_and_by_status(library: VideoLibrary) -> None
     assert (await library.api.ask("ada", "GET", VIDEOS, params={"user_id": "bob"})).status_code == 403
 
 
-async def test_the_same_request_under_one_key_makes_one_video(library: VideoLibrary) -> None:
+async def test_a_repeated_request_with_an_idempotency_key_creates_one_video(library: VideoLibrary) -> None:
     async def ask(**body: Any) -> Any:
-        headers = {"Idempotency-Key": "film-1"}
+        headers = {"Idempotency-Key": "video-1"}
         return await library.api.ask("ada", "POST", VIDEOS, json={"source": WEB, **body}, headers=headers)
 
     first, again, other = await ask(), await ask(), await ask(title="another")
@@ -65,7 +65,7 @@ async def test_the_same_request_under_one_key_makes_one_video(library: VideoLibr
     assert again.json() == {**first.json(), "verdict": "repeated"}
 
 
-async def test_what_can_not_be_made_is_refused_and_makes_nothing(library: VideoLibrary) -> None:
+async def test_an_invalid_video_is_refused_and_nothing_is_created(library: VideoLibrary) -> None:
     for body in WRONG:
         answer = await library.api.ask("admin", "POST", VIDEOS, json=body)
         assert answer.status_code == 422, (body, answer.text)
@@ -73,7 +73,7 @@ async def test_what_can_not_be_made_is_refused_and_makes_nothing(library: VideoL
     assert (await Videos(library.api.engine).list(deleted=True)).items == []
 
 
-async def test_the_video_of_somebody_else_is_not_there(library: VideoLibrary) -> None:
+async def test_a_video_of_another_user_is_not_found(library: VideoLibrary) -> None:
     video_id, _ = await library.make("ada")
     await library.complete()
     await library.remake(video_id)
@@ -111,7 +111,7 @@ async def test_a_further_version_reuses_the_others_qualities_and_belongs_to_the_
     assert (await library.show(video_id))["status"] == "ready"
 
 
-async def test_going_back_and_forth_with_what_was_read_and_not_with_what_has_changed(library: VideoLibrary) -> None:
+async def test_versions_are_changed_with_a_current_etag_and_not_with_an_outdated_one(library: VideoLibrary) -> None:
     video_id, first = await library.make()
     await library.complete()
     second = await library.remake(video_id)
@@ -148,9 +148,9 @@ async def test_a_deleted_video_is_gone_and_its_jobs_are_cancelled(library: Video
     assert (again.status_code, again.json()["field"]) == (422, "video")
 
 
-async def test_what_may_be_a_secret_in_an_address_is_not_told(library: VideoLibrary) -> None:
-    video_id, _ = await library.make(source="https://ada:canary@example.com/film.mov?signature=canary")
+async def test_possible_secrets_in_a_source_address_are_not_shown(library: VideoLibrary) -> None:
+    video_id, _ = await library.make(source="https://ada:canary@example.com/video.mov?signature=canary")
     listed = await library.api.ask("ada", "GET", VIDEOS)
     shown = await library.api.ask("ada", "GET", f"{VIDEOS}/{video_id}")
     assert "canary" not in listed.text + shown.text
-    assert shown.json()["source"] == "https://example.com/film.mov?…"
+    assert shown.json()["source"] == "https://example.com/video.mov?…"

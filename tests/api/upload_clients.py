@@ -1,4 +1,4 @@
-"""Senders of uploads: well-behaved ones, and ones that break off, fall silent or lie."""
+"""Clients that upload: correct ones, and ones that disconnect, stall or send wrong digests."""
 
 import asyncio
 import base64
@@ -24,30 +24,30 @@ def sha256(data: bytes) -> str:
 
 
 async def begin(library: VideoLibrary, data: bytes, role: str = "ada", **headers: str) -> str:
-    """Where an upload of so many bytes is."""
+    """Create an upload of this length; return its location."""
     answer = await library.api.ask(role, "POST", UPLOADS, headers={"Upload-Length": str(len(data)), **headers})
     assert answer.status_code == 201, answer.text
     return str(answer.headers["location"])
 
 
 async def send(
-    library: VideoLibrary, place: str, data: bytes, offset: int = 0, role: str = "ada", **headers: str
+    library: VideoLibrary, location: str, data: bytes, offset: int = 0, role: str = "ada", **headers: str
 ) -> httpx.Response:
     given = {"Upload-Offset": str(offset), "Content-Type": PIECE, **headers}
-    return await library.api.ask(role, "PATCH", place, content=data, headers=given)
+    return await library.api.ask(role, "PATCH", location, content=data, headers=given)
 
 
-async def offset_of(library: VideoLibrary, place: str, role: str = "ada") -> int:
-    answer = await library.api.ask(role, "HEAD", place)
+async def offset_of(library: VideoLibrary, location: str, role: str = "ada") -> int:
+    answer = await library.api.ask(role, "HEAD", location)
     assert answer.status_code == 200
     return int(answer.headers["upload-offset"])
 
 
 @asynccontextmanager
 async def sending(
-    library: VideoLibrary, place: str, length: int, data: bytes, offset: int = 0
+    library: VideoLibrary, location: str, length: int, data: bytes, offset: int = 0
 ) -> AsyncIterator[asyncio.StreamWriter]:
-    """A sender that has promised more bytes than it has sent; it breaks off when the context ends."""
+    """Start a request that sends fewer bytes than announced; disconnect when the context ends."""
     parts = urlsplit(library.api.url)
     _, writer = await asyncio.open_connection(parts.hostname, parts.port)
     head = {
@@ -58,7 +58,7 @@ async def sending(
         **library.api.headers("ada"),
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    writer.write(f"PATCH {place} HTTP/1.1\r\n{lines}\r\n".encode() + data)
+    writer.write(f"PATCH {location} HTTP/1.1\r\n{lines}\r\n".encode() + data)
     await writer.drain()
     try:
         yield writer
@@ -67,7 +67,7 @@ async def sending(
 
 
 async def until(condition: Any, seconds: float = 60.0) -> None:
-    """Wait for something that another process or task brings about."""
+    """Wait until a condition holds that another process or task causes."""
     async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 - it has no event for us
+        while not await condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.02)

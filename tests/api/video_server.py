@@ -1,4 +1,4 @@
-"""A library behind the API: `transcode` as two stages without ffmpeg, whose versions the test completes by hand."""
+"""A video library behind the API: `transcode` has two stages without ffmpeg, which the test completes."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from tests.engines import a_worker, engine_at
 
 VIDEOS = "/api/v1/videos"
 UPLOADS = "/api/v1/uploads"
-WEB = "https://example.com/film.mov"
+WEB = "https://example.com/video.mov"
 TRANSCODE = Graph.of(
     "transcode",
     built_in=True,
@@ -33,7 +33,7 @@ class VideoLibrary:
     folder: Path
 
     async def make(self, role: str = "ada", **body: Any) -> tuple[int, int]:
-        """A video of somebody, and its first job."""
+        """Create a video as a role; return its id and its first job."""
         answer = await self.api.ask(role, "POST", VIDEOS, json={"source": WEB, **body})
         assert answer.status_code == 201, answer.text
         return answer.json()["id"], answer.json()["job"]
@@ -44,7 +44,7 @@ class VideoLibrary:
         return int(answer.json()["job"])
 
     async def complete(self) -> None:
-        """Run whatever there is to its end."""
+        """Complete all tasks."""
         await finish(self.api.engine, await a_worker(self.api.engine), {"publish": {"master": "m.m3u8"}})
 
     async def show(self, video_id: int, role: str = "ada") -> Any:
@@ -53,7 +53,7 @@ class VideoLibrary:
         return answer.json()
 
     def spooled(self) -> list[str]:
-        """Files of uploads under way."""
+        """Return the files of unfinished uploads."""
         return sorted(path.name for path in (self.folder / ".uploads").glob("*"))
 
     def sources(self) -> list[str]:

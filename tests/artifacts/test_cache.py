@@ -34,7 +34,7 @@ def cached(folder: Path) -> set[str]:
 
 
 def age(folder: Path, *oldest_first: str) -> None:
-    """Have them used one after the other."""
+    """Set the times of use, one second apart."""
     for moment, sha256 in enumerate(oldest_first):
         os.utime(folder / sha256, (1_000_000 + moment, 1_000_000))
 
@@ -58,7 +58,7 @@ async def test_a_source_is_fetched_once(bucket: Storage, tmp_path: Path) -> None
         assert path.stat().st_ino == first
 
 
-async def test_many_that_want_one_source_at_once_share_one_file(bucket: Storage, tmp_path: Path) -> None:
+async def test_concurrent_users_of_one_source_share_one_file(bucket: Storage, tmp_path: Path) -> None:
     sha256 = await put(bucket, 1)
     everyone = asyncio.Barrier(5)
     files: set[int] = set()
@@ -72,7 +72,7 @@ async def test_many_that_want_one_source_at_once_share_one_file(bucket: Storage,
     assert len(files) == 1
 
 
-async def test_the_one_used_longest_ago_goes_first(bucket: Storage, tmp_path: Path) -> None:
+async def test_the_least_recently_used_source_is_evicted_first(bucket: Storage, tmp_path: Path) -> None:
     a, b, c = [await put(bucket, number) for number in range(3)]
     cache = SourceCache(bucket, tmp_path, 2 * SIZE)
     for sha256 in (a, b):
@@ -117,7 +117,7 @@ async def test_a_source_that_another_process_uses_is_not_removed(bucket: Storage
         assert cached(tmp_path) == {b}
 
 
-async def test_what_a_dead_process_has_left_half_fetched_is_removed(bucket: Storage, tmp_path: Path) -> None:
+async def test_partial_downloads_of_a_dead_process_are_removed(bucket: Storage, tmp_path: Path) -> None:
     sha256 = await put(bucket, 1)
     (tmp_path / f"{sha256}.part").write_bytes(bytes(5 * SIZE))
     async with SourceCache(bucket, tmp_path, SIZE).held(sha256) as path:
@@ -125,7 +125,7 @@ async def test_what_a_dead_process_has_left_half_fetched_is_removed(bucket: Stor
     assert cached(tmp_path) == {sha256}
 
 
-async def test_a_source_that_is_not_what_its_name_says_is_refused(bucket: Storage, tmp_path: Path) -> None:
+async def test_a_source_that_does_not_match_its_digest_is_refused(bucket: Storage, tmp_path: Path) -> None:
     wrong = "a" * 64
     await bucket.put_bytes(keys.source(wrong), b"something else")
     with pytest.raises(StorageDamaged, match=wrong):
@@ -134,13 +134,13 @@ async def test_a_source_that_is_not_what_its_name_says_is_refused(bucket: Storag
     assert cached(tmp_path) == set()
 
 
-async def test_a_source_that_is_not_there_is_said_to_be_missing(bucket: Storage, tmp_path: Path) -> None:
+async def test_a_missing_source_is_reported(bucket: Storage, tmp_path: Path) -> None:
     with pytest.raises(StorageMissing):
         async with SourceCache(bucket, tmp_path, SIZE).held("b" * 64):
             pytest.fail("it was given out")
 
 
-async def test_a_stopped_task_lets_go_of_what_it_waited_for(bucket: Storage, tmp_path: Path) -> None:
+async def test_a_cancelled_task_releases_the_source_it_waited_for(bucket: Storage, tmp_path: Path) -> None:
     sha256 = await put(bucket, 1)
     cache = SourceCache(bucket, tmp_path, 0)
     entered = asyncio.Event()

@@ -20,7 +20,7 @@ def test_a_key_of_another_kind_names_no_run(key: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["../x", "a/../../x", "/x", "", "x y", "-i"])
-def test_a_name_can_not_lead_out_of_its_run(file: str) -> None:
+def test_a_name_can_not_escape_its_run(file: str) -> None:
     with pytest.raises(InvalidRequest):
         keys.made(7, "encode", 0, 1, file)
 
@@ -31,7 +31,7 @@ def test_a_source_is_kept_under_its_content() -> None:
         keys.source("../etc/passwd")
 
 
-def test_only_what_is_replaced_may_not_be_kept_by_a_browser() -> None:
+def test_only_replaceable_files_may_not_be_cached() -> None:
     assert keys.attributes(keys.video(1, "master.m3u8")) == {
         "Content-Type": "application/vnd.apple.mpegurl",
         "Cache-Control": "no-cache",

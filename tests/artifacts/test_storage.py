@@ -35,7 +35,7 @@ async def keys(storage: Storage, prefix: str) -> list[str]:
     return sorted([found.key async for found in storage.list(prefix)])
 
 
-async def test_bytes_come_back_as_they_were(storage: Storage) -> None:
+async def test_bytes_are_read_as_they_were_written(storage: Storage) -> None:
     assert await storage.put_bytes(KEY, b"0123456789") == Stored(KEY, 10, sha256(b"0123456789"))
     assert await storage.get_bytes(KEY) == b"0123456789"
     assert await storage.size(KEY) == 10
@@ -52,7 +52,7 @@ async def test_a_part_can_be_read(storage: Storage, start: int | None, length: i
 
 
 @pytest.mark.parametrize("size", [0, 1000, 2 * SMALL + 5])
-async def test_a_file_comes_back_as_it_was(storage: Storage, tmp_path: Path, size: int) -> None:
+async def test_a_file_is_downloaded_as_it_was_stored(storage: Storage, tmp_path: Path, size: int) -> None:
     data = os.urandom(size)
     (tmp_path / "made").write_bytes(data)
     stored = await storage.put_file(KEY, tmp_path / "made")
@@ -61,7 +61,7 @@ async def test_a_file_comes_back_as_it_was(storage: Storage, tmp_path: Path, siz
     assert (tmp_path / "back").read_bytes() == data
 
 
-async def test_the_same_bytes_again_are_no_error(storage: Storage, tmp_path: Path) -> None:
+async def test_writing_the_same_bytes_again_is_not_an_error(storage: Storage, tmp_path: Path) -> None:
     first = await storage.put_bytes(KEY, b"first")
     (tmp_path / "made").write_bytes(b"first")
     assert await storage.put_bytes(KEY, b"first") == first
@@ -69,7 +69,7 @@ async def test_the_same_bytes_again_are_no_error(storage: Storage, tmp_path: Pat
 
 
 @pytest.mark.parametrize("size", [6, SMALL + 1])
-async def test_other_bytes_do_not_take_a_key_that_is_taken(storage: Storage, tmp_path: Path, size: int) -> None:
+async def test_a_key_is_not_overwritten_with_other_bytes(storage: Storage, tmp_path: Path, size: int) -> None:
     await storage.put_bytes(KEY, b"first")
     (tmp_path / "made").write_bytes(bytes(size))
     with pytest.raises(StorageConflict, match=KEY):
@@ -77,7 +77,7 @@ async def test_other_bytes_do_not_take_a_key_that_is_taken(storage: Storage, tmp
     assert await storage.get_bytes(KEY) == b"first"
 
 
-async def test_of_many_writers_of_one_key_one_is_first_and_the_others_are_told(tmp_path: Path) -> None:
+async def test_one_of_many_writers_of_a_key_succeeds_and_the_others_fail(tmp_path: Path) -> None:
     folder = open_storage(str(tmp_path))
     outcomes = await asyncio.gather(
         *(folder.put_bytes(KEY, bytes([number]) * 1000) for number in range(20)), return_exceptions=True
@@ -88,7 +88,7 @@ async def test_of_many_writers_of_one_key_one_is_first_and_the_others_are_told(t
     assert sha256(await folder.get_bytes(KEY)) == kept[0].sha256
 
 
-async def test_a_folder_that_is_swept_away_as_empty_does_not_fail_who_writes_into_it(tmp_path: Path) -> None:
+async def test_removing_an_empty_folder_does_not_fail_a_writer(tmp_path: Path) -> None:
     storage = Folder(tmp_path)
 
     async def come_and_go(number: int) -> None:
@@ -117,7 +117,7 @@ async def test_a_replaced_file_is_the_old_one_or_the_new_one(storage: Storage) -
     assert set(seen) <= set(texts)
 
 
-async def test_a_listing_shows_what_is_under_a_prefix_and_nothing_beside_it(storage: Storage) -> None:
+async def test_a_listing_shows_only_the_keys_under_a_prefix(storage: Storage) -> None:
     for key in ["versions/1/a/0/1/x", "versions/1/b/0/1/y", "versions/10/a/0/1/z"]:
         await storage.put_bytes(key, b"data")
     assert await keys(storage, "versions/1") == ["versions/1/a/0/1/x", "versions/1/b/0/1/y"]
@@ -126,7 +126,7 @@ async def test_a_listing_shows_what_is_under_a_prefix_and_nothing_beside_it(stor
     assert await storage.folders("videos") == ()
 
 
-async def test_a_prefix_is_deleted_with_all_under_it_and_nothing_beside_it(storage: Storage) -> None:
+async def test_deleting_a_prefix_deletes_only_the_keys_under_it(storage: Storage) -> None:
     for key in ["versions/1/a/0/1/x", "versions/1/b/0/1/y", "versions/10/a/0/1/z"]:
         await storage.put_bytes(key, b"data")
     assert await storage.delete("versions/1") == 2
@@ -140,7 +140,7 @@ def left(folder: Path) -> list[Path]:
     return list(folder.glob("back*"))
 
 
-async def test_what_is_not_there_is_said_to_be_missing(storage: Storage, tmp_path: Path) -> None:
+async def test_a_missing_key_is_reported(storage: Storage, tmp_path: Path) -> None:
     assert await storage.size(KEY) is None
     assert not await storage.exists(KEY)
     with pytest.raises(StorageMissing, match=KEY):
@@ -150,14 +150,14 @@ async def test_what_is_not_there_is_said_to_be_missing(storage: Storage, tmp_pat
     assert left(tmp_path) == []
 
 
-async def test_what_is_only_above_a_key_is_none(storage: Storage) -> None:
-    await storage.put_bytes("versions/1/encode/a.mp4", b"film")
+async def test_the_parent_of_a_key_is_not_a_key(storage: Storage) -> None:
+    await storage.put_bytes("versions/1/encode/a.mp4", b"video")
     assert await storage.size("versions/1/encode") is None
     with pytest.raises(StorageMissing):
         await storage.get_bytes("versions/1/encode")
 
 
-async def test_a_download_that_is_not_what_was_written_leaves_no_file(storage: Storage, tmp_path: Path) -> None:
+async def test_a_corrupt_download_leaves_no_file(storage: Storage, tmp_path: Path) -> None:
     await storage.put_bytes(KEY, b"these")
     with pytest.raises(StorageDamaged, match=sha256(b"those")):
         await storage.download(KEY, tmp_path / "back", sha256=sha256(b"those"))
@@ -185,7 +185,7 @@ async def test_a_download_that_is_not_what_was_written_leaves_no_file(storage: S
         "a\nb",
     ],
 )
-async def test_a_key_that_leads_elsewhere_is_refused(storage: Storage, key: str, tmp_path: Path) -> None:
+async def test_a_key_outside_of_the_storage_is_refused(storage: Storage, key: str, tmp_path: Path) -> None:
     (tmp_path / "made").write_bytes(b"")
     with pytest.raises(InvalidRequest, match="can't be a key"):
         await storage.put_bytes(key, b"")
@@ -230,7 +230,7 @@ async def test_a_folder_may_be_named_by_path_or_by_address(tmp_path: Path) -> No
     assert open_storage(str(tmp_path / "my media")).local_path(KEY) == tmp_path / "my media" / KEY
 
 
-async def test_a_file_of_ours_is_linked_and_one_of_others_is_copied(tmp_path: Path) -> None:
+async def test_an_own_file_is_linked_and_a_foreign_file_is_copied(tmp_path: Path) -> None:
     folder = open_storage(str(tmp_path / "media"))
     (tmp_path / "ours").write_bytes(b"data")
     (tmp_path / "theirs").write_bytes(b"data")
@@ -241,7 +241,7 @@ async def test_a_file_of_ours_is_linked_and_one_of_others_is_copied(tmp_path: Pa
     assert await folder.get_bytes("versions/1/a/0/1/theirs") == b"data"
 
 
-async def test_nothing_of_a_write_that_failed_stays_behind(tmp_path: Path) -> None:
+async def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     folder = open_storage(str(tmp_path))
     await folder.put_bytes(KEY, b"first")
     with pytest.raises(StorageConflict):
@@ -251,7 +251,7 @@ async def test_nothing_of_a_write_that_failed_stays_behind(tmp_path: Path) -> No
     assert list((tmp_path / INCOMING).iterdir()) == []
 
 
-async def test_a_folder_that_may_not_be_written_to_is_told_with_a_hint(tmp_path: Path) -> None:
+async def test_a_read_only_folder_is_reported_with_a_hint(tmp_path: Path) -> None:
     # Not even root may write there.
     with pytest.raises((StorageDenied, StorageMissing, StorageUnavailable)) as refused:
         await Folder(Path("/proc/reelstate")).put_bytes(KEY, b"data")
@@ -259,7 +259,7 @@ async def test_a_folder_that_may_not_be_written_to_is_told_with_a_hint(tmp_path:
     assert refused.value.hint
 
 
-def test_a_full_disk_is_told_as_such() -> None:
+def test_a_full_disk_is_reported() -> None:
     error = folder_fault("/media/x", OSError(28, "No space left on device"))
     assert isinstance(error, StorageFull)
     assert error.retryable
@@ -273,7 +273,7 @@ def test_a_full_disk_is_told_as_such() -> None:
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:{port}", StorageUnavailable, "127.0.0.1:{port}"),
     ],
 )
-async def test_a_bucket_that_does_not_let_us_in_is_told_without_the_secret(
+async def test_a_bucket_that_denies_access_is_reported_without_the_secret(
     bucket_url: str,
     monkeypatch: pytest.MonkeyPatch,
     refusing_port: int,
@@ -288,7 +288,7 @@ async def test_a_bucket_that_does_not_let_us_in_is_told_without_the_secret(
     assert "secret" not in str(refused.value).replace("AWS_SECRET_ACCESS_KEY", "")
 
 
-async def test_missing_credentials_are_told_as_such(
+async def test_missing_credentials_are_reported(
     bucket_url: str, monkeypatch: pytest.MonkeyPatch, refusing_port: int
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -299,46 +299,48 @@ async def test_missing_credentials_are_told_as_such(
     assert "AWS_ACCESS_KEY_ID" in refused.value.hint
 
 
-async def test_a_bucket_that_is_not_there_is_told_as_such(bucket_url: str) -> None:
+async def test_a_missing_bucket_is_reported(bucket_url: str) -> None:
     with pytest.raises(StorageMissing, match="no such bucket"):
         await open_storage("s3://no-such-bucket/x").put_bytes(KEY, b"data")
     with pytest.raises(StorageMissing, match="no such bucket"):
         await keys(open_storage("s3://no-such-bucket/x"), "versions")
 
 
-def test_what_a_client_says_is_shortened_and_loses_its_secrets() -> None:
+def test_the_error_of_a_client_is_shortened_and_redacted() -> None:
     said = "GET http://user:pa55@host/x?X-Amz-Signature=abc&list=2 failed\nDebug source: everything"
     assert cause(said) == "GET http://***host/x?X-Amz-Signature=***&list=2 failed"
     assert len(cause("x" * 5000)) == 200
 
 
-def test_the_cause_of_a_failed_call_is_not_lost_behind_its_address() -> None:
+def test_the_cause_of_a_failed_call_is_kept_after_a_long_address() -> None:
     call = f"Error performing HEAD http://host/{'x' * 300} in 1.2ms, after 3 retries, max_retries: 3  - "
     assert cause(f"Generic S3 error: {call}HTTP error: error sending request") == (
         "Generic S3 error: HEAD http://host: HTTP error: error sending request"
     )
 
 
-async def test_an_object_may_take_long_as_long_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_download_may_take_any_time_while_bytes_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def slowly(request: Request) -> None:
         await request.head("200 OK", Content_Length=8, ETag=TAG, Last_Modified="Wed, 21 Oct 2015 07:28:00 GMT")
-        for sign in b"patience":
+        for sign in b"8 bytes.":
             await request.send(bytes([sign]))
             await asyncio.sleep(0.25)
 
-    impatient = {name: "1s" if value == "60s" else value for name, value in bucket.CLIENT.items()}
-    monkeypatch.setattr(bucket, "CLIENT", impatient)
+    short = {name: "1s" if value == "60s" else value for name, value in bucket.CLIENT.items()}
+    monkeypatch.setattr(bucket, "CLIENT", short)
     monkeypatch.setattr(bucket, "RETRIES", {**bucket.RETRIES, "max_retries": 0})
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "something")
     async with WebServer.running() as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
-        server.scripts = {"/slow/film": slowly, "/slow/never": silent(b"pat")}
+        server.scripts = {"/slow/video": slowly, "/slow/never": silent(b"8 b")}
         storage = open_storage("s3://slow")
-        assert (await storage.download("film", tmp_path / "film")).sha256 == sha256(b"patience")
+        assert (await storage.download("video", tmp_path / "video")).sha256 == sha256(b"8 bytes.")
         with pytest.raises(StorageUnavailable):
             async with asyncio.timeout(300):
-                await storage.download("never", tmp_path / "film")
+                await storage.download("never", tmp_path / "video")
 
 
 def modes(folder: Path) -> dict[str, int]:
@@ -346,16 +348,16 @@ def modes(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode) for path in found}
 
 
-async def test_a_folder_and_its_sources_are_for_this_user_alone_and_streams_can_be_opened_to_all(
+async def test_a_folder_is_private_and_published_streams_can_be_made_readable(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     folder = Folder(tmp_path / "media")
-    (tmp_path / "film").write_bytes(b"film")
-    (tmp_path / "film").chmod(0o644)
+    (tmp_path / "video").write_bytes(b"video")
+    (tmp_path / "video").chmod(0o644)
     usual = os.umask(0o022)
     request.addfinalizer(lambda: os.umask(usual))
-    await folder.put_file("sources/abc", tmp_path / "film")
-    await folder.put_bytes("sources/def", b"film")
+    await folder.put_file("sources/abc", tmp_path / "video")
+    await folder.put_bytes("sources/def", b"video")
     await folder.put_bytes("versions/1/master.m3u8", b"#EXTM3U")
     assert modes(folder.root) == {
         ".": 0o700,
@@ -369,7 +371,7 @@ async def test_a_folder_and_its_sources_are_for_this_user_alone_and_streams_can_
     }
 
 
-def test_an_upload_under_way_is_for_this_user_alone(tmp_path: Path) -> None:
+def test_an_upload_in_progress_is_readable_by_this_user_only(tmp_path: Path) -> None:
     spool = spool_for(Folder(tmp_path / "media"), "", tmp_path)
     with spool.held("upload") as descriptor:
         assert descriptor is not None

@@ -18,22 +18,22 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 WEEK = timedelta(days=7)
 
 
-def test_a_lower_token_is_abandoned_and_a_higher_one_has_just_begun() -> None:
+def test_files_of_a_lower_token_are_abandoned_and_of_a_higher_token_kept() -> None:
     found = [keys.made(1, "encode", 0, token, "x") for token in (1, 2, 3)]
     assert [run.token for run in abandoned(found, {("encode", 0): 2})] == [1]
 
 
-def test_a_task_that_is_not_there_any_more_leaves_nothing() -> None:
+def test_all_files_of_a_missing_task_are_abandoned() -> None:
     found = [keys.made(1, "encode", 0, 1, "x"), keys.made(1, "encode", 5, 1, "x"), "versions/1/stray"]
     assert [run.part for run in abandoned(found, {("encode", 0): 1})] == [5]
 
 
-def test_a_version_goes_when_it_was_superseded_long_enough_ago() -> None:
+def test_a_version_is_removed_when_it_was_superseded_long_enough_ago() -> None:
     versions = [Version(1, NOW - WEEK), Version(2, NOW - WEEK + timedelta(seconds=1)), Version(3, None)]
     assert expired(versions, now=NOW, keep=WEEK) == (1,)
 
 
-def test_a_version_stays_while_another_that_stays_refers_to_it() -> None:
+def test_a_version_is_kept_while_a_kept_version_refers_to_it() -> None:
     long_ago = NOW - 2 * WEEK
     versions = [
         Version(1, long_ago),
@@ -45,13 +45,13 @@ def test_a_version_stays_while_another_that_stays_refers_to_it() -> None:
     assert expired(versions, now=NOW, keep=WEEK) == (4, 5)
 
 
-def test_a_source_goes_when_no_job_needs_it_and_it_is_not_new() -> None:
+def test_an_old_source_that_no_job_needs_is_removed() -> None:
     old, new = NOW - timedelta(days=2), NOW - timedelta(hours=1)
     found = [Listed("sources/a", 1, old), Listed("sources/b", 1, old), Listed("sources/c", 1, new)]
     assert unneeded(found, frozenset({"b"}), now=NOW) == ("sources/a",)
 
 
-async def test_only_the_files_of_runs_that_do_not_count_are_deleted(storage: Storage) -> None:
+async def test_only_the_files_of_abandoned_runs_are_deleted(storage: Storage) -> None:
     for token in (1, 2):
         await storage.put_bytes(keys.made(1, "encode", 0, token, "x"), b"data")
     await storage.put_bytes(keys.made(2, "encode", 0, 1, "x"), b"data")
@@ -91,7 +91,7 @@ async def test_whole_versions_and_sources_are_deleted(storage: Storage) -> None:
     assert not await storage.exists(keys.source("a" * 64))
 
 
-async def test_a_source_that_is_needed_while_others_are_deleted_stays(storage: Storage) -> None:
+async def test_a_source_that_becomes_needed_during_the_sweep_is_kept(storage: Storage) -> None:
     first, second = "a" * 64, "b" * 64
     for sha256 in (first, second):
         await storage.put_bytes(keys.source(sha256), b"data")

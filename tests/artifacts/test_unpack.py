@@ -1,4 +1,4 @@
-"""Archives from outside: what is plain is unpacked as it is, everything else is refused as a whole."""
+"""Archives from outside: plain files are unpacked, an archive with anything else is refused."""
 
 import gzip
 import hashlib
@@ -48,7 +48,7 @@ def a_member(name: str, kind: bytes, link: str = "") -> Made:
 
 
 def an_extended(**records: str) -> bytes:
-    """A file whose PAX header wants something."""
+    """A file with a PAX header."""
     return archived(a_file("a.mp4", pax_headers=records), form=tarfile.PAX_FORMAT)
 
 
@@ -71,7 +71,7 @@ def a_header(
     return bytes(block)
 
 
-def mended(block: bytearray) -> bytes:
+def with_checksum(block: bytearray) -> bytes:
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
     return bytes(block)
@@ -82,10 +82,10 @@ def padded(records: bytes) -> bytes:
 
 
 def base_256() -> bytes:
-    """A size of ten gigabytes, told in the way of GNU."""
+    """A size of ten gigabytes in GNU's base-256 encoding."""
     block = bytearray(a_header())
     block[124:136] = b"\x80" + (10 * 1024**3).to_bytes(11, "big")
-    return raw(mended(block))
+    return raw(with_checksum(block))
 
 
 def a_bomb(megabytes: int) -> bytes:
@@ -160,7 +160,7 @@ ATTACKS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_what_is_not_plain_is_refused(name: str, tmp_path: Path) -> None:
+def test_archives_with_unsafe_members_are_refused(name: str, tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     with pytest.raises(InvalidRequest) as refused:
@@ -171,13 +171,13 @@ def test_what_is_not_plain_is_refused(name: str, tmp_path: Path) -> None:
     assert all(path.is_file() and not path.is_symlink() and path.name.isdecimal() for path in inside.iterdir())
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_unsafe_archives() -> None:
     assert len(ATTACKS) >= 30
     assert len(set(ATTACKS.values())) == len(ATTACKS)
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
-def test_plain_files_come_out_as_they_went_in(form: int, tmp_path: Path) -> None:
+def test_plain_files_are_unpacked_unchanged(form: int, tmp_path: Path) -> None:
     files = {"master.m3u8": GOOD, "video/180p.mp4": bytes(range(256)) * 3, "captions/0/a.vtt": b""}
     made = [a_file(name, data, mtime=1.5 if form == tarfile.PAX_FORMAT else 1) for name, data in files.items()]
     found = unpack(io.BytesIO(archived(*made, form=form)), tmp_path, LIMITS)
@@ -186,7 +186,7 @@ def test_plain_files_come_out_as_they_went_in(form: int, tmp_path: Path) -> None
     assert [each.size for each in found] == [len(data) for data in files.values()]
 
 
-def test_what_tar_itself_packs_can_be_unpacked(tmp_path: Path) -> None:
+def test_archives_of_tar_itself_can_be_unpacked(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "a.mp4").write_bytes(GOOD)
@@ -199,7 +199,7 @@ def test_what_tar_itself_packs_can_be_unpacked(tmp_path: Path) -> None:
     assert (found.name, found.path.read_bytes()) == ("a.mp4", GOOD)
 
 
-def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
+def test_a_decompression_bomb_takes_no_memory(tmp_path: Path) -> None:
     bomb = b"".join(zeros(80))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(InvalidRequest):
@@ -208,7 +208,7 @@ def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
 
 
 def zeros(megabytes: int) -> Iterator[bytes]:
-    """A gzip of a header and so many megabytes of nothing, made without holding them."""
+    """Return a gzip of a header and megabytes of zeros, written without holding them in memory."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     yield packer.compress(a_header(size=b"77777777777"))
     for _ in range(megabytes):

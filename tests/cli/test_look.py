@@ -113,7 +113,7 @@ def test_doctor_names_flagged_jobs_and_finds_nothing_wrong(reel: Reel) -> None:
     assert reel("doctor", "--json").json["findings"] == []
 
 
-def test_running_stands_for_every_phase(reel: Reel) -> None:
+def test_the_status_running_selects_every_phase(reel: Reel) -> None:
     running, _ = reel.engine(scenes.running), reel.engine(scenes.waiting)
     assert [job["id"] for job in reel("jobs", "--status", "running", "--json").json] == [running]
     assert reel("cancel", "--status", "running", "--json").json == {"matched": 1}

@@ -201,7 +201,7 @@ def test_of_many_rows_one_that_may_not_be_changed_stops_all(shell: Shell) -> Non
         "DELETE FROM tasks",
     ],
 )
-def test_what_would_falsify_the_record_is_refused(shell: Shell, statement: str) -> None:
+def test_changes_that_falsify_the_event_log_are_refused(shell: Shell, statement: str) -> None:
     with aside(shell):
         shell.run("UPDATE tasks SET token = 5, attempt = 3, version = 3")
         shell.run("UPDATE jobs SET version = 3")

@@ -20,7 +20,7 @@ def test_a_key_reads_back_from_its_text(job_id: int, stage: int, part: int) -> N
 
 
 @pytest.mark.parametrize("text", ["", "1", "1/2", "1/2/3/4", "a/0/0", "1/-1/0", "1/ 2/3", "1//3", "1/2/3 "])
-def test_what_is_no_key_is_refused(text: str) -> None:
+def test_an_invalid_key_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         TaskKey.parse(text)
     assert refused.value.field == "task"

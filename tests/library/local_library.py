@@ -33,7 +33,7 @@ _URI = re.compile(r'URI="([^"]*)"')
 
 
 class Gate:
-    """Lets so many chunks be encoded, and no more."""
+    """Limits how many chunks are encoded."""
 
     def __init__(self) -> None:
         self._permits = asyncio.Semaphore(0)
@@ -51,7 +51,7 @@ class Gate:
 
 
 class Slow(Folder):
-    """A folder that is told when to write one of its files."""
+    """A folder that writes one of its files when the test allows it."""
 
     def __init__(self, root: Path, key: str) -> None:
         super().__init__(root)
@@ -77,13 +77,13 @@ class Library:
         return await Videos(self.engine).submit(str(source), spec={"profile": profile(), **spec})
 
     async def made(self, source: Path | str, **spec: Json) -> Job:
-        """A new video when its first version is complete, and shown."""
+        """Submit a video; return its first job when it is completed and published."""
         job = await self.completed((await self.submit(source, **spec)).job_id)
         await self.publisher.publish()
         return job
 
     async def remade(self, video_id: int, **spec: Json) -> JobDetail:
-        """A further version of a video when it is at rest."""
+        """Retranscode a video; return the job when it is inactive."""
         return await self.rests((await Videos(self.engine).retranscode(video_id, spec=spec)).job_id)
 
     async def rests(self, job_id: int) -> JobDetail:
@@ -137,7 +137,7 @@ async def working(engine: Engine, pipelines: list[Pipeline], settings: Settings)
 
 
 def changed(pipeline: Pipeline, gate: Gate | None, backoff: float | None) -> Pipeline:
-    """The pipeline with a gate before its encodes, or with other pauses between attempts."""
+    """Return the pipeline with a gate before its encodes, or with another backoff."""
     made = Pipeline(pipeline.name, built_in=True)
     for spec in pipeline.graph.stages:
         handler = pipeline.handlers[spec.name].call
@@ -149,14 +149,14 @@ def changed(pipeline: Pipeline, gate: Gate | None, backoff: float | None) -> Pip
 
 
 def links(text: str, key: str) -> list[str]:
-    """The keys of the files that a playlist names."""
+    """Return the keys of the files that a playlist names."""
     lines = text.splitlines()
     named = [found for line in lines if line.startswith("#") for found in _URI.findall(line)]
     return [resolve_uri(key, uri) for uri in (*named, *(line for line in lines if line and not line.startswith("#")))]
 
 
 async def read_whole(storage: Storage, key: str) -> int:
-    """Read a stream as a player does that wants all of it: each playlist, and each file that one names. How many."""
+    """Read every playlist and every file of a stream; return their number."""
     count = 0
     for link in dict.fromkeys(links((await storage.get_bytes(key)).decode(), key)):
         if link.endswith(".m3u8"):
@@ -168,7 +168,7 @@ async def read_whole(storage: Storage, key: str) -> int:
 
 
 async def encoded(engine: Engine, job_id: int, chunks: int) -> None:
-    """Wait until so many chunks of a job are encoded, and its sound is."""
+    """Wait until this many chunks and the audio of a job are encoded."""
     async with asyncio.timeout(TIMEOUT):
         async for _ in engine.watch(job_id):
             done = {stage.name: (stage.done, stage.total) for stage in (await engine.job(job_id)).stages}

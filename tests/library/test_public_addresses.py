@@ -1,4 +1,4 @@
-"""The publisher's duties when things go wrong: late writers, broken versions, a storage that is away, leftovers."""
+"""The publisher under failures: late writers, broken versions, an unreachable storage, leftovers."""
 
 import asyncio
 import logging
@@ -55,8 +55,8 @@ def publisher(engine: Engine, storage: Folder) -> Publisher:
 
 
 async def version(engine: Engine, storage: Folder, video: int | None = None) -> tuple[int, int]:
-    """A further completed version of a video, or the first one of a new video: gives video and job."""
-    made = await (Videos(engine).submit("/film.mp4") if video is None else Videos(engine).retranscode(video))
+    """Complete a version of a video, or of a new video; return the ids of video and job."""
+    made = await (Videos(engine).submit("/video.mp4") if video is None else Videos(engine).retranscode(video))
     await put_playlists(storage, made.job_id)
     await run(engine, 2)
     return made.resource_id or 0, made.job_id
@@ -77,7 +77,7 @@ async def front(storage: Folder, video: int) -> str:
     return (await storage.get_bytes(keys.video(video, "master.m3u8"))).decode()
 
 
-async def test_one_version_that_can_not_be_shown_holds_up_no_other(
+async def test_a_version_that_can_not_be_published_delays_no_other(
     engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     broken, job = await version(engine, storage)
@@ -87,7 +87,7 @@ async def test_one_version_that_can_not_be_shown_holds_up_no_other(
         await publisher.publish()
     assert f"versions/{other}/" in await front(storage, good)
     assert publisher._since is not None, "the whole library is not looked through again"
-    publisher._since += timedelta(days=1)  # by then nobody asks the store for what has changed so long ago
+    publisher._since += timedelta(days=1)  # by then the publisher no longer reads changes that old
     with pytest.raises(StorageMissing, match=f"versions/{job}/master.m3u8"):
         await publisher.publish()
     await put_playlists(storage, job)
@@ -97,7 +97,7 @@ async def test_one_version_that_can_not_be_shown_holds_up_no_other(
 
 async def test_live_playlists_are_updated_for_more_jobs_than_a_page(engine: Engine, storage: Folder) -> None:
     publisher = Publisher(engine, storage, keep=0.0, page=2)
-    jobs = [(await Videos(engine).submit("/film.mp4")).job_id for _ in range(5)]
+    jobs = [(await Videos(engine).submit("/video.mp4")).job_id for _ in range(5)]
     await engine.complete([done(task) for task in (await engine.claim(await a_worker(engine), 5)).tasks])
     assert sorted(job.id for job in await publisher._running()) == jobs
 
@@ -113,7 +113,7 @@ class Stubborn(Folder):
         return await super().delete(prefix)
 
 
-async def test_one_version_that_can_not_be_deleted_holds_up_no_other(engine: Engine, storage: Folder) -> None:
+async def test_a_version_that_can_not_be_deleted_delays_no_other(engine: Engine, storage: Folder) -> None:
     video, first = await version(engine, storage)
     _, second = await version(engine, storage, video)
     await version(engine, storage, video)
@@ -136,7 +136,7 @@ async def test_one_sweep_removes_more_superseded_versions_than_a_page(engine: En
     assert await storage.folders(keys.VERSIONS) == (str(jobs[-1]),)
 
 
-async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(
+async def test_a_late_writer_does_not_publish_an_old_version(
     engine: Engine, storage: Folder, publisher: Publisher
 ) -> None:
     video, _ = await version(engine, storage)
@@ -152,7 +152,7 @@ async def test_a_late_writer_does_not_leave_an_old_version_at_the_public_place(
 
 
 class Ear(logging.Handler):
-    """Hears what is logged."""
+    """Waits for log lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,13 +193,13 @@ async def test_only_sources_that_no_job_may_read_again_are_swept(
 ) -> None:
     fetched, fetching, completed, fresh = SOURCES
     for source in SOURCES:
-        await storage.put_bytes(keys.source(source), b"film")
+        await storage.put_bytes(keys.source(source), b"video")
     age(storage, fetched, fetching, completed)
-    await Videos(engine).submit("/film.mp4")
+    await Videos(engine).submit("/video.mp4")
     await run(engine, 2, {"source": completed})
-    await Videos(engine).submit("/film.mp4")
+    await Videos(engine).submit("/video.mp4")
     await run(engine, 1, {"source": fetched})
-    await Videos(engine).submit("/film.mp4", priority=9)
+    await Videos(engine).submit("/video.mp4", priority=9)
     task = await take_one(engine, worker := await a_worker(engine))
     await engine.report(worker, [Progress(key=task.key, token=task.token, checkpoint={"source": fetching})])
     await publisher.sweep()
@@ -207,10 +207,10 @@ async def test_only_sources_that_no_job_may_read_again_are_swept(
     assert left == {keys.source(each) for each in (fetched, fetching, fresh)}
 
 
-async def test_no_source_is_swept_where_another_database_keeps_its_files_too(
+async def test_no_source_is_swept_from_a_storage_shared_with_another_database(
     storage: Folder, publisher: Publisher
 ) -> None:
-    await storage.put_bytes(keys.source(SOURCES[0]), b"film")
+    await storage.put_bytes(keys.source(SOURCES[0]), b"video")
     age(storage, SOURCES[0])
     await storage.put_bytes("versions/7/encode/0/1/180p.mp4", b"theirs")
     await publisher.sweep()
@@ -227,12 +227,12 @@ def age(storage: Folder, *sources: str) -> None:
         os.utime(storage.root / keys.source(source), (then, then))
 
 
-async def test_what_stopped_runs_leave_is_swept_after_every_retry(engine: Engine, storage: Folder) -> None:
+async def test_files_of_stopped_runs_are_swept_after_every_retry(engine: Engine, storage: Folder) -> None:
     publisher = Publisher(engine, storage, keep=0)
-    job = (await Videos(engine).submit("/film.mp4")).job_id
+    job = (await Videos(engine).submit("/video.mp4")).job_id
     for token in (1, 2, 3):
         assert (await take_one(engine, await a_worker(engine))).token == token
-        await storage.put_bytes(keys.made(job, "fetch", 0, token, "file"), b"film")
+        await storage.put_bytes(keys.made(job, "fetch", 0, token, "file"), b"video")
         await engine.force(job, JobStatus.FAILED, reason="stopped")
         assert await publisher.sweep() == (0 if token == 1 else 1)
         assert {found.key async for found in storage.list(keys.version(job))} == {

@@ -1,4 +1,4 @@
-"""The library over time: what its public places show while versions come, fail, are chosen, deleted and removed."""
+"""The library over time: what public addresses serve while versions complete, fail, are pinned, deleted and removed."""
 
 import asyncio
 import json
@@ -34,10 +34,10 @@ HOUR = timedelta(hours=1)
 WORDS = "1\n00:00:00,200 --> 00:00:01,000\nHello\n"
 
 
-async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Path) -> None:
+async def test_a_live_stream_only_grows(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        answer = await made.submit(make_video(tmp_path / "film.mp4", CHUNKS))
+        answer = await made.submit(make_video(tmp_path / "video.mp4", CHUNKS))
         video, job = answer.resource_id or 0, answer.job_id
         before: dict[str, str] = {}
         for chunk in (1, 2):
@@ -62,7 +62,7 @@ async def test_a_stream_plays_while_it_grows_and_takes_nothing_back(tmp_path: Pa
 
 
 async def check_its_end(made: Library, folder: Path, video: int, job: int, before: dict[str, str]) -> None:
-    """The public place leads to the version itself; who watched it grow finds the rest, and the end, for a while."""
+    """The public address serves the version itself; the live playlists stay, with their end, for a while."""
     assert f"live/{job}" not in await made.text(front(video))
     ended = await growing(made, video, job)
     for key, text in before.items():
@@ -80,10 +80,10 @@ async def check_its_end(made: Library, folder: Path, video: int, job: int, befor
     assert await read_whole(made.storage, front(video))
 
 
-async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_deleted(tmp_path: Path) -> None:
+async def test_a_video_without_audio_grows_and_its_public_address_is_removed_on_delete(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate) as made:
-        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "video.mp4", 2, sound=False))
         video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
@@ -97,10 +97,10 @@ async def test_a_silent_film_grows_too_and_its_public_place_goes_when_it_is_dele
         assert await made.files(f"videos/{video}") == set()
 
 
-async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: Path) -> None:
+async def test_the_live_stream_of_a_failed_job_is_removed_after_a_while(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "video.mp4", 2, sound=False))
         video = answer.resource_id or 0
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
@@ -115,7 +115,7 @@ async def test_what_has_grown_of_a_job_that_failed_goes_after_a_while(tmp_path: 
         assert await made.files(f"versions/{answer.job_id}/encode/0"), "a retry would begin with them"
 
 
-async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_seldom(
+async def test_a_slowly_written_live_stream_delays_no_other_and_is_written_rarely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The playlists of twelve hours take four seconds."""
@@ -128,7 +128,7 @@ async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_
     monkeypatch.setattr("reelstate.library.publisher.growing", seen)
     async with library(tmp_path, gate=gate) as made:
         made.publisher = Publisher(made.engine, made.storage, keep=0.0, live_every=0.0, backoff=1e6)
-        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "video.mp4", 2, sound=False))
         gate.open()
         await encoded(made.engine, answer.job_id, 1)
         assert await made.publisher.update_live() == 1
@@ -143,7 +143,7 @@ async def test_a_stream_that_takes_long_to_write_holds_up_nobody_and_is_written_
 
 
 class Interrupted(Folder):
-    """A folder in which something else happens before the first deletion."""
+    """A folder that runs a callback before its first deletion."""
 
     def __init__(self, root: Path, happens: Callable[[], Awaitable[object]]) -> None:
         super().__init__(root)
@@ -156,10 +156,10 @@ class Interrupted(Folder):
         return await super().delete(prefix)
 
 
-async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path) -> None:
+async def test_a_job_that_completes_during_the_sweep_is_not_swept(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate, keep=86_400) as made:
-        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "video.mp4", 2, sound=False))
         video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
@@ -178,10 +178,10 @@ async def test_a_job_that_is_through_after_all_is_not_swept_away(tmp_path: Path)
         assert await read_whole(made.storage, front(video))
 
 
-async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Path) -> None:
+async def test_a_live_stream_never_replaces_the_finished_version(tmp_path: Path) -> None:
     gate = Gate()
     async with library(tmp_path, gate=gate) as made:
-        answer = await made.submit(make_video(tmp_path / "film.mp4", 2, sound=False))
+        answer = await made.submit(make_video(tmp_path / "video.mp4", 2, sound=False))
         video, job = answer.resource_id or 0, answer.job_id
         gate.open()
         await encoded(made.engine, job, 1)
@@ -196,8 +196,8 @@ async def test_what_has_grown_never_lies_over_the_finished_version(tmp_path: Pat
         assert f"versions/{job}/" in await made.text(front(video))
 
 
-async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_path: Path) -> None:
-    source = make_video(tmp_path / "film.mp4", 2)
+async def test_a_reader_sees_no_gap_while_versions_change(tmp_path: Path) -> None:
+    source = make_video(tmp_path / "video.mp4", 2)
     async with library(tmp_path) as made:
         first = await made.made(source)
         video = first.resource_id or 0
@@ -210,7 +210,7 @@ async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_p
             assert f"versions/{second.job.id}/" in await made.text(front(video))
             assert await made.files(f"versions/{first.id}") == old
 
-            source.write_bytes(b"no film at all")
+            source.write_bytes(b"no video at all")
             assert (await made.remade(video)).job.status is JobStatus.FAILED
             assert await made.publisher.publish() == 0
             assert f"versions/{second.job.id}/" in await made.text(front(video))
@@ -236,8 +236,8 @@ async def test_a_reader_never_meets_a_gap_whatever_becomes_of_new_versions(tmp_p
         assert await made.files(f"versions/{second.job.id}") == set()
 
 
-async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp_path: Path) -> None:
-    source = spoken(tmp_path / "film.mkv", "testsrc2")
+async def test_added_renditions_are_published_with_those_of_the_active_version(tmp_path: Path) -> None:
+    source = spoken(tmp_path / "video.mkv", "testsrc2")
     async with library(tmp_path) as made:
         first = await made.made(source)
         video = first.resource_id or 0
@@ -264,7 +264,7 @@ async def test_chosen_qualities_stand_beside_those_of_the_version_that_plays(tmp
 
 
 async def check_what_does_not_fit(made: Library, source: Path, video: int) -> None:
-    """Neither another cut nor another film is mixed with what is there."""
+    """Renditions of another cut or another video are not mixed with the published ones."""
     other = await made.remade(video, qualities=["90p"], profile=profile(segment_seconds=2, chunk_seconds=2))
     assert other.job.status is JobStatus.FAILED
     assert "its segments have another length" in str(other.job.error)
@@ -278,7 +278,7 @@ async def check_what_does_not_fit(made: Library, source: Path, video: int) -> No
 
 
 def spoken(path: Path, picture: str) -> Path:
-    """A film with sound and text."""
+    """Create a video with audio and subtitles."""
     text = path.with_suffix(".srt")
     text.write_text(WORDS)
     ffmpeg(
@@ -289,7 +289,7 @@ def spoken(path: Path, picture: str) -> Path:
 
 
 def frames_so_far(media: Path, video: int, job: int) -> int:
-    """How many frames a stream that grows has by now: those that play when it is said to end here."""
+    """Return the number of frames that a live stream has so far."""
     copy = media / f"videos/{video}/copy/{job}"
     shutil.copytree(media / f"videos/{video}/live/{job}", copy)
     for path in copy.rglob("*.m3u8"):
@@ -301,13 +301,13 @@ def frames_so_far(media: Path, video: int, job: int) -> int:
 
 
 async def growing(made: Library, video_id: int, job_id: int) -> dict[str, str]:
-    """The media playlists of a stream that grows."""
+    """Return the media playlists of a live stream."""
     found = await made.files(f"videos/{video_id}/live/{job_id}")
     return {key: await made.text(key) for key in found if not key.endswith("/master.m3u8")}
 
 
 def shown(folder: Path, video_id: int) -> Json:
-    """What `reel videos show` says of a video."""
+    """Return the document of `reel videos show`."""
     environment = {**os.environ, "REEL_STORAGE_URL": str(folder / "media")}
     database = f"sqlite:///{folder / 'library.db'}"
     command = [sys.executable, "-m", "reelstate", "videos", "show", str(video_id), "--json", "--database", database]
@@ -315,7 +315,7 @@ def shown(folder: Path, video_id: int) -> Json:
 
 
 class Rounds:
-    """How often a reader has read a stream from end to end."""
+    """Counts the complete reads of a stream."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -327,7 +327,7 @@ class Rounds:
             self.changed.notify_all()
 
     async def more(self) -> None:
-        """Wait until it has begun and ended a round from now on."""
+        """Wait for a round that begins and ends after this call."""
         async with self.changed, asyncio.timeout(300):
             wanted = self.count + 2
             await self.changed.wait_for(lambda: self.count >= wanted)
@@ -335,7 +335,7 @@ class Rounds:
 
 @asynccontextmanager
 async def reader(made: Library, video_id: int) -> AsyncIterator[Rounds]:
-    """A viewer who plays a video over and over, all qualities of it; what he can't read fails the test."""
+    """Play all renditions of a video in a loop; an unreadable file fails the test."""
     rounds = Rounds()
 
     async def read() -> None:

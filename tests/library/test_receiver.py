@@ -1,4 +1,4 @@
-"""A sender that is stopped while its last bytes are written holds its file until they are."""
+"""A stopped sender keeps the lock of its file until its last bytes are written."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ async def once(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-async def test_a_file_is_nobody_elses_before_its_last_bytes_are_written(
+async def test_a_file_is_locked_until_its_last_bytes_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writing, may = threading.Event(), threading.Event()
@@ -35,7 +35,7 @@ async def test_a_file_is_nobody_elses_before_its_last_bytes_are_written(
         reception = UploadReceiver(uploads, Folder(tmp_path / "media"), spool, limit=100, idle=20.0)
         upload = await reception.create(user_id="ada", length=4)
         monkeypatch.setattr(os, "fdatasync", slow)
-        receiving = asyncio.create_task(reception.receive(upload, once(b"film")))
+        receiving = asyncio.create_task(reception.receive(upload, once(b"video")))
         await asyncio.to_thread(writing.wait, 300)
         receiving.cancel()
         await asyncio.wait({receiving}, timeout=0.2)

@@ -1,7 +1,7 @@
-"""The rules of the engine once more, as plainly as possible: objects, loops, no SQL, no clock but a number.
+"""A second implementation of the rules of the engine, kept simple: objects and loops, no SQL, time is a number.
 
-It is written from the rules (docs/lifecycle.md), not from the statements, so that a mistake there is not repeated here.
-A stage has no counters: whatever is asked of it is counted from its tasks. Times are seconds.
+It is written from the rules (docs/lifecycle.md), not from the statements, so that it does not repeat their mistakes.
+A stage has no counters: they are computed from its tasks. Times are seconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 @dataclass
 class Ended:
-    """How the run under one token came to its end."""
+    """The outcome of the run under one token."""
 
     target: TaskStatus
     by_worker: bool
@@ -64,7 +64,7 @@ class RefTask:
     taken_back: bool = False
     """The keeper took it from its worker, and no worker has claimed it since."""
     loss_alone: bool | None = None
-    """Of a task that was taken back for a loss: whether its worker had run it alone."""
+    """For a task reclaimed after a loss: whether its worker had run it alone."""
 
     @property
     def final(self) -> bool:
@@ -72,11 +72,11 @@ class RefTask:
 
     @property
     def order(self) -> tuple[int, TaskKey]:
-        """The most urgent first, then the oldest job's."""
+        """Order by priority, then by age of the job."""
         return -self.priority, self.key
 
     def move(self, status: TaskStatus, *, by_worker: bool = False, run_after: float | None = None) -> None:
-        """One transition: it counts one version, and a run that it ends is remembered under its token."""
+        """Make one transition: raise the version, and record the outcome of an ended run under its token."""
         self.taken_back = False
         if self.status is RUNNING:
             self.ends[self.token] = Ended(status, by_worker)
@@ -85,7 +85,7 @@ class RefTask:
 
     @property
     def isolated(self) -> bool:
-        """Whether it has lost so many workers that it runs alone; nothing undoes a loss."""
+        """Whether it has lost enough workers to run alone; a loss is never undone."""
         return self.lost >= self.spec.isolate_after
 
     def start(self, worker: int, now: float, *, alone: bool) -> None:
@@ -111,12 +111,12 @@ class RefTask:
         return not timed_out and not stalled
 
     def give_back(self, *, resting: bool, by_worker: bool = False) -> None:
-        """Uncharged."""
+        """Give the task back without counting an attempt."""
         self.move(NEW if resting else READY, by_worker=by_worker)
         self.attempt -= 1
 
     def again(self, target: TaskStatus) -> None:
-        """An operator has it run again, with the stage's attempts once more; being isolated is not forgotten."""
+        """Run it again for an operator, with new attempts; an isolated task stays isolated."""
         self.move(target)
         self.max_attempts, self.lost_alone = self.attempt + self.spec.attempts, 0
 
@@ -148,7 +148,7 @@ class RefJob:
         return len(tasks), statuses.count(DONE), statuses.count(SKIPPED), sum(task.final for task in tasks)
 
     def closed(self, number: int) -> bool:
-        """Whether what waits for this stage may go on."""
+        """Whether the stages after this one may open."""
         total, done, skipped, failed = self.counted(number)
         satisfied = done + skipped + failed == total and not (failed and self.graph.stages[number].required)
         return self.opened.get(number, False) and satisfied
@@ -157,7 +157,7 @@ class RefJob:
         self.status, self.version = status, self.version + 1
 
     def reset_tasks(self, *, stop: bool) -> None:
-        """Whatever waits goes back to `new`; with `stop` also what runs, not counted as an attempt."""
+        """Reset waiting tasks to `new`; with `stop` also running ones, which does not count as an attempt."""
         for task in self.tasks.values():
             if task.status is READY or (task.status is ERROR and not task.final):
                 task.move(NEW)
@@ -165,7 +165,7 @@ class RefJob:
                 task.give_back(resting=True)
 
     def advance(self, delay_until: float | None = None) -> None:
-        """Open every stage whose predecessors are closed, until none is left; then show the phase or the end."""
+        """Open every stage whose predecessors are closed, until none is left; then update the status of the job."""
         if not self.active:
             return
         while openable := self._openable():
@@ -187,7 +187,7 @@ class RefJob:
                 self.become(phase)
 
     def reopen(self) -> None:
-        """Whatever is unfinished in an open stage runs again."""
+        """Run unfinished tasks of open stages again."""
         for number in [number for number, is_open in self.opened.items() if is_open and not self.closed(number)]:
             for task in self.stage(number):
                 if task.status in (NEW, ERROR):
@@ -227,8 +227,8 @@ class RefJob:
                 task.move(READY)
                 task.max_attempts = max(task.max_attempts, task.attempt + spec.attempts)
             else:
-                birth = READY if delay_until is None else NEW
-                self.tasks[key] = RefTask(key, spec, self.priority, spec.attempts, status=birth, run_after=delay_until)
+                first = READY if delay_until is None else NEW
+                self.tasks[key] = RefTask(key, spec, self.priority, spec.attempts, status=first, run_after=delay_until)
         for task in self.stage(number):
             if task.key.part >= parts and task.status is NEW:
                 task.move(SKIPPED)
@@ -261,7 +261,7 @@ class Reference:
         return [task for job in self.jobs.values() for task in job.tasks.values()]
 
     def known(self, request: object, key: str | None) -> int | None:
-        """The job that this key stands for already."""
+        """Return the job that already has this key."""
         if key is None or key not in self.keys:
             return None
         first, job_id = self.keys[key]
@@ -276,7 +276,7 @@ class Reference:
         job.advance(self.now + delay if delay else None)
 
     def claim(self, worker_id: int, limit: int) -> list[tuple[TaskKey, int, int]]:
-        """The (task, token, attempt) that this worker gets, in the order it should run them."""
+        """Return the (task, token, attempt) that this worker leases, in the order to run them."""
         worker = self.workers[worker_id]
         if worker.name in self.disabled:
             raise Refused("WorkerRefused")
@@ -300,7 +300,7 @@ class Reference:
         return [(task.key, task.token, task.attempt) for task in taken]
 
     def report(self, worker_id: int, held: Held, percent: float | None) -> tuple[Verdict, bool]:
-        """The verdict, and whether the worker should drain."""
+        """Return the verdicts, and whether the worker should drain."""
         worker = self.workers[worker_id]
         self._heard(worker)
 
@@ -373,7 +373,7 @@ class Reference:
                 worker.become(WorkerStatus.OFFLINE)
 
     def orchestrate(self) -> None:
-        """What is due becomes ready; in an inactive job it waits as `new`."""
+        """Make due tasks ready; in an inactive job they become `new`."""
         for task in self.tasks():
             if task.run_after is not None and task.run_after <= self.now:
                 if self._job(task).active:
@@ -492,7 +492,7 @@ class Reference:
             worker.become(WorkerStatus.ACTIVE)
 
     def _edited(self, name: str) -> None:
-        """What an operator does to a name is on the record of each of its instances that has not signed off."""
+        """Record an operation on a worker name for each of its instances that is not offline."""
         for worker in self.workers.values():
             if worker.name == name and worker.status is not WorkerStatus.OFFLINE:
                 worker.become(worker.status)
@@ -510,7 +510,7 @@ class Reference:
     ) -> list[Verdict]:
         """Only a running task under the same token accepts a report; the others are refused with a reason.
 
-        What may be `late` is also taken by a task that the keeper took back and no worker has claimed since.
+        A `late` report is also accepted for a reclaimed task that no worker has claimed since.
         """
         verdicts = []
         for key, token in items:
@@ -544,7 +544,7 @@ class Reference:
                 self.jobs[job_id].advance()
 
     def _settle(self, final: Sequence[RefTask], poison: Collection[RefTask]) -> None:
-        """A poison task has its job quarantined, a required task fails it, an optional one is gone without."""
+        """A poison task has its job quarantined, a required task fails it, an optional task is skipped."""
         moved: set[int] = set()
         for task in sorted(final, key=lambda task: (task not in poison, task.key)):
             job = self._job(task)

@@ -1,7 +1,7 @@
 """Every view shows each value under its own name: no statement may swap two columns.
 
-The rows are overwritten with a distinct value in every column, past the guards. What listings and single views show is
-compared with what was written, field by field. A field that a record gains fails here until it is given a value.
+The rows are overwritten with a distinct value in each column, bypassing the guards. What listings and single views show
+is compared with what was written, field by field. A field that a record gains fails here until it is given a value.
 """
 
 import dataclasses
@@ -42,13 +42,13 @@ LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def at(day: int) -> datetime:
-    """A time of its own, before the present of the tests."""
+    """Return a distinct time before the current time of the tests."""
     return datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=day)
 
 
 @pytest.fixture
 def manual_sql(database_url: str, engine: Engine) -> ManualSql:
-    """Somebody who writes past the engine."""
+    """Manual SQL, which bypasses the engine."""
     return ManualSql(database_url)
 
 
@@ -82,7 +82,7 @@ def assert_shows(shown: Any, kind: type[Any], expected: Mapping[str, Any]) -> No
 
 
 async def two_versions(engine: Engine) -> tuple[int, int, int]:
-    """A video, the job of its first version and the one of its second."""
+    """Create a video with two versions; return its id and the jobs of both."""
     first = await Videos(engine).submit("first.mp4", pipeline="simple")
     assert first.resource_id is not None
     second = await Videos(engine).retranscode(first.resource_id, pipeline="simple")
@@ -308,7 +308,7 @@ async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, m
 
 async def test_an_upload_in_every_answer(engine: Engine, manual_sql: ManualSql) -> None:
     uploads = Uploads(engine.store, lifetime=60.0, limits=UploadLimits(open=10, unused=10, bytes=1000))
-    made = await uploads.create(user_id="eve", name="film", length=None, digest="is digest")
+    made = await uploads.create(user_id="eve", name="video", length=None, digest="is digest")
     assert await uploads.find(made.id) == made
     received = await uploads.receive(made, 4, last=True)
     assert await uploads.find(made.id) == received

@@ -1,4 +1,4 @@
-"""A narrow subscription to a long record: a statement reads at most a window, and nothing is missed or sent twice."""
+"""A narrow subscription to a long event log: a statement reads at most a window, and no event is lost or repeated."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -23,7 +23,7 @@ from tests.manual_sql import ManualSql
 LONG = 20_000
 WINDOW = 500
 STEPS_A_ROW = 100
-"""Instructions of SQLite for each row that is looked at, and the states beside it."""
+"""SQLite instructions for each row that is read, with its states."""
 READS_A_ROW = 4
 """Rows of PostgreSQL's indexes and tables for each: the edge is found, and what is before it is read."""
 
@@ -45,7 +45,7 @@ SAID_IN_POSTGRES = """
 """
 CROWDS = 4
 EVENTS = 3
-"""Of each job there are more."""
+"""Each job has several rows."""
 
 
 @dataclass
@@ -95,7 +95,7 @@ class _Metered:
 
 
 def _read(node: dict[str, Any]) -> float:
-    """Rows of the record that a plan takes from a table or an index, also those that it does not want."""
+    """Return the rows that a plan reads from tables and indexes, with those it filters out."""
     found = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
     own = found * node["Actual Loops"] if node.get("Relation Name") in {"events", "state_log"} else 0
     return float(own + sum(map(_read, node.get("Plans", []))))

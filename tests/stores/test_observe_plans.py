@@ -49,12 +49,12 @@ async def file(tmp_path: Path) -> sqlite3.Connection:
 
 
 def listed(file: sqlite3.Connection, **wanted: Any) -> tuple[list[int], int]:
-    """The jobs that are found, and how many instructions SQLite takes for them."""
+    """Return the found jobs, and the number of SQLite instructions."""
     return counted(file, "observe_jobs", {name: bind(value) for name, value in {**EVERYTHING, **wanted}.items()})
 
 
 def counted(file: sqlite3.Connection, statement: str, parameters: dict[str, Any]) -> tuple[list[int], int]:
-    """The ids that a statement finds, and how many instructions SQLite takes for them."""
+    """Return the ids that a statement finds, and the number of SQLite instructions."""
     steps = 0
 
     def count() -> None:
@@ -82,7 +82,7 @@ def test_sqlite_reads_no_more_than_a_page(file: sqlite3.Connection, wanted: dict
     assert steps < 2 * MAX_STEPS
 
 
-def test_what_failed_long_ago_is_not_looked_at_every_second(file: sqlite3.Connection) -> None:
+def test_jobs_that_failed_long_ago_are_not_read_every_second(file: sqlite3.Connection) -> None:
     file.execute("UPDATE jobs SET status = 'failed', changed_at = 1.0")
     found, steps = counted(file, "orchestrate_stopped", {"now": 1e9, "recent": 60.0, "limit": 100})
     assert (found, steps < MAX_STEPS) == ([], True)

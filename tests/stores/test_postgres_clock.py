@@ -1,4 +1,4 @@
-"""Leases follow the clock of the database server, however far the clocks of its clients are off.
+"""Leases follow the clock of the database server, not the clocks of its clients.
 
 Here the server's clock is moved: a function of its name stands before PostgreSQL's own in the search path. SQLite has
 no clock of its own, because it runs in the process of its client.
@@ -27,7 +27,7 @@ END $$
 
 @pytest.fixture(params=[-1, 1])
 def skewed_url(request: pytest.FixtureRequest, postgres_database: str) -> str:
-    """A database whose clock is an hour from the one of this process."""
+    """A database whose clock differs by an hour from the clock of this process."""
     with psycopg.connect(postgres_database) as connection:
         connection.execute(SKEW.format(hours=request.param).encode())
     return postgres_database
@@ -65,7 +65,7 @@ async def test_a_claim_and_a_report_lease_by_the_servers_clock(engine: Engine, s
     assert (await engine.reclaim()).total == 0
 
 
-async def test_what_is_due_and_who_is_silent_follow_the_servers_clock(engine: Engine) -> None:
+async def test_due_tasks_and_silent_workers_follow_the_servers_clock(engine: Engine) -> None:
     await engine.submit("simple", delay=600)
     worker = await a_worker(engine)
     await engine.report(worker)

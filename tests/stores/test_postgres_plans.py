@@ -1,4 +1,4 @@
-"""Plans are pinned: a hot statement probes by key even when it was planned on empty tables and then kept."""
+"""A hot statement uses its index even with a plan that was made on empty tables and cached."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def connection(postgres_server: PostgresServer, migrated_template: str) -> Itera
 
 
 def generic_plan(connection: psycopg.Connection, name: str) -> str:
-    """The plan that a connection keeps for a statement, whatever its parameters."""
+    """Return the generic plan of a statement."""
     numbers: dict[str, int] = {}
     text = re.sub(r"%\((\w+)\)s", lambda found: f"${numbers.setdefault(found[1], len(numbers) + 1)}", STATEMENTS[name])
     rows = connection.execute(f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {text}", prepare=False).fetchall()

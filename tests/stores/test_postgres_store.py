@@ -1,4 +1,4 @@
-"""What a PostgreSQL server does to its clients, and how the store lives through it."""
+"""Failures of a PostgreSQL server, and how the store recovers."""
 
 import asyncio
 import contextlib
@@ -61,7 +61,7 @@ WORKER: dict[str, Any] = {
 
 
 class Counting:
-    """A flow that notes how often it is run, and does something first."""
+    """A flow that counts its runs, and runs a callback first."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -109,7 +109,7 @@ async def test_a_submit_cut_at_commit_makes_one_job(
 
 @pytest.mark.parametrize("earlier", [0, 1])
 @pytest.mark.parametrize("cut", ["after", "before"])
-async def test_a_claim_whose_answer_is_cut_off_gives_the_tasks_it_took(url: str, cut: Cut, earlier: int) -> None:
+async def test_a_claim_cut_at_commit_returns_the_tasks_it_leased(url: str, cut: Cut, earlier: int) -> None:
     async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         proxy.at = CLAIM
         await engine.submit("parts", {"parts": 6})
@@ -123,7 +123,7 @@ async def test_a_claim_whose_answer_is_cut_off_gives_the_tasks_it_took(url: str,
         assert (await engine.job(after[0].key.job_id)).stages[0].running == earlier + 2
 
 
-async def test_what_was_found_after_one_lost_answer_is_not_given_again_after_the_next(url: str) -> None:
+async def test_a_result_recovered_after_one_lost_commit_is_not_returned_for_the_next(url: str) -> None:
     async with through_proxy(url) as (address, proxy), engine_at(address) as engine:
         proxy.at = CLAIM
         await engine.submit("parts", {"parts": 6})
@@ -151,7 +151,7 @@ async def test_a_completion_cut_at_commit_counts_once(url: str, cut: Cut) -> Non
 
 @pytest.mark.parametrize("cut", ["after", "before"])
 async def test_all_connections_cut_at_commit_at_once_leave_one_effect_each(url: str, cut: Cut) -> None:
-    """Nobody waits for a connection of the pool to learn what became of a COMMIT: all are held by those who wait."""
+    """Resolving a COMMIT takes no connection of the pool: the waiting transactions hold all of them."""
     connections = 3
     async with (
         through_proxy(url) as (address, proxy),
@@ -166,7 +166,7 @@ async def test_all_connections_cut_at_commit_at_once_leave_one_effect_each(url: 
         assert len({answer.job_id for answer in submitted}) == connections
 
 
-# A backend that goes away, a transaction that must be run again.
+# A killed backend, a transaction that must be run again.
 
 
 async def test_a_backend_killed_in_the_middle_is_replaced_and_the_flow_runs_again(
@@ -261,7 +261,7 @@ async def test_a_serialization_failure_is_run_again(url: str, caplog: pytest.Log
     assert any("could not serialize access" in record.message for record in caplog.records)
 
 
-async def test_patience_ends_with_an_error_that_says_so(url: str) -> None:
+async def test_the_reconnect_timeout_ends_with_a_clear_error(url: str) -> None:
     async with through_proxy(url) as (address, _):
         store = PostgresStore(address, timeout=0.3)
         await store.open()
@@ -272,12 +272,12 @@ async def test_patience_ends_with_an_error_that_says_so(url: str) -> None:
     await store.close()
 
 
-# A server that is stopped and comes back.
+# A server that is stopped and restarted.
 
 
 @pytest.fixture(scope="module")
 def mortal_server() -> Iterator[PostgresServer]:
-    """A server of this module's own, to be stopped."""
+    """A server that this module may stop."""
     with contextlib.ExitStack() as stack:
         try:
             server = stack.enter_context(PostgresServer())
@@ -287,7 +287,7 @@ def mortal_server() -> Iterator[PostgresServer]:
 
 
 class Crowd:
-    """Writers that go on whatever happens, and remember what they were told."""
+    """Writers that continue through failures, and record the acknowledgements."""
 
     def __init__(self, engine: Engine, worker: int) -> None:
         self._engine = engine
@@ -313,7 +313,7 @@ class Crowd:
             await asyncio.sleep(0)
 
     async def more(self, count: int) -> None:
-        """Until so many more submits have been acknowledged."""
+        """Wait until `count` more submits are acknowledged."""
         wanted = len(self.acknowledged) + count
         async with self._news:
             await self._news.wait_for(lambda: len(self.acknowledged) >= wanted)
@@ -349,7 +349,7 @@ async def survives(server: PostgresServer, crashes: int, caplog: pytest.LogCaptu
     server.drop_database(url)
 
 
-async def test_writers_live_through_a_crash_of_the_server(
+async def test_writers_survive_a_crash_of_the_server(
     mortal_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, logger="reelstate")
@@ -357,7 +357,7 @@ async def test_writers_live_through_a_crash_of_the_server(
 
 
 @pytest.mark.prove
-async def test_writers_live_through_many_crashes_of_the_server(
+async def test_writers_survive_many_crashes_of_the_server(
     mortal_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, logger="reelstate")
@@ -377,8 +377,8 @@ async def test_a_crash_exactly_at_commit_is_resolved_after_the_restart(mortal_se
             assert await fetch(connection, "SELECT value FROM reelstate.facts WHERE name = 'noted'") == "1"
 
 
-async def test_a_crash_that_gives_our_transactions_id_to_another_is_seen_through(mortal_server: PostgresServer) -> None:
-    """What a crashed server had not flushed is lost, its id is given out again, and that one is committed."""
+async def test_a_reused_transaction_id_after_a_crash_is_detected(mortal_server: PostgresServer) -> None:
+    """A crashed server loses what it had not flushed; another transaction gets the same id and is committed."""
     url = mortal_server.new_database()
     async with engine_at(url) as engine:
         store = engine.store

@@ -1,6 +1,6 @@
-"""The schema as one file a store, for people to read; it is what the migrations and the guards make.
+"""The schema as one file a store, for readers: the result of the migrations and the guards.
 
-Written anew by `REELSTATE_WRITE_SCHEMA=1 pytest tests/stores/test_schema_dump.py`.
+Update it with `REELSTATE_WRITE_SCHEMA=1 pytest tests/stores/test_schema_dump.py`.
 """
 
 import os
@@ -15,7 +15,7 @@ import pytest
 from reelstate.app import store_at
 from tests.postgres import PostgresServer
 
-# What differs from run to run or from release to release, and says nothing of the schema.
+# What differs from run to run or from release to release, and is not part of the schema.
 NOISE = re.compile(
     r"^(--( Dumped .*| PostgreSQL database dump.*)?|\\(un)?restrict .*|SET .*|SELECT pg_catalog\.set_config.*)$"
 )

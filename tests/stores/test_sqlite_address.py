@@ -1,4 +1,4 @@
-"""Where a SQLite database may be: its address, and no filesystem of the network."""
+"""Addresses of SQLite databases; network filesystems are refused."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_an_address_is_a_url_or_a_path(address: str, expected: Path | None) -> N
 
 
 @pytest.mark.parametrize("address", ["sqlite://jobs.db", "sqlite:jobs.db", "postgresql://host/name"])
-def test_what_is_no_sqlite_address_is_refused_with_the_forms_it_may_have(address: str) -> None:
+def test_an_invalid_sqlite_address_is_refused_with_the_valid_forms(address: str) -> None:
     with pytest.raises(InvalidRequest, match=r"sqlite:///relative\.db"):
         database_path(address)
 
@@ -46,7 +46,7 @@ MOUNTS = r"""22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
         ("/mnt/local/jobs.db", "tmpfs", False),
     ],
 )
-def test_a_network_filesystem_is_told_from_a_local_one(path: str, kind: str, networked: bool) -> None:
+def test_a_network_filesystem_is_distinguished_from_a_local_one(path: str, kind: str, networked: bool) -> None:
     assert filesystem(Path(path), MOUNTS) == kind
     assert is_networked(kind) is networked
 

@@ -1,4 +1,4 @@
-"""What a person at the sqlite3 prompt can do to a database, and what not. Every pair of states is tried."""
+"""What manual SQL at the sqlite3 prompt can do to a database. Every pair of states is tried."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ async def database(tmp_path: Path) -> str:
 
 @pytest.fixture
 def shell(database: str) -> Iterator[sqlite3.Connection]:
-    """A person at the sqlite3 prompt, and one job with one task, and one worker."""
+    """A connection as of the sqlite3 prompt; one job with one task, and one worker."""
     connection = sqlite3.connect(database, isolation_level=None)
     connection.execute("INSERT INTO jobs (id, pipeline_id) VALUES (1, 1)")
     connection.execute("INSERT INTO stages (job_id, stage, total, opened_at) VALUES (1, 0, 1, 1.0)")
@@ -38,7 +38,7 @@ def shell(database: str) -> Iterator[sqlite3.Connection]:
 
 
 def fields(entity: str, status: str) -> str:
-    """What else a row must say when it is in a state."""
+    """Return the columns that a row must have in a state."""
     if entity == "task":
         held = ("7", "9.0") if status == "running" else ("NULL", "NULL")
         ended = "9.0" if status in {"done", "skipped", "cancelled", "error"} else "NULL"
@@ -50,7 +50,7 @@ def fields(entity: str, status: str) -> str:
 
 
 def put(shell: sqlite3.Connection, entity: str, status: str) -> None:
-    """Put a row into a state, past the guards."""
+    """Set the state of a row, bypassing the guards."""
     shell.execute("INSERT INTO repairing VALUES (1.0)")
     shell.execute(f"UPDATE {TABLES[entity]} SET status = '{status}', {fields(entity, status)} WHERE {KEYS[entity]}")
     shell.execute("DELETE FROM repairing")
@@ -94,7 +94,7 @@ def test_manual_sql_is_audited_if_legal_and_else_refused(
 
 
 @pytest.mark.parametrize("machine, origin, target", PAIRS, ids=PAIR_NAMES)
-def test_our_own_changes_are_open_to_their_actors_alone(
+def test_changes_of_the_engine_are_open_to_their_actors_only(
     shell: sqlite3.Connection, machine: Machine, origin: str, target: str
 ) -> None:
     entity = machine.entity
@@ -119,7 +119,7 @@ def test_a_manual_change_has_one_event_whatever_the_trigger_settings(shell: sqli
     assert events == [(1, None, "pending", "sql"), (2, "pending", "processing", "sql")]
 
 
-def test_staying_in_a_state_writes_nothing(shell: sqlite3.Connection) -> None:
+def test_an_update_without_a_transition_writes_no_event(shell: sqlite3.Connection) -> None:
     before = shell.execute("SELECT count(*) FROM events").fetchone()
     change(shell, "job", "pending")
     shell.execute("UPDATE tasks SET percent = 5, message = 'half way'")
@@ -145,7 +145,7 @@ def test_inserts_and_openings_have_events(shell: sqlite3.Connection) -> None:
     assert last_event(shell, "stage") == ("waiting", "opened", 2, "orchestrator")
 
 
-WRONG_BIRTHS = [
+INVALID_INSERTS = [
     "INSERT INTO jobs (id, pipeline_id, status) VALUES (2, 1, 'processing')",
     "INSERT INTO jobs (id, pipeline_id, version) VALUES (2, 1, 2)",
     "INSERT INTO workers (id, name, hostname, software, status) VALUES (2, 'w', 'h', 's', 'offline')",
@@ -161,7 +161,7 @@ BACKWARDS = [
     "UPDATE tasks SET attempt = 0",
     "UPDATE workers SET version = 2",
 ]
-FOREVER = [
+IMMUTABLE = [
     "UPDATE jobs SET id = 2",
     "UPDATE tasks SET part = 3",
     "UPDATE tasks SET job_id = 2",
@@ -180,8 +180,8 @@ FOREVER = [
 ]
 
 
-@pytest.mark.parametrize("statement", [*WRONG_BIRTHS, *BACKWARDS, *FOREVER])
-def test_what_would_falsify_the_record_is_refused(shell: sqlite3.Connection, statement: str) -> None:
+@pytest.mark.parametrize("statement", [*INVALID_INSERTS, *BACKWARDS, *IMMUTABLE])
+def test_changes_that_falsify_the_event_log_are_refused(shell: sqlite3.Connection, statement: str) -> None:
     change(shell, "task", "ready")
     shell.execute("INSERT INTO repairing VALUES (1.0)")
     shell.execute("UPDATE jobs SET version = 3")
@@ -205,7 +205,7 @@ def test_only_archive_may_delete(shell: sqlite3.Connection) -> None:
         shell.execute("DELETE FROM jobs")
 
 
-def test_ids_of_events_are_not_given_again_after_an_archive(shell: sqlite3.Connection) -> None:
+def test_event_ids_are_not_reused_after_an_archive(shell: sqlite3.Connection) -> None:
     (highest,) = shell.execute("SELECT max(id) FROM events").fetchone()
     shell.execute("INSERT INTO archiving VALUES (1.0)")
     shell.execute("DELETE FROM events")

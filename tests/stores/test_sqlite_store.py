@@ -66,7 +66,7 @@ async def store(path: Path) -> AsyncIterator[SQLiteStore]:
 
 @pytest.fixture
 def shell(store: SQLiteStore, path: Path) -> Iterator[sqlite3.Connection]:
-    """A person at the sqlite3 prompt: a connection of their own, without anything of ours."""
+    """A connection as of the sqlite3 prompt, without the functions of the store."""
     connection = sqlite3.connect(path, isolation_level=None)
     yield connection
     connection.close()
@@ -87,7 +87,7 @@ async def run(store: SQLiteStore, statement: str, batch: Batch | None = None, **
 
 
 async def seed(store: SQLiteStore, jobs: int, lanes: int = 1) -> int:
-    """Jobs of one ready task each, spread over lanes, and a worker for them all; gives the worker."""
+    """Jobs of one ready task each, spread over lanes, and a worker for them all; return the worker."""
 
     async def flow(transaction: Transaction) -> int:
         ((pipeline,),) = await transaction.run("declare_pipeline", name="p", digest="d", graph="{}")
@@ -173,7 +173,7 @@ async def test_a_database_in_memory_lives_as_long_as_its_store() -> None:
     await store.close()
 
 
-async def test_opening_what_was_never_migrated_is_refused_and_makes_no_file(path: Path) -> None:
+async def test_opening_an_unmigrated_database_is_refused_and_creates_no_file(path: Path) -> None:
     store = SQLiteStore(path)
     with pytest.raises(SchemaMismatch, match="reel migrate"):
         await store.open()
@@ -228,7 +228,7 @@ async def test_an_old_library_is_refused(path: Path, monkeypatch: pytest.MonkeyP
     await store.close()
 
 
-async def test_places_where_no_database_can_be_are_named(tmp_path: Path) -> None:
+async def test_unusable_paths_are_named(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path)
     with pytest.raises(StoreUnavailable, match="is a folder"):
         await store.migrate()
@@ -239,7 +239,7 @@ async def test_places_where_no_database_can_be_are_named(tmp_path: Path) -> None
     await store.close()
 
 
-async def test_a_file_that_is_no_database_is_named_as_such(path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_reported(path: Path) -> None:
     write(path, "dear diary, " * 1000)
     store = SQLiteStore(path)
     with pytest.raises(StoreUnavailable, match=rf"{re.escape(str(path))} is not a SQLite database"):
@@ -290,7 +290,7 @@ async def test_a_read_only_file_is_refused_with_a_hint(read_only: Path) -> None:
     assert "must be writable" in answer
 
 
-async def test_writing_where_nothing_may_be_written_is_told_apart(path: Path) -> None:
+async def test_writing_to_a_read_only_database_raises_its_own_error(path: Path) -> None:
     await (await open_store(path)).close()
     store = SQLiteStore(path, pragmas={"query_only": 1})
     await store.open()
@@ -299,7 +299,7 @@ async def test_writing_where_nothing_may_be_written_is_told_apart(path: Path) ->
     await store.close()
 
 
-async def test_a_full_disk_changes_nothing_and_says_so(path: Path) -> None:
+async def test_a_full_disk_is_reported_and_changes_nothing(path: Path) -> None:
     await (await open_store(path)).close()
     store = SQLiteStore(path, pragmas={"max_page_count": 60})
     await store.open()
@@ -310,7 +310,7 @@ async def test_a_full_disk_changes_nothing_and_says_so(path: Path) -> None:
     await store.close()
 
 
-async def test_a_store_that_is_not_open_says_so(path: Path) -> None:
+async def test_a_closed_store_raises_a_clear_error(path: Path) -> None:
     store = SQLiteStore(path)
     with pytest.raises(StoreUnavailable, match="not open"):
         await run(store, "observe_epoch")
@@ -333,7 +333,7 @@ async def test_a_lock_held_too_long_is_unavailable(store: SQLiteStore, shell: sq
 # Flows
 
 
-async def test_nobody_waits_for_one_who_looks_through_everything(store: SQLiteStore) -> None:
+async def test_a_long_read_blocks_no_other_transaction(store: SQLiteStore) -> None:
     looking, seen_enough = threading.Event(), threading.Event()
 
     async def flow(transaction: Transaction) -> tuple[list[Row], list[Row]]:
@@ -352,7 +352,7 @@ async def test_nobody_waits_for_one_who_looks_through_everything(store: SQLiteSt
     assert before == after
 
 
-async def test_a_look_at_a_whole_library_is_not_in_the_way_of_others(store: SQLiteStore) -> None:
+async def test_a_read_of_a_whole_library_blocks_no_other_transaction(store: SQLiteStore) -> None:
     busy, seen_enough = threading.Event(), threading.Event()
 
     async def flow(_: Transaction) -> bool:
@@ -400,7 +400,7 @@ async def test_a_flow_may_await_nothing_but_its_transaction(store: SQLiteStore) 
     assert await run(store, "observe_epoch")
 
 
-async def test_instants_and_documents_come_back_as_they_went_in(path: Path) -> None:
+async def test_times_and_documents_are_read_as_they_were_written(path: Path) -> None:
     moment = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=UTC)
     store = await open_store(path, clock=lambda: moment)
     await seed(store, 1)
@@ -540,7 +540,7 @@ async def test_eight_processes_migrate_at_once_and_one_does_it(path: Path) -> No
 # Guards that are missing
 
 
-async def test_guards_that_are_gone_or_changed_are_missed_and_put_back(
+async def test_missing_or_changed_guards_are_reported_and_restored(
     store: SQLiteStore, shell: sqlite3.Connection
 ) -> None:
     assert await store.missing_guards() == []
@@ -552,7 +552,7 @@ async def test_guards_that_are_gone_or_changed_are_missed_and_put_back(
     assert await store.missing_guards() == []
 
 
-async def test_a_constraint_that_is_gone_is_missed_though_it_can_not_be_put_back(
+async def test_a_missing_constraint_is_reported_though_it_can_not_be_restored(
     store: SQLiteStore, shell: sqlite3.Connection
 ) -> None:
     shell.execute("DROP TABLE workers")
@@ -574,7 +574,7 @@ async def test_the_guards_hold_in_the_sqlite3_shell(store: SQLiteStore, path: Pa
     assert [event[8:11] for event in feed][-1] == ("pending", "processing", "sql")
 
 
-async def test_our_own_mistakes_are_refused_as_ours(store: SQLiteStore) -> None:
+async def test_invalid_statements_of_the_engine_are_reported_as_its_errors(store: SQLiteStore) -> None:
     worker = await seed(store, 1)
     ((job, stage, part, token, *_),) = await claim(store, worker, 1)
     columns = (*HELD, "result")

@@ -30,7 +30,7 @@ INDEX = "jobs_by_resource_unready"
 SEED = f"""
     INSERT INTO {{schema}}videos (id, title, source, user_id)
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {VIDEOS})
-    SELECT n, 'A', '/films/a.mp4', 'ada' FROM numbers;
+    SELECT n, 'A', '/videos/a.mp4', 'ada' FROM numbers;
     INSERT INTO {{schema}}jobs (id, pipeline_id, resource_id, status, finished_at)
     SELECT id, 1, id, CASE WHEN id <= {FEW} THEN 'failed' ELSE 'completed' END, {{now}} FROM {{schema}}videos
 """

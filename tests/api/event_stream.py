@@ -1,4 +1,4 @@
-"""A client of live streams: it parses what comes, and goes on from its last id."""
+"""A client of live streams: it parses the events and resumes at its last id."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import httpx
 from tests.api.api_server import Server
 
 EVENT_STREAM: Final = {"Accept": "text/event-stream"}
-TOLD: Final = frozenset({"event", "state"})
-"""What is of the record, and told once."""
+RECORDED: Final = frozenset({"event", "state"})
+"""The kinds that are stored, and sent once."""
 
 
 @dataclass(frozen=True)
-class Heard:
+class StreamEvent:
     """One server-sent event."""
 
     kind: str
@@ -27,8 +27,8 @@ class Heard:
 
 
 @dataclass
-class Following:
-    """A stream that is open."""
+class EventStream:
+    """An open stream."""
 
     answer: httpx.Response
     last_id: str | None = None
@@ -39,32 +39,32 @@ class Following:
     def __post_init__(self) -> None:
         self._lines = self.answer.aiter_lines()
 
-    async def __aiter__(self) -> AsyncIterator[Heard]:
+    async def __aiter__(self) -> AsyncIterator[StreamEvent]:
         async for line in self._lines:
-            heard = self._take(line)
-            if heard is not None:
-                yield heard
+            received = self._take(line)
+            if received is not None:
+                yield received
 
-    async def next(self) -> Heard:
-        """What comes next."""
+    async def next(self) -> StreamEvent:
+        """Return the next event."""
         async for line in self._lines:
-            heard = self._take(line)
-            if heard is not None:
-                return heard
+            received = self._take(line)
+            if received is not None:
+                return received
         raise EOFError("the stream has ended")
 
-    async def until(self, kind: str, **wanted: Any) -> list[Heard]:
-        """All that comes up to one of a kind that says this."""
-        heard = [await self.next()]
-        while not (heard[-1].kind == kind and heard[-1].data.items() >= wanted.items()):
-            heard.append(await self.next())
-        return heard
+    async def until(self, kind: str, **wanted: Any) -> list[StreamEvent]:
+        """Return the events up to one of this kind with this data."""
+        received = [await self.next()]
+        while not (received[-1].kind == kind and received[-1].data.items() >= wanted.items()):
+            received.append(await self.next())
+        return received
 
-    async def rest(self) -> list[Heard]:
-        """All that comes until the server ends it."""
-        return [heard async for heard in self]
+    async def rest(self) -> list[StreamEvent]:
+        """Return the events until the server ends the stream."""
+        return [received async for received in self]
 
-    def _take(self, line: str) -> Heard | None:
+    def _take(self, line: str) -> StreamEvent | None:
         name, _, value = line.partition(": ")
         if line:
             self.comments += line.startswith(":")
@@ -73,15 +73,15 @@ class Following:
         fields, self._fields = self._fields, {}
         self.last_id = fields.get("id", self.last_id)
         self.retry = int(fields["retry"]) if "retry" in fields else self.retry
-        return Heard(fields["event"], json.loads(fields["data"]), fields.get("id")) if "data" in fields else None
+        return StreamEvent(fields["event"], json.loads(fields["data"]), fields.get("id")) if "data" in fields else None
 
 
 @asynccontextmanager
-async def following(
+async def event_stream(
     api: Server, role: str, path: str = "/api/v1/events", last_id: str | None = None
-) -> AsyncIterator[Following]:
-    """A stream as somebody gets it."""
+) -> AsyncIterator[EventStream]:
+    """Open a stream as a role."""
     headers = {**EVENT_STREAM, **({} if last_id is None else {"Last-Event-ID": last_id})}
     async with (await api.client(role)).stream("GET", path, headers=headers) as answer:
         assert answer.status_code == 200, (await answer.aread()).decode()
-        yield Following(answer)
+        yield EventStream(answer)
