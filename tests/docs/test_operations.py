@@ -1,4 +1,4 @@
-"""What the page on operations tells to run is run."""
+"""The commands of the page on operations run."""
 
 import re
 from urllib.parse import urlsplit, urlunsplit
@@ -17,10 +17,10 @@ from tests.docs.pages import ROOT, blocks
 from tests.postgres import PostgresServer
 
 ROLE = "reel_app"
-film = rs.Pipeline("film")
+movie = rs.Pipeline("movie")
 
 
-@film.stage
+@movie.stage
 async def cut(task: rs.Run) -> str:
     await task.progress(50, checkpoint={"half": True})
     return "cut"
@@ -28,7 +28,7 @@ async def cut(task: rs.Run) -> str:
 
 @pytest.fixture
 async def url_of_the_role(postgres_server: PostgresServer, postgres_url: str) -> str:
-    """The address of a migrated database for a role that has only the rights of the page."""
+    """Return the address of a migrated database for a role with only the rights of the page."""
     await PostgresStore(postgres_url).migrate()
     (grants,) = blocks("docs/operations.md", "sql")
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -40,8 +40,8 @@ async def url_of_the_role(postgres_server: PostgresServer, postgres_url: str) ->
 
 
 async def test_a_role_with_the_rights_of_the_page_can_run_everything(url_of_the_role: str) -> None:
-    async with open_engine(url_of_the_role, pipelines=[film], workers=1, migrate=False) as engine:
-        job = await engine.submit("film")
+    async with open_engine(url_of_the_role, pipelines=[movie], workers=1, migrate=False) as engine:
+        job = await engine.submit("movie")
         assert (await engine.wait(job.id, timeout=300)).outputs == {"cut": "cut"}
         await engine.lead("test", lead=1, gap=60, grace=120)
         assert await engine.check() == []
@@ -65,8 +65,8 @@ async def test_the_page_grants_whatever_a_verb_deletes(url_of_the_role: str) -> 
     tables = {table for text in verbs.values() for table in re.findall(r"DELETE FROM (reelstate\.\w+)", text)}
     assert tables
     with psycopg.connect(url_of_the_role) as connection:
-        asked = "SELECT name FROM unnest(%s::text[]) AS name WHERE NOT has_table_privilege(name, 'DELETE')"
-        assert connection.execute(asked, [sorted(tables)]).fetchall() == []
+        query = "SELECT name FROM unnest(%s::text[]) AS name WHERE NOT has_table_privilege(name, 'DELETE')"
+        assert connection.execute(query, [sorted(tables)]).fetchall() == []
 
 
 def test_the_pauses_between_two_tries_are_those_of_the_code() -> None:
