@@ -133,9 +133,9 @@ def test_every_route_is_described(description: dict[str, Any]) -> None:
 
 def test_examples_of_request_bodies_are_accepted(description: dict[str, Any], server: Server) -> None:
     """The examples of jobs and operations can be sent as they are."""
-    bodies = ("NewJob", "NewJobs", "Why", "RequiredWhy", "Again", "Forced", "Bulk")
+    bodies = ("NewJob", "NewJobs", "OperationRequest", "ReasonedRequest", "RetryRequest", "ForceRequest", "BulkRequest")
     schemas = description["components"]["schemas"]
-    examples = {name: schemas[name].get("example") for name in bodies if name != "Why"}
+    examples = {name: schemas[name].get("example") for name in bodies if name != "OperationRequest"}
     assert all(examples.values())
     job = {**examples["NewJob"], "pipeline": "simple"}
     with httpx.Client(
@@ -144,8 +144,8 @@ def test_examples_of_request_bodies_are_accepted(description: dict[str, Any], se
         made = client.post("/api/v1/jobs", json=job)
         assert made.status_code == 201
         path = f"/api/v1/jobs/{made.json()['id']}"
-        assert client.post(f"{path}/force", json=examples["Forced"]).json()["verdict"] == "ok"
-        assert client.post("/api/v1/jobs/bulk", json=examples["Bulk"]).status_code == 409
+        assert client.post(f"{path}/force", json=examples["ForceRequest"]).json()["verdict"] == "ok"
+        assert client.post("/api/v1/jobs/bulk", json=examples["BulkRequest"]).status_code == 409
 
 
 class Page(HTMLParser):

@@ -255,12 +255,12 @@ async def test_all_errors_are_problem_documents(api: Server) -> None:
 
 async def test_an_error_names_what_was_requested(api: Server) -> None:
     nothing = await api.ask("ada", "GET", "/api/v1/job")
-    assert nothing.json()["detail"] == "there is nothing at /api/v1/job"
+    assert nothing.json()["detail"] == "no route matches /api/v1/job"
     method = await api.ask("ada", "DELETE", JOBS)
-    assert method.json()["detail"] == f"DELETE is not open at {JOBS}"
+    assert method.json()["detail"] == f"DELETE is not allowed for {JOBS}"
     broken = await api.ask("ada", "POST", JOBS, content=b"{pipeline", headers={"Content-Type": "application/json"})
     assert (broken.status_code, broken.json()["field"]) == (422, "body")
-    assert "it is not JSON" in broken.json()["detail"]
+    assert "is not JSON" in broken.json()["detail"]
     assert "at character 1" in broken.json()["detail"]
     remote = await api.ask("ada", "POST", "/api/worker/register", json={"protocol": 1})
     assert "reel workers register" in remote.json()["hint"]

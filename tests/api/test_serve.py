@@ -173,7 +173,7 @@ def closing_terminal(descriptor: int) -> Iterator[None]:
 def test_other_machines_are_not_served_without_tls(reel: Reel, host: str) -> None:
     result = reel("serve", "--host", host, "--port", "0")
     assert result.code == 1
-    assert "without TLS keys could be read on the way" in result.words
+    assert "without TLS keys can be read in transit" in result.words
     assert list(reel.folder.iterdir()) == []
 
 
@@ -212,7 +212,7 @@ def _at_the_usual_port() -> socket.socket:
 def test_an_address_of_another_machine_is_reported(reel: Reel) -> None:
     result = reel("serve", "--host", "192.0.2.1", "--port", "0", "--insecure")
     assert result.code == 1
-    assert "192.0.2.1 is no address of this machine" in result.words
+    assert "192.0.2.1 is not an address of this machine" in result.words
 
 
 @pytest.mark.parametrize(
