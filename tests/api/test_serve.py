@@ -29,7 +29,7 @@ from tests.cli.conftest import Reel, reel
 
 __all__ = ["reel"]  # a fixture of the command line's tests
 TIMEOUT = 300
-CERTIFICATE = Path(__file__).parents[1] / "media" / "certificates" / "media.test.pem"
+CERTIFICATE = Path(__file__).parents[1] / "media" / "sources" / "certificates" / "media.test.pem"
 
 
 class Process:
@@ -220,8 +220,8 @@ def test_an_address_of_another_machine_is_reported(reel: Reel) -> None:
     [
         (["--tls-cert", "none.crt", "--tls-key", "none.key"], "tls_cert: none.crt can't be read: No such file"),
         (["--tls-cert", str(CERTIFICATE), "--tls-key", "none.key"], "tls_key: none.key can't be read: No such file"),
-        (["--tls-cert", "words.pem", "--tls-key", "words.pem"], "words.pem are no certificate and its key"),
-        (["--tls-cert", "words.pem"], "words.pem and the key in it are no certificate and its key"),
+        (["--tls-cert", "words.pem", "--tls-key", "words.pem"], "words.pem are not a certificate and its key"),
+        (["--tls-cert", "words.pem"], "words.pem and the key in it are not a certificate and its key"),
         (["--tls-key", str(CERTIFICATE)], "invalid value '' for REEL_TLS_CERT"),
     ],
 )

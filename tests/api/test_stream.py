@@ -102,7 +102,7 @@ async def test_pages_and_streams_have_the_same_events(api: Server) -> None:
 
 async def test_a_narrow_page_of_a_long_log_is_read_in_windows(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "WINDOW", 3)
-    monkeypatch.setattr(events, "STRETCHES", 2)
+    monkeypatch.setattr(events, "MAX_READS", 2)
     mine = [await api.submit("ada")]
     for _ in range(20):
         await api.submit("bob")
