@@ -273,7 +273,7 @@ async def check_what_does_not_fit(made: Library, source: Path, video: int) -> No
     spoken(source, "testsrc")
     other = await made.remade(video, qualities=["90p"], profile=profile())
     assert other.job.status is JobStatus.FAILED
-    assert "the source has changed" in str(other.job.error)
+    assert "another source, which has changed" in str(other.job.error)
     await made.publisher.publish()
 
 
