@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the parts of the documentation that the code itself can tell: `python docs/generate.py`.
+"""Generates the parts of the documentation that are derived from the code: `python docs/generate.py`.
 
 A page holds the generated text between two comments, `<!-- generated: name -->` and `<!-- end -->`; the rest of the
-page is written by people and left alone. The pictures are written whole. A test runs this and compares.
+page is not changed. Diagrams are generated as whole files. A test compares the committed files with the output.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BLOCK: Final = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re
 
 
 def generated() -> dict[Path, str]:
-    """Every file that holds something generated, with the text it should have."""
+    """Return every file with generated content, and the text it should have."""
     parts = blocks()
     pages = {DOCS / name: _filled((DOCS / name).read_text(), parts) for name in PAGES}
     pictures = {DOCS / "images" / f"{name}.svg": svg(machine) for name, machine in MACHINES.items()}
@@ -56,7 +56,7 @@ def generated() -> dict[Path, str]:
 
 
 def blocks() -> dict[str, str]:
-    """The generated parts by name."""
+    """Return the generated parts by name."""
     machines = {name: _machine(machine) for name, machine in MACHINES.items()}
     reference = {"commands": _commands(), "settings": _settings()}
     profile = {"profile": _profile(), "profile-schema": f"```json\n{json.dumps(SCHEMA, indent=2)}\n```\n"}
@@ -80,13 +80,13 @@ def _machine(machine: Machine) -> str:
             f"```mermaid\n{mermaid(machine)}```\n",
             f"![The {machine.entity} machine](images/{machine.entity}.svg)\n",
             f"Initial: {initial}. Terminal: {terminal}.\n",
-            _table(("from", "to", "who may"), rows),
+            _table(("from", "to", "allowed for"), rows),
         ]
     )
 
 
 def _grouped(machine: Machine) -> dict[tuple[str, tuple[str, ...]], list[str]]:
-    """The targets that the same actors may reach from one state."""
+    """Return the targets that the same actors may reach from one state."""
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for change in sorted(machine.transitions, key=lambda change: machine.states.index(change.origin)):
         groups.setdefault((change.origin, tuple(sorted(change.actors))), []).append(change.target)
@@ -94,7 +94,7 @@ def _grouped(machine: Machine) -> dict[tuple[str, tuple[str, ...]], list[str]]:
 
 
 def _errors() -> str:
-    """The tree as the module draws it, between its opening words and its end."""
+    """Return the tree of errors from the docstring of its module."""
     text = inspect.cleandoc(errors.__doc__ or "")
     return f"```text\n{text[text.index('ReelstateError') :]}\n```\n"
 
@@ -154,7 +154,7 @@ def _verb_table(verbs: Mapping[str, Callable[..., Any]]) -> str:
 
 
 def _profile() -> str:
-    """Every field of a profile, those of its rungs and of its sound below their own."""
+    """Return a table of the fields of a profile, its rungs and its audio."""
     properties = SCHEMA["properties"]
     inner = {"rungs": properties["rungs"]["items"]["properties"], "audio": properties["audio"]["properties"]}
     fields = {
@@ -190,12 +190,12 @@ def _settings() -> str:
 
 
 def _commands() -> str:
-    """Every command as its own help has it: what it does, an example, its arguments and options."""
+    """Return a section per command from its help: what it does, an example, its arguments and options."""
     return "\n".join(_command(name, command) for name, command in _walk("reel", get_command(reel)))
 
 
 def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """A group's commands by the names that people type; a group that does something itself is among them."""
+    """Yield the commands of a group by their full names, including groups that can be called themselves."""
     for word, inner in sorted(getattr(command, "commands", {}).items()):
         yield f"{name} {word}", inner
         yield from _walk(f"{name} {word}", inner)
@@ -220,7 +220,7 @@ def _parameter(parameter: Any) -> tuple[str, str]:
 
 
 def _http(document: Mapping[str, Any]) -> str:
-    """Every route, by what it is about, and below them what goes in and comes out."""
+    """Return a section per route, by tag, and then the documents of requests and responses."""
     routes = [
         (operation["tags"][0], f"{method.upper()} {path}", operation)
         for path, operations in document["paths"].items()
@@ -248,17 +248,17 @@ def _route(name: str, operation: Mapping[str, Any]) -> str:
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         lines.append(f"Body (`{kind}`): {_kind(content.get('schema', {}))}.")
     lines.append(
-        "Answers: "
-        + "; ".join(f"{status} {_answer(answer)}" for status, answer in sorted(operation["responses"].items()))
+        "Responses: "
+        + "; ".join(f"{status} {_response(response)}" for status, response in sorted(operation["responses"].items()))
         + "."
     )
     return "\n\n".join(filter(None, lines)) + "\n"
 
 
-def _answer(answer: Mapping[str, Any]) -> str:
-    kinds = [_kind(content["schema"]) for content in answer.get("content", {}).values() if content.get("schema")]
+def _response(response: Mapping[str, Any]) -> str:
+    kinds = [_kind(content["schema"]) for content in response.get("content", {}).values() if content.get("schema")]
     shown = [kind for kind in kinds if kind and "Problem" not in kind]
-    return ", ".join([answer["description"], *shown])
+    return ", ".join([response["description"], *shown])
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
@@ -284,9 +284,9 @@ def _schema(name: str, schema: Mapping[str, Any]) -> str:
         )
         for field, each in schema.get("properties", {}).items()
     ]
-    words = schema.get("description", "").split("\n\n")[0]
-    body = _table(("field", "kind", "meaning"), rows) if rows else f"{_kind(schema)}\n"
-    return f"### {name}\n\n" + (f"{words}\n\n" if words else "") + body
+    description = schema.get("description", "").split("\n\n")[0]
+    body = _table(("field", "type", "meaning"), rows) if rows else f"{_kind(schema)}\n"
+    return f"### {name}\n\n" + (f"{description}\n\n" if description else "") + body
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -295,7 +295,7 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def main() -> None:
-    """Write what has changed."""
+    """Write the files that have changed."""
     for path, text in generated().items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The examples are run as they stand, and print what their pages say."""
+"""The examples run unchanged and print what their pages show."""
 
 import re
 import subprocess
@@ -16,19 +16,19 @@ def readme(name: str) -> str:
 
 
 def printed(name: str) -> str:
-    """What the page of an example says that it prints."""
+    """Return the output that the page of an example shows."""
     (text,) = re.findall(r"```text\n(.*?)```", readme(name), re.DOTALL)
     return str(text)
 
 
-def test_there_are_the_examples_that_the_list_names() -> None:
+def test_the_list_names_every_example() -> None:
     assert NAMES == ["fan_out", "flaky", "resume"]
     listed = re.findall(r"^\| \[(\w+)\]\(\1/\)", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
     assert sorted(listed) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_prints_what_its_page_says(name: str, tmp_path: Path) -> None:
+def test_an_example_prints_what_its_page_shows(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / name / "main.py")],
         cwd=tmp_path,
@@ -43,5 +43,5 @@ def test_an_example_prints_what_its_page_says(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_says_how_to_run_it(name: str) -> None:
+def test_the_page_of_an_example_shows_how_to_run_it(name: str) -> None:
     assert f"python examples/{name}/main.py" in readme(name)

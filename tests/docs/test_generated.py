@@ -1,4 +1,4 @@
-"""What the documentation says of the code is what the code says of itself."""
+"""The generated parts of the documentation match the code, and the reference is complete."""
 
 import importlib.util
 import re
@@ -18,7 +18,7 @@ TABLE = re.compile(r"^CREATE TABLE (?:reelstate\.)?(\w+) \((.*?)^\)", re.DOTALL 
 
 
 def generator() -> ModuleType:
-    """The script `docs/generate.py`, without running it."""
+    """Load the script `docs/generate.py` without running it."""
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -39,14 +39,14 @@ def test_the_committed_file_is_what_the_script_writes(path: Path) -> None:
     assert path.read_text() == GENERATED[path], "run `python docs/generate.py`"
 
 
-def test_every_generated_part_stands_on_some_page() -> None:
+def test_every_generated_part_is_on_a_page() -> None:
     pages = "".join(text for path, text in GENERATED.items() if path.suffix == ".md")
     for name, text in generator().blocks().items():
         assert f"<!-- generated: {name} -->\n\n{text}" in pages
 
 
 @pytest.mark.parametrize("entity", MACHINES)
-def test_a_picture_shows_every_state_and_transition(entity: str) -> None:
+def test_a_diagram_shows_every_state_and_transition(entity: str) -> None:
     picture = ET.fromstring((ROOT / "docs" / "images" / f"{entity}.svg").read_text())  # noqa: S314 -- our own
     space = "{http://www.w3.org/2000/svg}"
     machine = MACHINES[entity]
