@@ -1,4 +1,4 @@
-"""Results as tables: in a terminal, and on a page of Markdown between two marks, so that its prose stays."""
+"""Results as tables: in a terminal, and between two marks of a Markdown page whose other text stays."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Table:
     headings: Cells
     rows: Sequence[Cells]
     numbers: Collection[str] = ()
-    """Headings of columns that a terminal aligns by their last digit."""
+    """Headings of columns that a terminal aligns to the right."""
     note: str | None = None
 
     def shown(self) -> rich_table.Table:
@@ -35,7 +35,7 @@ class Table:
 
 
 def show(console: Console, machine: Mapping[str, str], *tables: Table) -> None:
-    """What matters most stands first on a page, and last in a terminal."""
+    """Print the tables; the most important one comes last, next to the prompt."""
     for name, value in machine.items():
         console.print(f"{name}: {value}", highlight=False)
     for table in reversed(tables):
@@ -43,7 +43,7 @@ def show(console: Console, machine: Mapping[str, str], *tables: Table) -> None:
 
 
 def write(path: Path, name: str, machine: Mapping[str, str], *tables: Table) -> None:
-    """Replace what stands between the marks of this name; a page without them gets both at its end."""
+    """Replace the text between the marks of this name; append both marks to a page without them."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     page = path.read_text() if path.exists() else ""
     if begin not in page:

@@ -16,7 +16,7 @@ from bench.api.measured import Measured
 from bench.page import Table
 
 SCENARIOS: tuple[ModuleType, ...] = (submit, listing, remote, stream)
-"""Each has `measure(folder, quick=…)`, which gives what it found."""
+"""Each has `measure(folder, quick=…)`, which yields its measurements."""
 HEADINGS = ("what", "found", "aim", "")
 
 

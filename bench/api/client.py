@@ -1,4 +1,4 @@
-"""A client that costs little, since it shares the machine with the server: requests that are made beforehand."""
+"""A cheap client with prepared requests, since it shares the machine with the server."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from bench.api.server import Server
 
 
 class Connection:
-    """One connection that is kept; a request is sent when the answer to the last one is there."""
+    """One persistent connection; it sends a request after the answer to the last one."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -38,7 +38,7 @@ class Connection:
         return "\r\n".join([*lines, "", ""]).encode() + content
 
     async def send(self, request: bytes, expect: int) -> bytes:
-        """The body of the answer, which must have this status."""
+        """Send a request and return the body of the answer, which must have this status."""
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
@@ -49,7 +49,7 @@ class Connection:
 
 
 async def rate(server: Server, requests: Sequence[tuple[str, str, Any]], expect: int, connections: int = 8) -> float:
-    """Requests a second over so many connections."""
+    """Return the requests per second over this many connections."""
     waiting = iter(requests)
 
     async def one(connection: Connection) -> None:
@@ -64,7 +64,7 @@ async def rate(server: Server, requests: Sequence[tuple[str, str, Any]], expect:
 
 
 async def in_turns(servers: Sequence[Server], path: str, count: int) -> list[list[float]]:
-    """How long each of so many equal questions took, in seconds, of each server, asked one after the other."""
+    """Send `count` equal requests to each server in turns; return the seconds of each."""
     taken: list[list[float]] = [[] for _ in servers]
     async with AsyncExitStack() as stack:
         connections = [await stack.enter_async_context(Connection(server)) for server in servers]

@@ -1,4 +1,4 @@
-"""What a page of jobs costs when there are a thousand of them, and when there are a million."""
+"""The time of a page of jobs with a thousand jobs and with a million."""
 
 import asyncio
 import sqlite3
@@ -41,7 +41,7 @@ def measure(folder: Path, *, quick: bool) -> Iterator[Measured]:
 
 
 def _compared(kind: str, folder: Path, urls: dict[int, str], *, quick: bool) -> Iterator[Measured]:
-    """Both are asked in turns, so that whatever else the machine does is in both figures."""
+    """Measure both servers in turns, so that other load of the machine is in both figures."""
     (few, _), (many, _) = urls.items()
     with ExitStack() as stack:
         servers = [
@@ -56,9 +56,9 @@ def _compared(kind: str, folder: Path, urls: dict[int, str], *, quick: bool) -> 
 
 @contextmanager
 def _filled(folder: Path, url: str, count: int) -> Iterator[Server]:
-    """A server on a database with so many jobs."""
+    """Start a server on a database with this many jobs."""
     with serving(url, folder):
-        pass  # makes the schema, and declares the pipeline
+        pass  # creates the schema and declares the pipeline
     (_make_sqlite if url.startswith("sqlite:") else _make_postgres)(url, range(1, count + 1))
     asyncio.run(_restore(url))
     with serving(url, folder) as server:

@@ -1,4 +1,4 @@
-"""What a scenario found, and what was aimed at."""
+"""A measurement of a scenario, and its aim."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ class Measured:
     value: float
     unit: str
     least: float | None = None
-    """What it should be at least."""
+    """The smallest value that meets the aim."""
     most: float | None = None
-    """What it should be at most."""
+    """The largest value that meets the aim."""
 
     @property
     def met(self) -> bool:

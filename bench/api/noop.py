@@ -1,4 +1,4 @@
-"""A pipeline whose tasks do nothing: what is left is the way there and back."""
+"""A pipeline whose tasks do nothing: only the transport is measured."""
 
 import reelstate as rs
 

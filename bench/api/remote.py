@@ -22,7 +22,7 @@ from tests.postgres import PostgresServer, memory_folder
 TASKS, QUICK = 20_000, 1_000
 WARM = 500
 LEAST = 1_000.0
-"""Tasks a second."""
+"""Tasks per second."""
 APP = "bench.api.noop:noop"
 TIMEOUT = 300.0
 
@@ -60,7 +60,7 @@ async def _drained(url: str, folder: Path, tasks: int) -> float:
 
 
 async def _done(engine: Engine, tasks: int) -> float:
-    """Tasks a second, by the store's own times: from the first claim to the end of the job."""
+    """Return the tasks per second by the times in the store: from the first claim to the end of the job."""
     job = await engine.submit("noop", {"parts": list(range(tasks))})
     detail = await engine.wait(job.id, timeout=TIMEOUT)
     assert detail.job.started_at is not None

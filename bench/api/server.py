@@ -1,4 +1,4 @@
-"""A server in a process of its own: `reel serve`, as people start it, but for the limits on how often one may ask."""
+"""A server in a separate process: `reel serve` with its defaults, except for the rate limits."""
 
 import os
 import re
@@ -25,7 +25,7 @@ class Server:
 
 @contextmanager
 def serving(url: str, folder: Path) -> Iterator[Server]:
-    """A server on a database, with an admin key."""
+    """Start a server on a database, with an admin key."""
     key_file = folder / "key"
     log = folder / "log"
     own = {name: value for name, value in os.environ.items() if not name.startswith("REEL_")}
@@ -51,6 +51,6 @@ def serving(url: str, folder: Path) -> Iterator[Server]:
 
 @contextmanager
 def databases(folder: Path) -> Iterator[dict[str, str]]:
-    """An empty database of each kind, by the name of the kind."""
+    """Create an empty database of each kind, by the name of the kind."""
     with PostgresServer(folder=memory_folder()) as server:
         yield {"SQLite": f"sqlite:///{folder / 'bench.db'}", "PostgreSQL": server.new_database()}

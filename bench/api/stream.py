@@ -1,4 +1,4 @@
-"""Live streams of one server process: from a commit to the client that follows, and what idle streams weigh."""
+"""Live streams of one server process: the time from a commit to the client, and the memory of idle streams."""
 
 import asyncio
 import statistics
@@ -29,7 +29,7 @@ def measure(folder: Path, *, quick: bool) -> Iterator[Measured]:
     with PostgresServer(folder=memory_folder()) as server:
         yield from _latency("PostgreSQL", server.new_database(), folder, QUICK if quick else COMMITS)
     streams = FEW if quick else STREAMS
-    weight = asyncio.run(_weight(url, folder, streams)) / MEGABYTE
+    weight = asyncio.run(_memory(url, folder, streams)) / MEGABYTE
     yield Measured(f"memory of {streams:,} idle streams", weight, "MB", most=100)
 
 
@@ -41,7 +41,7 @@ def _latency(store: str, url: str, folder: Path, commits: int) -> Iterator[Measu
 
 
 async def _delivered(url: str, folder: Path, commits: int) -> list[float]:
-    """Seconds from the answer to a submit until its event is with a client, for each."""
+    """Return for each submit the seconds from its answer until a client has its event."""
     async with open_engine(url, migrate=True, pipelines=[noop]) as engine, ServerProcess(folder, url) as server:
         headers = {**EVENT_STREAM, "Authorization": f"Bearer {await a_key(engine)}"}
         async with (
@@ -50,9 +50,9 @@ async def _delivered(url: str, folder: Path, commits: int) -> list[float]:
         ):
             stream = EventStream(answer)
             await stream.until("replay_complete")
-            heard = asyncio.create_task(_heard(stream, commits))
+            received = asyncio.create_task(_received(stream, commits))
             made = await _committed(engine, commits)
-            at = await heard
+            at = await received
     return [max(0.0, at[job_id] - committed) for job_id, committed in made.items()]
 
 
@@ -65,14 +65,14 @@ async def _committed(engine: Engine, commits: int) -> dict[int, float]:
     return made
 
 
-async def _heard(stream: EventStream, commits: int) -> dict[int, float]:
+async def _received(stream: EventStream, commits: int) -> dict[int, float]:
     at: dict[int, float] = {}
     while len(at) < commits:
-        heard = (await stream.until("event"))[-1]
-        at.setdefault(heard.data["job"], time.perf_counter())
+        received = (await stream.until("event"))[-1]
+        at.setdefault(received.data["job"], time.perf_counter())
     return at
 
 
-async def _weight(url: str, folder: Path, streams: int) -> int:
+async def _memory(url: str, folder: Path, streams: int) -> int:
     async with open_engine(url, migrate=True, pipelines=[noop]) as engine:
         return await weight_of(engine, url, folder, streams)

@@ -1,4 +1,4 @@
-"""How many jobs a second one server process takes: one by one, and many in a request."""
+"""The jobs per second that one server process accepts: one per request, and many per request."""
 
 import asyncio
 from collections.abc import Iterator

@@ -16,23 +16,23 @@ from rich.console import Console
 
 from bench import page
 from bench.dispatch import measures, outages
-from bench.dispatch.measures import WAYS, Way
+from bench.dispatch.measures import MODES, Mode
 from bench.dispatch.outages import FAULTS, Outage
 from bench.page import Table
 from tests.postgres import PostgresServer, memory_folder
 from tests.redis_server import RedisServer
 
-HEADINGS = ("way", "start p50, ms", "start p99, ms", "idle transactions/s", "jobs/s, 4 processes", "over NOTIFY")
+HEADINGS = ("mode", "start p50, ms", "start p99, ms", "idle transactions/s", "jobs/s, 4 processes", "over NOTIFY")
 OUTAGES = ("Redis is", "first start, s", "next start, s", "used again after, s")
 NO_WORSE = 0.9
-"""The least throughput in Redis over that of NOTIFY, within a run; both are noisy."""
+"""The smallest accepted ratio of the throughput with Redis to that with NOTIFY, within a run; both are noisy."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What one way came to, in one run after the other."""
+    """The results of one dispatch mode, run by run."""
 
-    way: str
+    mode: str
     p50: float
     p99: float
     idle: float
@@ -80,7 +80,7 @@ def machine_of(postgres: PostgresServer, redis_url: str) -> dict[str, str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m bench.dispatch", description="Four ways to hear of work.")
+    made = argparse.ArgumentParser(prog="python -m bench.dispatch", description="Compare four dispatch modes.")
     made.add_argument("--quick", action="store_true", help="small numbers: does it work?")
     made.add_argument("--runs", type=int, default=3, help="interleaved runs of the throughput (%(default)s)")
     made.add_argument("--starts", type=int, default=200, help="tasks whose start is timed (%(default)s)")
@@ -97,26 +97,31 @@ async def measured(
 ) -> list[Figures]:
     if arguments.quick:
         arguments.runs, arguments.starts, arguments.workers, arguments.seconds, arguments.jobs = 1, 10, 20, 3.0, 500
-    rates: dict[str, list[float]] = {way.name: [] for way in WAYS}
+    rates: dict[str, list[float]] = {mode.name: [] for mode in MODES}
     for run in range(arguments.runs):
-        for way in WAYS:
-            console.print(f"run {run + 1}: throughput, {way.name}")
+        for mode in MODES:
+            console.print(f"run {run + 1}: throughput, {mode.name}")
             database = postgres.new_database()
-            rates[way.name] += [await measures.throughput(way, database, redis, processes=4, jobs=arguments.jobs)]
-    return [await figures_of(way, arguments, postgres, redis, rates[way.name], console) for way in WAYS]
+            rates[mode.name] += [await measures.throughput(mode, database, redis, processes=4, jobs=arguments.jobs)]
+    return [await figures_of(mode, arguments, postgres, redis, rates[mode.name], console) for mode in MODES]
 
 
 async def figures_of(
-    way: Way, arguments: argparse.Namespace, postgres: PostgresServer, redis: str, rates: list[float], console: Console
+    mode: Mode,
+    arguments: argparse.Namespace,
+    postgres: PostgresServer,
+    redis: str,
+    rates: list[float],
+    console: Console,
 ) -> Figures:
-    console.print(f"start and idleness, {way.name}")
-    count = max(10, arguments.starts // 5) if way.name == "poll" else arguments.starts
-    starts = sorted(await measures.latency(way, postgres.new_database(), redis, count))
+    console.print(f"start and idleness, {mode.name}")
+    count = max(10, arguments.starts // 5) if mode.name == "poll" else arguments.starts
+    starts = sorted(await measures.latency(mode, postgres.new_database(), redis, count))
     quiet = await measures.idle(
-        way, postgres.new_database(), redis, workers=arguments.workers, seconds=arguments.seconds
+        mode, postgres.new_database(), redis, workers=arguments.workers, seconds=arguments.seconds
     )
     p99 = starts[min(len(starts) - 1, int(len(starts) * 0.99))]
-    return Figures(way.name, statistics.median(starts), p99, quiet, rates)
+    return Figures(mode.name, statistics.median(starts), p99, quiet, rates)
 
 
 async def all_outages(postgres: PostgresServer, redis: RedisServer, console: Console) -> list[Outage]:
@@ -128,10 +133,10 @@ async def all_outages(postgres: PostgresServer, redis: RedisServer, console: Con
 
 
 def ratios(figures: list[Figures]) -> dict[str, float]:
-    """The throughput of each way over that of NOTIFY in the same run, the median of all runs."""
-    (base,) = [each.throughput for each in figures if each.way == "NOTIFY"]
+    """Return the throughput of each mode relative to NOTIFY in the same run, the median of all runs."""
+    (base,) = [each.throughput for each in figures if each.mode == "NOTIFY"]
     return {
-        each.way: statistics.median(rate / other for rate, other in zip(each.throughput, base, strict=True))
+        each.mode: statistics.median(rate / other for rate, other in zip(each.throughput, base, strict=True))
         for each in figures
     }
 
@@ -140,12 +145,12 @@ def rows_of(figures: list[Figures]) -> list[tuple[str, ...]]:
     over = ratios(figures)
     return [
         (
-            each.way,
+            each.mode,
             f"{each.p50:.1f}",
             f"{each.p99:.1f}",
             f"{each.idle:.1f}",
             f"{statistics.median(each.throughput):,.0f}",
-            f"{over[each.way]:.2f}",
+            f"{over[each.mode]:.2f}",
         )
         for each in figures
     ]

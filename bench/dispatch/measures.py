@@ -1,4 +1,4 @@
-"""What is measured of a way to hear of work: how soon a task starts, what an idle fleet asks, how much gets through."""
+"""The measures of a dispatch mode: start latency, load of idle workers on the database, and throughput."""
 
 import asyncio
 import os
@@ -27,8 +27,8 @@ ROOM = 4
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to hear of work."""
+class Mode:
+    """A dispatch mode."""
 
     name: str
     options: dict[str, Any]
@@ -38,16 +38,16 @@ class Way:
         return Settings(database_url=database, **{**given, **self.options, **more})
 
 
-WAYS = (
-    Way("poll", {"dispatch": "poll"}),
-    Way("NOTIFY", {"dispatch": "database"}),
-    Way("sorted", {"dispatch": "redis", "redis_queue": "sorted"}),
-    Way("streams", {"dispatch": "redis", "redis_queue": "streams"}),
+MODES = (
+    Mode("poll", {"dispatch": "poll"}),
+    Mode("NOTIFY", {"dispatch": "database"}),
+    Mode("sorted", {"dispatch": "redis", "redis_queue": "sorted"}),
+    Mode("streams", {"dispatch": "redis", "redis_queue": "streams"}),
 )
 
 
-async def latency(way: Way, database: str, redis: str, count: int) -> list[float]:
-    """Milliseconds from before a job is submitted to the start of its handler, in an engine of its own."""
+async def latency(mode: Mode, database: str, redis: str, count: int) -> list[float]:
+    """Return the milliseconds from before a submit to the start of its handler in another engine."""
     started: asyncio.Queue[float] = asyncio.Queue()
     pipeline = Pipeline("timed")
 
@@ -57,7 +57,7 @@ async def latency(way: Way, database: str, redis: str, count: int) -> list[float
 
     found = []
     with TemporaryDirectory() as folder:
-        settings = way.settings(database, redis, poll=POLL, storage_url=folder)
+        settings = mode.settings(database, redis, poll=POLL, storage_url=folder)
         async with (
             open_engine(database, migrate=True, pipelines=[pipeline], settings=settings, workers=1),
             open_engine(database, migrate=True, pipelines=[pipeline], settings=settings) as client,
@@ -70,13 +70,13 @@ async def latency(way: Way, database: str, redis: str, count: int) -> list[float
     return found[5:]
 
 
-async def idle(way: Way, database: str, redis: str, *, workers: int, seconds: float) -> float:
-    """Transactions a second that the claims of an idle fleet cost the database; heartbeats are not among them."""
-    settings = way.settings(database, redis)
+async def idle(mode: Mode, database: str, redis: str, *, workers: int, seconds: float) -> float:
+    """Return the transactions per second that claims of idle workers cost the database, without heartbeats."""
+    settings = mode.settings(database, redis)
     async with open_engine(database, migrate=True, pipelines=[noop], settings=settings) as engine:
         ids = [await engine.register(f"worker-{number}", hostname="host", software="0") for number in range(workers)]
         await engine.mirror()
-        looking = [asyncio.create_task(_look_for_ever(engine, worker)) for worker in ids]
+        looking = [asyncio.create_task(_claim_forever(engine, worker)) for worker in ids]
         await asyncio.sleep(3)
         before = await _transactions(database)
         await asyncio.sleep(seconds)
@@ -87,8 +87,8 @@ async def idle(way: Way, database: str, redis: str, *, workers: int, seconds: fl
     return max(0.0, (after - before - 1) / seconds)
 
 
-async def _look_for_ever(engine: Engine, worker: int) -> None:
-    """As a worker does that has nothing to do."""
+async def _claim_forever(engine: Engine, worker: int) -> None:
+    """Claim and wait for wake-ups, as an idle worker does."""
     listener = engine.dispatch.listen()
     while True:
         await listener.wait(POLL * random.uniform(0.8, 1.2))
@@ -97,7 +97,7 @@ async def _look_for_ever(engine: Engine, worker: int) -> None:
 
 async def _transactions(database: str) -> int:
     async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        await asyncio.sleep(1.1)  # a session tells its figures at most once a second
+        await asyncio.sleep(1.1)  # a session publishes its statistics at most once a second
         cursor = await connection.execute(
             "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
         )
@@ -105,9 +105,9 @@ async def _transactions(database: str) -> int:
     return int(row[0]) if row else 0
 
 
-async def throughput(way: Way, database: str, redis: str, *, processes: int, jobs: int) -> float:
-    """Jobs a second, of one task each, from the first submit to the last completion, run by so many processes."""
-    settings = way.settings(database, redis)
+async def throughput(mode: Mode, database: str, redis: str, *, processes: int, jobs: int) -> float:
+    """Return the jobs of one task per second, from the first submit to the last completion."""
+    settings = mode.settings(database, redis)
     async with open_engine(database, migrate=True, pipelines=[noop], settings=settings) as engine:
         with _workers(settings, processes):
             async with asyncio.timeout(60):

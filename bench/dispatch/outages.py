@@ -1,4 +1,4 @@
-"""Outages of Redis in hybrid mode: how soon work starts while it is unreachable, and when it is used again."""
+"""Outages of Redis in hybrid mode: the start latency while it is unreachable, and the time until it is used again."""
 
 import asyncio
 import os
@@ -19,24 +19,24 @@ FAULTS: dict[str, tuple[Callable[[RedisServer], None], Callable[[RedisServer], N
     "killed": (RedisServer.stop, RedisServer.start),
     "frozen": (RedisServer.freeze, RedisServer.thaw),
 }
-"""How Redis goes away, and how it comes back."""
+"""The faults of Redis: how each begins and how it ends."""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """Seconds."""
+    """The times of one outage, in seconds."""
 
     fault: str
     first: float
     """From the submit of the first job after the fault to its start."""
     later: float
-    """The same for one that is submitted once the outage is known."""
+    """The same for a job that is submitted after the outage was detected."""
     back: float
-    """From the moment when Redis is there again to its use."""
+    """From the moment when Redis is reachable again to its use."""
 
 
 async def outage(fault: str, database: str, redis: RedisServer) -> Outage:
-    """With a worker and a client in engines of their own."""
+    """Measure one outage with a worker and a client in separate engines."""
     starts: asyncio.Queue[float] = asyncio.Queue()
     pipeline = Pipeline("timed")
 

@@ -1,4 +1,4 @@
-"""What the worker processes run: nothing, as fast as they can."""
+"""The pipeline of the worker processes: its tasks do nothing."""
 
 from reelstate import Pipeline, Run
 
@@ -7,4 +7,4 @@ noop = Pipeline("noop")
 
 @noop.stage()
 async def run(_: Run) -> None:
-    """Done."""
+    """Do nothing."""

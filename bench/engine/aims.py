@@ -1,4 +1,4 @@
-"""What the engine aims at, as data; every ratio of ours to another; whether an aim is met."""
+"""The aims of the engine as data, the ratios to other systems, and whether each aim is met."""
 
 import statistics
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from bench.engine.scenarios import (
 
 @dataclass(frozen=True)
 class Pair:
-    """A measure of ours over a measure of another."""
+    """A measure of the engine divided by a measure of another system."""
 
     system: str
     measure: str
@@ -100,7 +100,7 @@ MAX_MEMORY_GROWTH: Final = 1.10
 
 
 def judge(results: Results) -> list[Verdict]:
-    """A verdict on every pair of which both sides were measured, and on memory."""
+    """Return a verdict on every pair with both sides measured, and on memory."""
     return [*_judge_rates(results), *_judge_memory(results)]
 
 
@@ -121,7 +121,7 @@ def _judge_memory(results: Results) -> Iterator[Verdict]:
 
 
 def _ratios(pair: Pair, results: Results) -> list[float]:
-    """One for each run that has both sides: the noise of a run falls on both sides of its ratio."""
+    """Return one ratio per run that has both sides: the noise of a run is in both."""
     ours = results.runs(pair.system, pair.measure)
     others = results.runs(pair.other_system, pair.other_measure)
     return [ours[run] / others[run] for run in ours.keys() & others.keys()]

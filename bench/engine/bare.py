@@ -86,7 +86,7 @@ PINNED_PLANS = " ".join(
         "jit=off",
     )
 )
-"""The tables grow and shrink faster than their statistics: every hot lookup goes by index."""
+"""The tables grow and shrink faster than their statistics, so every hot lookup is forced to use an index."""
 
 
 class Bare(HandWritten):

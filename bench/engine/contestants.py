@@ -1,4 +1,4 @@
-"""Who is measured, on which database, in which scenarios."""
+"""The measured systems, their databases and scenarios."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

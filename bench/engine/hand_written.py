@@ -1,4 +1,4 @@
-"""What systems of hand-written SQL over one connection have in common."""
+"""The common base of systems with hand-written SQL over one connection."""
 
 import abc
 import json
@@ -17,7 +17,7 @@ Connection = AsyncConnection[tuple[Any, ...]]
 class HandWritten(abc.ABC):
     event_loop: EventLoop = "uvloop"
     submit: LiteralString
-    """Makes a job of each text of an array."""
+    """Creates a job for each text of an array."""
     _connection: Connection
 
     def versions(self) -> dict[str, str]:
@@ -37,7 +37,7 @@ class HandWritten(abc.ABC):
 
     @abc.abstractmethod
     async def run_until_empty(self) -> int:
-        """Claim and complete all there is; gives how many it was."""
+        """Claim and complete all tasks; return their number."""
 
     async def close(self) -> None:
         await self._connection.close()

@@ -1,4 +1,4 @@
-"""Runs every contestant of every scenario in a process of its own, in turns, and gathers the results."""
+"""Runs every contestant of every scenario in a separate process, in turns, and collects the results."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Plan:
     memory: int
 
     def turns(self) -> Iterator[tuple[int, str, Contestant]]:
-        """Ours, ceiling, peer, ours, ceiling, peer …: the noise of a while falls on all alike."""
+        """Yield the contestants in turns: temporary noise affects all of them alike."""
         for run in range(1, self.runs + 1):
             for scenario in SCENARIOS:
                 for contestant in self.contestants:
@@ -52,7 +52,7 @@ class Plan:
 
 @dataclass
 class Databases:
-    """A fresh database for every turn, except that a long history is filled once and kept."""
+    """Creates a fresh database for every turn; a long history is filled once and kept."""
 
     server: PostgresServer
     kept: dict[str, str] = field(default_factory=dict)
@@ -88,7 +88,7 @@ def run(plan: Plan, log: Callable[[str], None]) -> Results:
 
 
 def take(order: Order, contestant: Contestant, number: int, results: Results) -> str:
-    """Give the order, record what came of it, and say so in a few words."""
+    """Run an order, record its results, and return a line for the log."""
     try:
         answer = ask(order)
     except subprocess.CalledProcessError as error:

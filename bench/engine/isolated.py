@@ -1,4 +1,4 @@
-"""The process of one contestant: takes an order as JSON, prints what it measured as JSON on its last line."""
+"""The process of one contestant: reads an order as JSON, prints its measurements as JSON on the last line."""
 
 import asyncio
 import importlib
@@ -13,7 +13,7 @@ from bench.engine.system import EventLoop, System, Unavailable
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of an order; `unavailable` says why nothing did."""
+    """The result of an order; `unavailable` is the reason why there is none."""
 
     measured: Measured
     versions: dict[str, str]
@@ -45,7 +45,7 @@ async def measure(system: System, order: Order) -> Measured:
 def runner(event_loop: EventLoop) -> asyncio.Runner:
     if event_loop == "asyncio":
         return asyncio.Runner()
-    import uvloop  # noqa: PLC0415 - only for those who ask for it
+    import uvloop  # noqa: PLC0415 - only needed with uvloop
 
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 

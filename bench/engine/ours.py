@@ -95,7 +95,7 @@ class Ours:
 
     @asynccontextmanager
     async def _working(self, name: str, stage: str, handler: Handler, concurrency: int) -> AsyncIterator[None]:
-        """A worker as `reel worker` would have it, in this process."""
+        """Run a worker like that of `reel worker` in this process."""
         pipeline = Pipeline(name)
         pipeline.stage(name=stage, each="spec.parts" if stage == "part" else None)(handler)
         settings = Settings(database_url=self._url, worker_name="bench", worker_concurrency=concurrency)
@@ -110,7 +110,7 @@ class Ours:
             await running
 
     async def fill_history(self, count: int) -> None:
-        """Work that was finished long ago: its rows have been vacuumed and written out since."""
+        """Create tasks that were finished long ago: their rows are vacuumed and written to disk."""
         while count > 0:
             part = min(count, 100_000)
             await self.submit_partitioned(part)

@@ -1,4 +1,4 @@
-"""What was measured: one row for each system and measure, with every run of it."""
+"""The results: one row for each system and measure, with all its runs."""
 
 import json
 import statistics
@@ -36,7 +36,7 @@ class Results:
     left_out: dict[str, str] = field(default_factory=dict)
     """Systems that this machine can't run, and why."""
     failures: dict[str, str] = field(default_factory=dict)
-    """Scenarios that broke, and how."""
+    """Scenarios that failed, with their errors."""
 
     def add(self, system: str, measure: str, count: int, run: int, value: float) -> None:
         row = self.rows.setdefault((system, measure), Row(system, measure, count))
@@ -47,7 +47,7 @@ class Results:
         return {} if row is None else row.runs
 
     def sorted_rows(self) -> list[Row]:
-        """By measure, in the order of first appearance; inside one the fastest first."""
+        """Return the rows by measure, in the order of first appearance, the fastest first."""
         measures = list(dict.fromkeys(row.measure for row in self.rows.values()))
         return sorted(self.rows.values(), key=lambda row: (measures.index(row.measure), -row.rate))
 

@@ -1,4 +1,4 @@
-"""What is done to a contestant once, and the names of what that measures."""
+"""The scenarios that are run on a contestant, and the names of their measures."""
 
 import statistics
 import threading
@@ -131,7 +131,7 @@ class ResidentMemory:
         self._thread.join()
 
     def growth(self) -> float:
-        """Median of the last quarter of the samples over the median of the second."""
+        """Return the median of the last quarter of the samples divided by that of the second."""
         quarter = len(self.pages) // 4
         if quarter == 0:
             raise RuntimeError("the drain was too short to sample its memory")

@@ -20,7 +20,7 @@ class Stopwatch:
         return self.handled == self.expected
 
     def rate(self) -> float:
-        """Jobs per second up to now; refuses a drain that missed or repeated a job."""
+        """Return the jobs per second so far; refuse a drain that missed or repeated a job."""
         elapsed = time.perf_counter() - self.started
         if self.handled != self.expected:
             message = f"handled {self.handled} jobs, expected {self.expected}"

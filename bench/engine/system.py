@@ -18,7 +18,7 @@ BATCH = 1_000
 
 
 IDLE = 0.03
-"""Seconds of rest before a dispatch is measured, so that the worker is idle."""
+"""Seconds of pause before a dispatch is measured, so that the worker is idle."""
 
 
 class System(Protocol):
@@ -26,7 +26,7 @@ class System(Protocol):
 
     event_loop: EventLoop
     settings: str
-    """How it is run, in words, for the published table."""
+    """A description of the setup for the published table."""
 
     def versions(self) -> dict[str, str]:
         """Names and versions of what is being measured."""
@@ -60,7 +60,7 @@ class HistorySystem(PartitionedSystem, Protocol):
     """Also filled with finished work beforehand: the engine."""
 
     async def drain_by_claimers(self, count: int, claimers: int) -> float:
-        """The same by so many claimers, each of which completes a batch before it claims the next."""
+        """The same with several claimers, each of which completes a batch before it claims the next."""
 
     async def fill_history(self, count: int) -> None:
         """Make sure that at least `count` finished tasks, with their events, are in the tables."""
@@ -68,7 +68,7 @@ class HistorySystem(PartitionedSystem, Protocol):
 
 @runtime_checkable
 class DispatchSystem(System, Protocol):
-    """Also waits for work with a worker of its own."""
+    """Also waits for work with its own worker."""
 
     async def dispatch(self, count: int) -> list[float]:
         """Enqueue jobs one by one for an idle worker; seconds from before each call to its handler's start."""
@@ -83,7 +83,7 @@ class WorkerSystem(PartitionedSystem, Protocol):
 
 
 class Unavailable(Exception):
-    """The system can't be measured on this machine; the message says what it lacks."""
+    """The system can't be measured on this machine; the message names what is missing."""
 
 
 def payload(number: int) -> dict[str, str | int]:

@@ -23,7 +23,7 @@ TRIAL = 8
 QUICK = 14
 """Seconds of video."""
 CHUNK, QUICK_CHUNK = 30, 6
-"""The longest chunk, in seconds: as profiles have it, and so that a short video is cut too."""
+"""The longest chunk in seconds: the default of profiles, or less so that a short video is cut too."""
 
 
 def main() -> int:

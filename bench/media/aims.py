@@ -1,4 +1,4 @@
-"""What the pipeline aims at, as data, and whether the medians of the runs meet it."""
+"""The aims of the pipeline as data, and whether the medians of the runs meet them."""
 
 import statistics
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from bench.media.single import Alone
 
 @dataclass(frozen=True)
 class Round:
-    """A run of ours, and the run of the single command beside it."""
+    """A run of the pipeline, and the run of the single command next to it."""
 
     ours: Measured
     single: Alone

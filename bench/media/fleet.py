@@ -1,4 +1,4 @@
-"""The ladder by workers of ours: `reel worker -c 1`, as many as asked for, on SQLite and a folder."""
+"""The ladder made by several `reel worker -c 1` processes on SQLite and a folder."""
 
 import asyncio
 import ctypes
@@ -37,15 +37,15 @@ class Measured:
     planned: float
     """From the claim of validate to the end of plan."""
     viewable: float
-    """From submit until the sound and the first chunk are there."""
+    """From submit until the sound and the first chunk are stored."""
     cpu: float
-    """Seconds of CPU of the workers and all that they started, from the submit on."""
+    """CPU seconds of the workers and their child processes, from the submit on."""
     other: float
-    """Of these, what was not ffmpeg's: the workers themselves, verify's reading included, and looks at the source."""
+    """The part of these without ffmpeg: the workers themselves, with the reads of verify and the probes."""
     start: float
-    """Seconds of CPU until the workers were ready."""
+    """CPU seconds until the workers were ready."""
     stages: dict[str, tuple[float, float]]
-    """When each stage was begun and done, in seconds since the submit."""
+    """The start and the end of each stage, in seconds since the submit."""
 
 
 def run(clip: Path, profile: dict[str, Any], folder: Path, workers: int, environment: dict[str, str]) -> Measured:
@@ -111,15 +111,15 @@ async def _transcoded(url: str, clip: Path, profile: dict[str, Any], workers: in
 
 
 async def _wait_for(engine: Engine, workers: int) -> None:
-    while len(await engine.workers()) < workers:  # noqa: ASYNC110 - other processes come, and set no event of ours
+    while len(await engine.workers()) < workers:  # noqa: ASYNC110 - other processes register, there is no event for it
         await asyncio.sleep(SAMPLE)
-    # What a worker does at its start is not part of the job.
+    # The start of a worker is not part of the job.
     await asyncio.sleep(1)
 
 
 @contextmanager
 def _working(workers: int, folder: Path, environment: dict[str, str]) -> Iterator["_Watched"]:
-    """So many workers that are ended, with all that they have started, before the context is left."""
+    """Run this many workers; end them and their child processes at exit."""
     reel = [sys.executable, "-m", "reelstate", "worker", "-c", "1"]
     with (folder / "workers.log").open("wb") as log:
         started = [
@@ -139,14 +139,14 @@ def _working(workers: int, folder: Path, environment: dict[str, str]) -> Iterato
 
 
 class _Watched:
-    """CPU seconds of processes, looked at again and again while the context lasts."""
+    """Samples the CPU seconds of processes while the context lasts."""
 
     def __init__(self, processes: list[int]) -> None:
         self._processes = processes
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._seen: list[tuple[float, float, float]] = []
-        """When, what the processes had taken, and what those of their children had that were over by then."""
+        """Time, CPU seconds of the processes, and CPU seconds of their finished children."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -158,11 +158,11 @@ class _Watched:
 
     @property
     def newest(self) -> float:
-        """What the processes themselves have taken."""
+        """Return the newest CPU seconds of the processes themselves."""
         return self._now()[0]
 
     def at(self, moment: float) -> tuple[float, float]:
-        """What they and their children had taken. Up to the end of the download these are looks at the source."""
+        """Return their CPU seconds and those of their children at a moment."""
         return next((own, theirs) for when, own, theirs in self._seen if when >= moment)
 
     def _look(self) -> None:
@@ -175,14 +175,14 @@ class _Watched:
 
 
 def _times(process: int) -> tuple[float, float]:
-    """CPU seconds of a process, and of its children that it has waited for."""
+    """Return the CPU seconds of a process, and of the children it has waited for."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     own, theirs = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
     return own / TICKS, theirs / TICKS
 
 
 def children_cpu() -> float:
-    """Seconds of CPU of all that this process has started and seen end."""
+    """Return the CPU seconds of the finished children of this process."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,4 +1,4 @@
-"""What is made: three rungs and a sound track, as a profile of ours and as words for ffmpeg."""
+"""The ladder: three rungs and a sound track, as a profile and as arguments for ffmpeg."""
 
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ def describe() -> str:
 
 
 def encoders() -> list[str]:
-    """The settings that our commands give to the encoders, for one command with all rungs."""
+    """Return the encoder settings of the pipeline, for one command with all rungs."""
     words = ["-c:v", "libx264", "-preset", PRESET, "-pix_fmt", "yuv420p", "-g", str(SEGMENT_FRAMES)]
     words += ["-keyint_min", str(SEGMENT_FRAMES), "-sc_threshold", "0", "-flags:v", "+cgop"]
     for number, rung in enumerate(RUNGS):
@@ -44,7 +44,7 @@ def encoders() -> list[str]:
 
 
 def branches() -> str:
-    """One decode, split and scaled as our commands do it."""
+    """Return one decode, split and scaled as the pipeline does it."""
     heads = [f"[s{number}]" for number in range(len(RUNGS))]
     scaled = (
         f"{head}scale={WIDTHS[rung['height']]}:{rung['height']}:flags=bicubic[v{number}]"

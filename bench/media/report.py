@@ -1,4 +1,4 @@
-"""What was measured, as tables."""
+"""The results as tables."""
 
 import statistics
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from bench.page import Cells, Table
 @dataclass(frozen=True)
 class Results:
     machine: dict[str, str]
-    """What was measured on and with."""
+    """The machine and the programs."""
     threads: dict[int, float]
-    """How long the single command took for a part of the clip, by threads of an encoder; the best first."""
+    """Seconds of the single command for a part of the clip, by threads of an encoder; the best first."""
     rounds: list[Round] = field(default_factory=list)
     lone: list[float] = field(default_factory=list)
-    """Seconds that one worker took, where that was asked for."""
+    """Seconds of a single worker, if measured."""
 
     @property
     def met(self) -> bool:

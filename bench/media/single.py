@@ -1,4 +1,4 @@
-"""The same ladder by one ffmpeg command that has the whole machine: one decode, HLS in fragmented MP4."""
+"""The same ladder made by one ffmpeg command on the whole machine: one decode, HLS in fragmented MP4."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ from bench.media.fleet import children_cpu
 
 
 def command(ffmpeg: str, clip: Path, folder: Path, threads: int) -> list[str]:
-    """With so many threads for each encoder; 0 leaves that to ffmpeg."""
+    """Return the command with this many threads for each encoder; 0 lets ffmpeg decide."""
     streams = " ".join([*(f"v:{number},agroup:sound" for number in range(len(ladder.RUNGS))), "a:0,agroup:sound"])
     return [
         *(ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-i", str(clip)),
@@ -43,6 +43,6 @@ def run(ffmpeg: str, clip: Path, folder: Path, threads: int) -> Alone:
 
 
 def best_threads(ffmpeg: str, clip: Path, folder: Path, candidates: Iterable[int]) -> dict[int, float]:
-    """How long it takes with each number of threads, the best first; the better of two tries counts."""
+    """Return the seconds by number of threads, the best first; the better of two runs counts."""
     tried = {threads: min(run(ffmpeg, clip, folder, threads).seconds for _ in range(2)) for threads in candidates}
     return dict(sorted(tried.items(), key=lambda pair: pair[1]))

@@ -1,1 +1,1 @@
-"""What subscribers get, and when: delivery, replay, and a crowd of them in one process."""
+"""Subscriptions: delivery latency, replay, and many subscribers in one process."""

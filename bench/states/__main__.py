@@ -24,7 +24,7 @@ from tests.postgres import PostgresServer
 
 DELIVERIES, STATES, SUBSCRIBERS, EVENTS = 400, 100_000, 500, 120
 QUICK: Final = 20
-"""By how much less a quick run does."""
+"""The divisor of all counts in a quick run."""
 
 
 def main() -> int:
@@ -54,25 +54,25 @@ def measured(less: int, log: Callable[[str], None]) -> Results:
     with PostgresServer(settings=SERVER_SETTINGS, folder=DISK) as server:
         results = Results(machine(server))
         for store in ("PostgreSQL", "SQLite"):
-            for scene, measure in scenes(less).items():
+            for scenario, measure in scenarios(less).items():
                 with database(store, server) as url:
-                    results.measured[f"{store}, {scene}"] = values = measure(url)
-                log(f"{store:<11} {scene:<28} {' · '.join(f'{value:,.4g}' for value in values.values())}")
+                    results.measured[f"{store}, {scenario}"] = values = measure(url)
+                log(f"{store:<11} {scenario:<28} {' · '.join(f'{value:,.4g}' for value in values.values())}")
     return results
 
 
-def scenes(less: int) -> dict[str, Callable[[str], dict[str, float]]]:
+def scenarios(less: int) -> dict[str, Callable[[str], dict[str, float]]]:
     deliveries = DELIVERIES // less
     return {
         "delivery, with wake-ups": lambda url: asyncio.run(delivery.measure(url, "database", deliveries)),
-        "delivery, by looking alone": lambda url: asyncio.run(delivery.measure(url, "poll", deliveries)),
+        "delivery, by polling only": lambda url: asyncio.run(delivery.measure(url, "poll", deliveries)),
         f"replay of {STATES // less:,} states": lambda url: asyncio.run(replay.measure(url, STATES // less)),
-        f"{SUBSCRIBERS // less} subscribers": lambda url: alone(url, SUBSCRIBERS // less, EVENTS // less),
+        f"{SUBSCRIBERS // less} subscribers": lambda url: crowd_process(url, SUBSCRIBERS // less, EVENTS // less),
     }
 
 
-def alone(url: str, subscribers: int, events: int) -> dict[str, float]:
-    """In a process of its own: what memory it takes is to be its alone."""
+def crowd_process(url: str, subscribers: int, events: int) -> dict[str, float]:
+    """Measure the crowd in a separate process, so that the memory is only its own."""
     command = [sys.executable, "-m", crowd.__name__, url, str(subscribers), str(events)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     values: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -1,15 +1,15 @@
-"""What subscriptions aim at, as data, and whether it is met."""
+"""The aims of subscriptions as data, and whether they are met."""
 
 from dataclasses import dataclass
 from typing import Final
 
 Measured = dict[str, dict[str, float]]
-"""By store and what was done to it, then by measure."""
+"""By store and scenario, then by measure."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """The most that a measure may be, whichever the store."""
+    """The largest accepted value of a measure, on any store."""
 
     scene: str
     measure: str
@@ -30,7 +30,7 @@ class Verdict:
 
 AIMS: Final = (
     Aim("delivery, with wake-ups", "p95", 250.0, "ms"),
-    Aim("delivery, by looking alone", "p95", 1500.0, "ms"),
+    Aim("delivery, by polling only", "p95", 1500.0, "ms"),
     Aim("replay of 100,000 states", "manager", 5.0, "s"),
     Aim("replay of 100,000 states", "feed", 5.0, "s"),
     Aim("500 subscribers", "growth", 1.1, "times"),
@@ -38,7 +38,7 @@ AIMS: Final = (
 
 
 def judge(measured: Measured) -> list[Verdict]:
-    """A verdict on every aim for every store that was measured."""
+    """Return a verdict on every aim for every measured store."""
     return [
         Verdict(f"{subject}: {aim.measure}", values[aim.measure], aim)
         for aim in AIMS

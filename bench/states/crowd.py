@@ -1,4 +1,4 @@
-"""Many subscribers in one process: `python -m bench.states.crowd URL SUBSCRIBERS EVENTS` has nothing else to do."""
+"""Many subscribers in one process: `python -m bench.states.crowd URL SUBSCRIBERS EVENTS`."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ PARTS = 100
 """Tasks of a job; all of them run, so that progress of 10,000 is published."""
 ROUNDS = 6
 WARM = 2
-"""Rounds after which everything has been used once."""
+"""Rounds before the measurement, to warm up."""
 
 
 class Listener:
@@ -76,7 +76,7 @@ async def measure(url: str, subscribers: int, events: int) -> dict[str, float]:
 
 
 def _scope(number: int, jobs: list[int]) -> tuple[int | None, str | None]:
-    """Most listen to one job, some to an owner's, some to everything."""
+    """Return the scope of a subscriber: mostly one job, sometimes a user or everything."""
     if number % 10 == 0:
         return None, None
     return (None, f"user-{number % 10}") if number % 10 == 1 else (jobs[number % len(jobs)], None)

@@ -1,4 +1,4 @@
-"""From commit to subscriber: another process writes, this one listens."""
+"""The latency from commit to subscriber: another process writes, this one subscribes."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ TIMEOUT = 300.0
 
 
 async def measure(url: str, dispatch: str, count: int) -> dict[str, float]:
-    """Milliseconds from the moment a writer knew of its commit to the moment a subscriber had it."""
+    """Return the milliseconds from the answer to a commit until a subscriber has received it."""
     arrived: dict[str, float] = {}
     async with (
         open_engine(url, migrate=True, dispatch=dispatch, pipelines=[GRAPH]) as engine,
@@ -40,7 +40,7 @@ async def measure(url: str, dispatch: str, count: int) -> dict[str, float]:
 
 
 def named(item: FeedItem | None) -> str | None:
-    """What the writer calls it."""
+    """Return the name that the writer gave to an item."""
     if isinstance(item, State):
         return f"state {item.version}"
     return f"job {item.job_id}" if isinstance(item, Event) and item.version == 1 else None

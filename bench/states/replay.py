@@ -1,4 +1,4 @@
-"""How long it takes to replay the states of many tasks."""
+"""The time to replay the states of many tasks."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 async def measure(url: str, count: int) -> dict[str, float]:
-    """Seconds until the replay is complete: from the states of a stage, and from the feed of its job."""
+    """Return the seconds of a full replay: from the states of a stage, and from the feed of its job."""
     async with open_engine(url, migrate=True, pipelines=[GRAPH]) as engine:
         job_id = await fill(engine, count)
         async with await engine.state_manager(f"{job_id}.work") as monitor:
@@ -29,7 +29,7 @@ async def measure(url: str, count: int) -> dict[str, float]:
 
 
 async def fill(engine: Engine, count: int) -> int:
-    """A job whose tasks have said so much, as workers report it."""
+    """Create a job whose tasks have reported this many states."""
     job_id = (await engine.submit("bench", {"parts": PARTS})).job_id
     worker = await engine.register("bench", hostname="bench", software="bench", slots=PARTS)
     tasks = (await engine.claim(worker, PARTS)).tasks

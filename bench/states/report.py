@@ -1,4 +1,4 @@
-"""What was measured, as tables."""
+"""The results as tables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A process that makes jobs and writes states, and says of each when it was committed.
+"""A process that creates jobs and writes states, and prints when each was committed.
 
 `python -m bench.states.writer URL DISPATCH COUNT` prints a line of JSON for each: its name and the time.
 """
@@ -12,7 +12,7 @@ import time
 from reelstate.app import open_engine
 
 PAUSES = (0.01, 0.1)
-"""Seconds between two writes, so that looks of subscribers fall anywhere between them."""
+"""Seconds between two writes, so that reads of subscribers fall anywhere between them."""
 
 
 async def write(url: str, dispatch: str, count: int) -> None:
