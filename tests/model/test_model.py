@@ -414,9 +414,9 @@ class EngineMachine(RuleBasedStateMachine):
                 if page.after is None:
                     break
                 after = page.after
-            assert _replayed(events, "job", -1, -1, birth=1) == (job.version, job.status)
+            assert _replayed(events, "job", -1, -1, first_version=1) == (job.version, job.status)
             for key, task in job.tasks.items():
-                replayed = _replayed(events, "task", key.stage, key.part, birth=2)
+                replayed = _replayed(events, "task", key.stage, key.part, first_version=2)
                 assert replayed in ((task.version, task.status), None if task.version == 1 else ())
 
     def teardown(self) -> None:
@@ -454,7 +454,7 @@ def _wanted(task: RefTask) -> tuple[Any, ...]:
     return (task.status, *numbers, task.worker, task.expires, task.run_after, result)
 
 
-def _replayed(events: list[Event], entity: str, stage: int, part: int, *, birth: int) -> tuple[int, str] | None:
+def _replayed(events: list[Event], entity: str, stage: int, part: int, *, first_version: int) -> tuple[int, str] | None:
     """The version and status to which an entity's events lead; they must follow each other without a gap."""
     state = None
     place = (None if stage < 0 else stage, None if part < 0 else part)
@@ -462,7 +462,7 @@ def _replayed(events: list[Event], entity: str, stage: int, part: int, *, birth:
         (event for event in events if event.entity == entity and (event.stage_number, event.part) == place),
         key=lambda event: event.version,
     )
-    for number, event in enumerate(mine, start=birth):
+    for number, event in enumerate(mine, start=first_version):
         assert event.version == number, (entity, place, "gap before", event)
         assert state is None or event.origin == state[1], (entity, place, "broken at", event)
         state = event.version, event.target

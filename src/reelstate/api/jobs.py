@@ -61,7 +61,7 @@ class NewJob(Input):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "example": {"pipeline": "transcode", "spec": {"source": "https://example.com/film.mov"}, "priority": 5}
+            "example": {"pipeline": "transcode", "spec": {"source": "https://example.com/video.mov"}, "priority": 5}
         }
     )
 
@@ -83,7 +83,7 @@ class NewJobs(Input):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "example": {"jobs": [{"pipeline": "transcode", "spec": {"source": "https://example.com/film.mov"}}]}
+            "example": {"jobs": [{"pipeline": "transcode", "spec": {"source": "https://example.com/video.mov"}}]}
         }
     )
 
@@ -194,7 +194,7 @@ async def lines_of_runs(
     limit: Limit = 100,
     after: After = None,
 ) -> Lines:
-    """A way to answer with what runs of a job have told, whatever it is: logs, steps."""
+    """Return a route handler for a kind of entries that the attempts of a job wrote: logs or steps."""
     names = await engine.stage_names(job_id, owner=principal.owner)
     key = _key(job_id, names, stage, part)
 

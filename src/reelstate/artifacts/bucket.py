@@ -58,7 +58,7 @@ class Bucket:
 
     async def put_bytes(self, key: str, data: bytes) -> Stored:
         new = stored(self._checked(key), data)
-        # Some servers do not heed the condition of the put, so we look first; the condition decides races elsewhere.
+        # Some servers ignore If-None-Match, so existence is checked first; elsewhere the condition decides races.
         if (kept := await self._kept(key)) is not None:
             return unchanged(new, kept)
         with bucket_faults(self._place(key)):

@@ -7,7 +7,7 @@ from typing import Final
 
 NEWLINE, TAB = "\n", "\t"
 _CONTROLS: Final = (
-    range(0x20),  # C0: escape, carriage return, backspace, bell
+    range(0x20),  # C0: escape, carriage return, backspace, alarm
     range(0x7F, 0xA0),  # delete, and C1: U+009B begins a control sequence as ESC [ does
     (0x061C, 0x200E, 0x200F),  # marks of direction
     range(0x2028, 0x202F),  # line separators, embeddings and overrides of direction
