@@ -318,7 +318,7 @@ async def test_a_growing_file_is_submitted_when_it_stops_growing(engine: Engine,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "identity_of", growing)
         (one,) = await ingested(engine, folder, poll=3600.0)
-    assert (grown[:3], one.verdict) == ([5, 6, 7], Verdict.OK)
+    assert (grown[:3], one.verdict) == ([6, 7, 8], Verdict.OK)
     assert [each.verdict for each in await ingested(engine, folder)] == [Verdict.REPEATED]
 
 
