@@ -23,7 +23,7 @@ from reelstate.core.outcome import Fail, Retry
 from reelstate.engine import Engine
 from reelstate.media import TRANSCODE
 from reelstate.media.packaging.init_segments import read_header
-from reelstate.media.packaging.manifest import DASH, MANIFEST, MASTER, read_manifest
+from reelstate.media.packaging.manifest import MANIFEST, PUBLISHED, read_manifest
 from reelstate.media.packaging.verify import verify
 from reelstate.media.pipeline import transcode_pipeline
 from reelstate.media.planning.plan import Plan, settle_plan
@@ -34,7 +34,6 @@ from reelstate.media.tools import MediaTools
 from reelstate.services.permits import Grant
 from reelstate.worker.run import Results, Run
 
-PUBLIC_FILES: Final = (MASTER, DASH, MANIFEST)
 MAY_SKIP: Final = ("thumbnails", "captions")
 MAX_REPORTED: Final = 5
 """Faults that a message names."""
@@ -83,7 +82,7 @@ class Inspector:
 
     def is_public(self, grant: Grant, key: str) -> bool:
         """Whether a file is public, and so written by the server itself when `publish` completes."""
-        public = {f"{keys.version(grant.key.job_id)}/{name}" for name in PUBLIC_FILES}
+        public = {f"{keys.version(grant.key.job_id)}/{name}" for name in PUBLISHED}
         return grant.pipeline == TRANSCODE and grant.stage == "publish" and key in public
 
     async def source_sent(self, grant: Grant, sha256: str) -> None:

@@ -55,7 +55,7 @@ KEYED_JOBS = Statement("submit_keyed", _KeyedJob)
 SUBMIT_RESOURCES = Statement("submit_resources", ResourceRow)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
     """A checked submission."""
 
@@ -92,7 +92,10 @@ class _Request:
 
     @property
     def digest(self) -> str:
-        """Equal for equal requests, so that a key can't stand for two of them. The order of names does not matter."""
+        """A hash that is equal for equal requests; an idempotency key with another one is refused.
+
+        What has a default is added only when it is set: digests of earlier releases stay equal.
+        """
         spec = json.dumps(json.loads(self.spec), sort_keys=True)
         when = self.delay if self.run_after is None else self.run_after.timestamp()
         parts: tuple[object, ...] = (self.declared.graph.name, spec, self.priority, when)
@@ -228,8 +231,7 @@ async def _create(transaction: Transaction, catalogue: Catalogue, extension: Ext
         if request.resource is not None or request.key is not None:
             # An extension has completed these specs, and a repeated request gets its answer unchecked.
             catalogue.require_valid(request.declared, json.loads(request.spec))
-        alike = (request.declared, request.user_id, request.priority, request.delay, request.resource_id)
-        groups.setdefault(alike, []).append((job_id, request))
+        groups.setdefault(tuple(request.parameters().values()), []).append((job_id, request))
     for group in groups.values():
         await _create_group(transaction, catalogue, group)
 
@@ -272,14 +274,14 @@ def _check(catalogue: Catalogue, declared: Declared, submission: Submission, lim
     elif key is None:
         catalogue.require_valid(declared, submission.spec)
     return _Request(
-        declared,
-        spec,
-        priority_number(submission.priority),
-        plain_text("user_id", submission.user_id, USER_LIMIT),
-        float(submission.delay),
-        submission.run_after,
-        None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
-        submission.resource,
+        declared=declared,
+        spec=spec,
+        priority=priority_number(submission.priority),
+        user_id=plain_text("user_id", submission.user_id, USER_LIMIT),
+        delay=float(submission.delay),
+        run_after=submission.run_after,
+        key=None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
+        resource=submission.resource,
         named=submission.digest is not None,
     )
 

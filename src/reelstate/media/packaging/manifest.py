@@ -27,6 +27,8 @@ from reelstate.media.results import Segments
 
 MASTER, DASH, MANIFEST = "master.m3u8", "manifest.mpd", "manifest.json"
 """The names of the files that a player or a later version starts from."""
+PUBLISHED = (MASTER, DASH, MANIFEST)
+"""The files that the stage `publish` writes; a remote worker may write no others there."""
 MAX_FILES = 64 * MAX_SEGMENTS
 
 
