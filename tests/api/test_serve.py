@@ -173,7 +173,7 @@ def closing_terminal(descriptor: int) -> Iterator[None]:
 def test_other_machines_are_not_served_without_tls(reel: Reel, host: str) -> None:
     result = reel("serve", "--host", host, "--port", "0")
     assert result.code == 1
-    assert "without TLS keys can be read in transit" in result.words
+    assert "without TLS keys can be read in transit" in result.text
     assert list(reel.folder.iterdir()) == []
 
 
@@ -189,13 +189,13 @@ def test_a_port_in_use_is_reported_and_another_may_be_chosen(reel: Reel) -> None
         port = taken.getsockname()[1]
         result = reel("serve", "--port", port)
         assert result.code == 1
-        assert f"127.0.0.1:{port} is taken by another program" in result.words
+        assert f"127.0.0.1:{port} is taken by another program" in result.text
         chosen = reel("up", "--port", port)
         assert chosen.code == 1
-        assert f"127.0.0.1:{port} is taken by another program" in chosen.words
+        assert f"127.0.0.1:{port} is taken by another program" in chosen.text
         configured = reel("up", REEL_SERVE_PORT=str(port))
         assert configured.code == 1
-        assert "reel is up" not in chosen.words + configured.words
+        assert "reel is up" not in chosen.text + configured.text
         assert list(reel.folder.iterdir()) == [], "nothing was created before the port was checked"
     with closing(_at_the_usual_port()), closing(listen(Settings(), elsewhere=True)) as other:
         assert other.getsockname()[1] != Settings().serve_port
@@ -212,7 +212,7 @@ def _at_the_usual_port() -> socket.socket:
 def test_an_address_of_another_machine_is_reported(reel: Reel) -> None:
     result = reel("serve", "--host", "192.0.2.1", "--port", "0", "--insecure")
     assert result.code == 1
-    assert "192.0.2.1 is not an address of this machine" in result.words
+    assert "192.0.2.1 is not an address of this machine" in result.text
 
 
 @pytest.mark.parametrize(
@@ -231,16 +231,16 @@ def test_an_unusable_certificate_is_reported_before_anything_is_changed(
     (reel.folder / "words.pem").write_text("not a certificate\n")
     result = reel("serve", "--port", "0", *options)
     assert result.code == 1
-    assert words in result.words
-    assert "hint:" in result.words
+    assert words in result.text
+    assert "hint:" in result.text
     assert [path.name for path in reel.folder.iterdir()] == ["words.pem"]
 
 
 def test_a_first_key_that_can_not_be_stored_is_not_created(reel: Reel) -> None:
     result = reel("serve", "--port", "0", REEL_KEY_FILE=str(reel.folder / "none" / "admin.key"))
     assert result.code == 1
-    assert "admin.key can't be written: No such file or directory" in result.words
-    assert "REEL_KEY_FILE" in result.words
+    assert "admin.key can't be written: No such file or directory" in result.text
+    assert "REEL_KEY_FILE" in result.text
     assert reel("keys", "--json").json == []
 
 

@@ -1,4 +1,4 @@
-"""The command line inside the test's own process: fast, and with its exit code and both its outputs."""
+"""A fixture that runs `reel` commands in the process of the test."""
 
 import asyncio
 import io
@@ -18,12 +18,12 @@ from reelstate.engine import Engine
 from tests.engines import engine_at
 
 T = TypeVar("T")
-APP_MODULE = "film"
-"""What tests call a user's module; each test writes its own."""
+APP_MODULE = "clips"
+"""The name of the user module that a test writes."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandResult:
     code: int
     stdout: str
     stderr: str
@@ -33,13 +33,13 @@ class Answer:
         return json.loads(self.stdout)
 
     @property
-    def words(self) -> str:
-        """Both outputs on one line, without the frames that a narrow terminal puts around and into them."""
+    def text(self) -> str:
+        """Both outputs on one line, without the frames of error panels."""
         return " ".join((self.stdout + self.stderr).replace("│", " ").split())
 
 
 class Reel:
-    """`reel …` as a person types it, in a folder of its own."""
+    """Runs `reel` with arguments in a temporary folder."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
@@ -47,32 +47,32 @@ class Reel:
         self._patch = patch
         self._capture = capture
 
-    def __call__(self, *arguments: object, stdin: str = "", **environment: str) -> Answer:
+    def __call__(self, *arguments: object, stdin: str = "", **environment: str) -> CommandResult:
         with self._patch.context() as patch:
             patch.setattr(sys, "argv", ["reel", *map(str, arguments)])
             patch.setattr(sys, "stdin", io.StringIO(stdin))
             for name, value in environment.items():
                 patch.setenv(name, value)
             self._capture.readouterr()
-            code = self._code()
+            code = self._run()
         captured = self._capture.readouterr()
-        return Answer(code, captured.out, captured.err)
+        return CommandResult(code, captured.out, captured.err)
 
     def engine(self, use: Callable[[Engine], Awaitable[T]]) -> T:
-        """What an engine on the same store is made to do."""
+        """Run a function with an engine on the same store."""
 
-        async def opened() -> T:
+        async def run() -> T:
             async with engine_at(self.url) as engine:
                 return await use(engine)
 
-        return asyncio.run(opened())
+        return asyncio.run(run())
 
     @staticmethod
-    def _code() -> int:
+    def _run() -> int:
         try:
             main.app()
-        except SystemExit as end:
-            return int(end.code or 0)
+        except SystemExit as error:
+            return int(error.code or 0)
         return 0
 
 

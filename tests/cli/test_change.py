@@ -1,4 +1,4 @@
-"""retry, cancel, quarantine, force, and the workers' verbs: they do what they say, in the name of whoever is there."""
+"""Commands that change jobs and workers: retry, cancel, quarantine, force, reprioritise, workers, keys."""
 
 import getpass
 import stat
@@ -7,7 +7,7 @@ import pytest
 
 from reelstate.cli import session
 from reelstate.core.machine import TaskStatus
-from tests.cli import scenes
+from tests.cli import sample_jobs
 from tests.cli.conftest import Reel
 from tests.engines import a_worker
 
@@ -16,24 +16,24 @@ def status_of(reel: Reel, job_id: int) -> str:
     return str(reel("job", job_id, "--json").json["status"])
 
 
-def test_each_verb_moves_the_job_and_is_recorded(reel: Reel) -> None:
-    job_id = reel.engine(scenes.broken)
+def test_each_command_changes_the_job_and_is_recorded(reel: Reel) -> None:
+    job_id = reel.engine(sample_jobs.failed_part)
     for arguments, status in [
         (["retry", job_id], "pending"),
         (["quarantine", job_id], "quarantined"),
         (["force", job_id, "failed"], "failed"),
         (["cancel", job_id], "cancelled"),
     ]:
-        answer = reel(*arguments, "--reason", f"to {status}")
-        assert answer.code == 0, answer.stderr
+        result = reel(*arguments, "--reason", f"to {status}")
+        assert result.code == 0, result.stderr
         assert status_of(reel, job_id) == status
         last = [event for event in reel("history", job_id, "--json").json if event["entity"] == "job"][-1]
         assert (last["to"], last["reason"]) == (status, f"to {status}")
         assert last["actor"] == f"operator:{getpass.getuser()}"
 
 
-def test_jobs_are_made_more_urgent_one_or_many(reel: Reel) -> None:
-    job_id, other = reel.engine(scenes.waiting), reel.engine(scenes.waiting)
+def test_one_job_or_many_are_reprioritised(reel: Reel) -> None:
+    job_id, other = reel.engine(sample_jobs.waiting), reel.engine(sample_jobs.waiting)
     changed = reel("reprioritise", other, "--priority", "high", "--reason", "live tonight")
     assert (changed.code, changed.stdout) == (0, f"job {other}: priority is now 8\n")
     assert [reel("job", each, "--json").json["priority"] for each in (job_id, other)] == [5, 8]
@@ -45,13 +45,13 @@ def test_jobs_are_made_more_urgent_one_or_many(reel: Reel) -> None:
     assert reel("cancel", job_id).code == 0
     refused = reel("reprioritise", job_id, "-p", "1")
     assert refused.code == 1
-    assert "cancelled" in refused.words
+    assert "cancelled" in refused.text
     assert reel("reprioritise", other, "-p", "11").code == 2
 
 
 def test_all_jobs_of_a_status_are_counted_before_they_are_changed(reel: Reel) -> None:
-    broken = [reel.engine(scenes.broken) for _ in range(2)]
-    other = reel.engine(scenes.waiting)
+    broken = [reel.engine(sample_jobs.failed_part) for _ in range(2)]
+    other = reel.engine(sample_jobs.waiting)
     counted = reel("retry", "--status", "failed")
     assert (counted.code, counted.stdout) == (0, "2 jobs; nothing was changed: add --expect 2\n")
     assert reel("retry", "--status", "failed", "--json").json == {"matched": 2}
@@ -59,38 +59,38 @@ def test_all_jobs_of_a_status_are_counted_before_they_are_changed(reel: Reel) ->
         assert reel("retry", "--status", "failed", *narrowed, "--json").json == {"matched": 0}
     refused = reel("retry", "--status", "failed", "--expect", 1)
     assert refused.code == 1
-    assert "2 jobs match, not 1" in refused.words
+    assert "2 jobs match, not 1" in refused.text
     assert {status_of(reel, job_id) for job_id in broken} == {"failed"}
-    done = reel("retry", "--status", "failed", "--expect", 2, "--reason", "room again", "--json")
+    done = reel("retry", "--status", "failed", "--expect", 2, "--reason", "disk full before", "--json")
     assert {(verdict["id"], verdict["verdict"]) for verdict in done.json} == {(job_id, "ok") for job_id in broken}
     assert reel("cancel", "--status", "pending", "--pipeline", "parts", "--expect", 2).code == 0
     assert [status_of(reel, job_id) for job_id in (*broken, other)] == ["cancelled", "cancelled", "pending"]
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, message",
     [
         (["cancel"], "expected job ids, or --status"),
         (["retry", 1, "--status", "failed"], "expected either ids or --status"),
         (["quarantine", 1, "--reason", "x", "--expect", 1], "only allowed with --status"),
     ],
 )
-def test_jobs_are_named_in_one_way(reel: Reel, arguments: list[object], told: str) -> None:
-    answer = reel(*arguments)
-    assert answer.code == 2
-    assert told in answer.words
+def test_jobs_are_selected_by_ids_or_by_status(reel: Reel, arguments: list[object], message: str) -> None:
+    result = reel(*arguments)
+    assert result.code == 2
+    assert message in result.text
 
 
-def test_several_jobs_are_changed_at_once(reel: Reel) -> None:
-    ids = [reel.engine(scenes.waiting) for _ in range(3)]
-    answer = reel("cancel", *ids, "--json")
-    assert answer.code == 0
-    assert [(verdict["id"], verdict["verdict"]) for verdict in answer.json] == [(job_id, "ok") for job_id in ids]
+def test_several_jobs_are_changed_in_one_command(reel: Reel) -> None:
+    ids = [reel.engine(sample_jobs.waiting) for _ in range(3)]
+    result = reel("cancel", *ids, "--json")
+    assert result.code == 0
+    assert [(verdict["id"], verdict["verdict"]) for verdict in result.json] == [(job_id, "ok") for job_id in ids]
     assert {status_of(reel, job_id) for job_id in ids} == {"cancelled"}
 
 
-def test_retry_takes_a_stage_and_parts_of_it(reel: Reel) -> None:
-    job_id = reel.engine(scenes.completed_but_for_the_pack)
+def test_retry_accepts_a_stage_and_parts(reel: Reel) -> None:
+    job_id = reel.engine(sample_jobs.failed_pack)
     assert reel("retry", job_id, "--from", "work", "--parts", "0-1,3").code == 0
     ready = reel.engine(lambda engine: engine.tasks(job_id, stage="work", statuses=[TaskStatus.READY]))
     assert [task.part for task in ready.items] == [0, 1, 3]
@@ -99,7 +99,7 @@ def test_retry_takes_a_stage_and_parts_of_it(reel: Reel) -> None:
     assert "plan, work, pack" in refused.stderr
 
 
-def test_a_name_is_drained_enabled_and_disabled(reel: Reel) -> None:
+def test_a_worker_is_drained_enabled_and_disabled(reel: Reel) -> None:
     worker = reel.engine(lambda engine: a_worker(engine, "encoder"))
 
     def shown() -> str:
@@ -112,41 +112,41 @@ def test_a_name_is_drained_enabled_and_disabled(reel: Reel) -> None:
     assert shown() == "idle"
     assert reel("workers", "disable", "encoder", "--json").json == {"name": "encoder", "released": 0}
     assert shown() == "disabled"
-    assert "there are: encoder" in reel("workers", "enable", "encodr").stderr
+    assert "hint:  workers: encoder" in reel("workers", "enable", "encodr").stderr
 
 
 @pytest.mark.parametrize(
-    "command, place",
+    "command, name",
     [
         (["workers", "register", "encoder-7"], "encoder-7.key"),
-        (["workers", "register", "encoder-7", "--key-file", "there.key"], "there.key"),
+        (["workers", "register", "encoder-7", "--key-file", "other.key"], "other.key"),
         (
             ["keys", "create", "laptop", "--user", "ada", "--scope", "jobs:read", "--key-file", "laptop.key"],
             "laptop.key",
         ),
     ],
 )
-def test_a_key_is_written_for_its_owner_alone(reel: Reel, command: list[str], place: str) -> None:
+def test_a_key_file_is_readable_only_by_its_owner(reel: Reel, command: list[str], name: str) -> None:
     reel("migrate")
-    answer = reel(*command)
-    path = reel.folder / place
+    result = reel(*command)
+    path = reel.folder / name
     key = path.read_text().strip()
-    assert (answer.code, stat.S_IMODE(path.stat().st_mode)) == (0, 0o600)
+    assert (result.code, stat.S_IMODE(path.stat().st_mode)) == (0, 0o600)
     assert key.startswith("reel_")
-    assert key not in answer.stdout + answer.stderr
+    assert key not in result.stdout + result.stderr
     made = reel("keys", "--json").json
     again = reel(*command)
     assert (again.code, path.read_text().strip()) == (1, key)
-    assert "exists already hint: remove it, or choose another path with --key-file" in again.words
+    assert "exists already hint: remove it, or choose another path with --key-file" in again.text
     assert reel("keys", "--json").json == made
 
 
-def test_no_key_file_stays_where_no_key_was_made(reel: Reel) -> None:
+def test_no_key_file_is_left_if_no_key_was_created(reel: Reel) -> None:
     assert reel("workers", "register", "encoder-7").code == 1
     assert not list(reel.folder.glob("*.key"))
 
 
-def test_who_has_no_name_is_an_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_is_an_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown() -> str:
         raise KeyError("uid not found")
 

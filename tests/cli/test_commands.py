@@ -1,4 +1,4 @@
-"""The command `reel` as a whole: its help, its completion, and the commands that need no job."""
+"""The command `reel`: help, completion, and commands without a job."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from reelstate import __version__
 from reelstate.cli import main
 from reelstate.cli.commands import SECTIONS
 from reelstate.core.machine import MACHINES
-from tests.cli import scenes
+from tests.cli import sample_jobs
 from tests.cli.conftest import Reel
 from tests.manual_sql import ManualSql
 
@@ -35,7 +35,7 @@ COMMANDS = (
 )
 
 
-def test_it_knows_its_version(reel: Reel) -> None:
+def test_version_is_printed(reel: Reel) -> None:
     assert reel("--version").stdout == f"reel {__version__}\n"
 
 
@@ -53,81 +53,84 @@ def test_the_help_has_a_line_for_every_command(reel: Reel) -> None:
 
 
 def test_without_a_command_the_help_is_shown(reel: Reel) -> None:
-    answer = reel()
-    assert (answer.code, answer.stdout) == (2, reel("--help").stdout)
+    result = reel()
+    assert (result.code, result.stdout) == (2, reel("--help").stdout)
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_the_help_shows_a_type_as_people_type_it(reel: Reel, command: str) -> None:
+def test_the_help_shows_no_python_types(reel: Reel, command: str) -> None:
     text = reel(*command.split(), "--help", COLUMNS="200").stdout
     assert re.findall(r"<(?:bool|float|int|list|path|str)\b", text) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_a_command_has_an_example(reel: Reel, command: str) -> None:
-    answer = reel(*command.split(), "--help")
-    assert answer.code == 0
-    assert f"reel {command}" in answer.words.partition("Example: ")[2]
+    result = reel(*command.split(), "--help")
+    assert result.code == 0
+    assert f"reel {command}" in result.text.partition("Example: ")[2]
 
 
 @pytest.mark.parametrize(
-    "words, completed",
+    "line, completed",
     [("reel qu", ["quarantine"]), ("reel workers dr", ["drain"]), ("reel jobs --status fa", ["failed"])],
 )
-def test_the_shell_completes(reel: Reel, words: str, completed: list[str]) -> None:
-    count = str(len(words.split()) - 1)
-    answer = reel(_REEL_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=count)
-    assert answer.stdout.split() == completed
+def test_the_shell_completes(reel: Reel, line: str, completed: list[str]) -> None:
+    count = str(len(line.split()) - 1)
+    result = reel(_REEL_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=count)
+    assert result.stdout.split() == completed
 
 
-def test_the_demo_loses_a_worker_checks_every_frame_and_says_how_to_play_it(
+def test_the_demo_kills_a_worker_checks_every_frame_and_shows_how_to_play(
     reel: Reel, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = reel.folder / "demo"
-    answer = reel("demo", "--folder", folder, "--seconds", 24, "--size", "640x480")
-    assert answer.code == 0, answer.stderr
-    assert re.search("kill -9 worker 'doomed' in the middle of chunk [0-5]", answer.stdout)
-    assert "keeper: worker died" in answer.words
-    assert "480p, 240p: each decodes to all 720 frames of the film" in answer.words
-    assert "every invariant holds" in answer.stdout
-    (stream,) = re.findall(rf"play it .* ({re.escape(str(folder))}\S+)", answer.stdout)
+    result = reel("demo", "--folder", folder, "--seconds", 24, "--size", "640x480")
+    assert result.code == 0, result.stderr
+    assert re.search("kill -9 worker 'worker-2' in the middle of chunk [0-5]", result.stdout)
+    assert "keeper: worker died" in result.text
+    assert "480p, 240p: each decodes to all 720 frames of the source" in result.text
+    assert "every invariant holds" in result.stdout
+    (stream,) = re.findall(rf"play .* ({re.escape(str(folder))}\S+)", result.stdout)
     master = Path(stream).read_text()
     assert "/live/" not in master
     assert [re.findall(r"RESOLUTION=(\S+?),", line) for line in master.splitlines() if "STREAM-INF:B" in line][:2] == [
         ["640x480"],
         ["320x240"],
     ]
-    assert (answer.stderr, (folder / "scratch").exists()) == ("", False)
+    assert (result.stderr, (folder / "scratch").exists()) == ("", False)
     assert [record.getMessage() for record in caplog.records if record.name.startswith("reelstate")] == []
-    told = dict(re.findall(r"export (\w+)=(\S+)", answer.stdout))
-    assert told == {"REEL_DATABASE_URL": f"sqlite:///{folder / 'demo.db'}", "REEL_STORAGE_URL": str(folder / "media")}
-    (show,) = re.findall(r"videos show \d+", answer.stdout)
-    assert f"plays: {stream}" in reel(*show.split(), **told).words
+    environment = dict(re.findall(r"export (\w+)=(\S+)", result.stdout))
+    assert environment == {
+        "REEL_DATABASE_URL": f"sqlite:///{folder / 'demo.db'}",
+        "REEL_STORAGE_URL": str(folder / "media"),
+    }
+    (show,) = re.findall(r"videos show \d+", result.stdout)
+    assert f"plays: {stream}" in reel(*show.split(), **environment).text
 
 
-def test_a_demo_without_an_encoder_says_so(reel: Reel, tmp_path: Path) -> None:
-    poor = tmp_path / "ffmpeg"
-    poor.write_text(
+def test_a_demo_without_an_encoder_fails(reel: Reel, tmp_path: Path) -> None:
+    ffmpeg = tmp_path / "ffmpeg"
+    ffmpeg.write_text(
         '#!/bin/sh\ncase "$*" in *-version*) echo "ffmpeg version 9.0";; *-i*) echo no x264 >&2; exit 1;; esac\n'
     )
-    poor.chmod(0o755)
-    answer = reel("demo", "--folder", reel.folder / "demo", REEL_FFMPEG=str(poor))
-    assert answer.code == 1
-    assert f"error: {poor} failed: no x264" in answer.stderr
+    ffmpeg.chmod(0o755)
+    result = reel("demo", "--folder", reel.folder / "demo", REEL_FFMPEG=str(ffmpeg))
+    assert result.code == 1
+    assert f"error: {ffmpeg} failed: no x264" in result.stderr
 
 
 @pytest.mark.parametrize("address", ["jobs.db", "./jobs.db", "{folder}/jobs.db"])
-def test_a_plain_path_is_the_address_of_a_database(reel: Reel, address: str) -> None:
-    place = address.format(folder=reel.folder)
-    assert reel("migrate", "--database", place).code == 0
+def test_a_path_is_a_database_url(reel: Reel, address: str) -> None:
+    url = address.format(folder=reel.folder)
+    assert reel("migrate", "--database", url).code == 0
     assert (reel.folder / "jobs.db").is_file()
-    assert reel("jobs", "--database", place).code == 0
-    assert reel("jobs", REEL_DATABASE_URL=place).code == 0
+    assert reel("jobs", "--database", url).code == 0
+    assert reel("jobs", REEL_DATABASE_URL=url).code == 0
     assert reel("jobs", "--database", "sqlite:///jobs.db").code == 0
     assert "there is no database at" in reel("jobs", "-d", "other.db").stderr
 
 
-def test_migrate_may_be_run_again(reel: Reel) -> None:
+def test_migrate_can_be_run_again(reel: Reel) -> None:
     first = reel("migrate", "--database", "sqlite:///jobs.db")
     again = reel("migrate", "--database", "sqlite:///jobs.db")
     assert first.stdout.startswith("applied: 0001_initial")
@@ -136,20 +139,20 @@ def test_migrate_may_be_run_again(reel: Reel) -> None:
     assert reel("migrate", "--database", "sqlite:///jobs.db", "--json").json == {"applied": []}
 
 
-def test_doctor_finds_repairs_and_says_so_by_its_exit_code(reel: Reel) -> None:
+def test_doctor_finds_and_repairs_and_sets_its_exit_code(reel: Reel) -> None:
     reel("migrate")
     assert reel("doctor").code == 0
     ManualSql(reel.url).run("DROP TRIGGER guard_jobs_change")
-    sick = reel("doctor", "--json")
-    assert sick.code == 1
-    assert [finding["detail"] for finding in sick.json["findings"]] == ["guard_jobs_change"]
-    mended = reel("doctor", "--repair")
-    assert mended.code == 0
-    assert "guard_jobs_change" in mended.stdout
+    broken = reel("doctor", "--json")
+    assert broken.code == 1
+    assert [finding["detail"] for finding in broken.json["findings"]] == ["guard_jobs_change"]
+    repaired = reel("doctor", "--repair")
+    assert repaired.code == 0
+    assert "guard_jobs_change" in repaired.stdout
     assert reel("doctor").stdout.endswith("\nhealthy: every invariant holds\n")
 
 
-def test_machines_come_as_a_table_as_data_and_as_pictures(reel: Reel) -> None:
+def test_machines_are_printed_as_table_json_mermaid_and_svg(reel: Reel) -> None:
     assert all(machine.entity in reel("machines").stdout for machine in MACHINES.values())
     documents = reel("machines", "--json").json
     assert [len(document["transitions"]) for document in documents] == [
@@ -159,7 +162,7 @@ def test_machines_come_as_a_table_as_data_and_as_pictures(reel: Reel) -> None:
     assert ET.fromstring(reel("machines", "job", "--svg").stdout).tag.endswith("svg")  # noqa: S314
 
 
-def test_config_lists_every_setting_and_where_it_comes_from(reel: Reel) -> None:
+def test_config_lists_every_setting_with_its_source(reel: Reel) -> None:
     given = {"REEL_DATABASE_URL": "postgresql://u:sesame@host/x?password=hush", "REEL_HEARTBEAT": "5"}
     listed = {setting["name"]: setting for setting in reel("config", "--json", **given).json}
     assert listed["heartbeat"] == {
@@ -172,35 +175,35 @@ def test_config_lists_every_setting_and_where_it_comes_from(reel: Reel) -> None:
     }
     assert listed["poll"]["source"] == "default"
     assert listed["database_url"]["value"] == "postgresql://u:***@host/x?password=***"
-    page = reel("config", **given, COLUMNS="80").words
+    page = reel("config", **given, COLUMNS="80").text
     assert "REEL_HEARTBEAT 5.0" in page
     assert "(default: 10.0)" in page
     assert "sesame" not in page
 
 
-def test_config_points_at_variables_that_mean_nothing(reel: Reel) -> None:
-    answer = reel("config", "--json", REEL_HEARTBEET="5")
-    assert answer.json
-    assert answer.stderr == "REEL_HEARTBEET is not a setting; did you mean REEL_HEARTBEAT?\n"
+def test_config_warns_of_unknown_variables(reel: Reel) -> None:
+    result = reel("config", "--json", REEL_HEARTBEET="5")
+    assert result.json
+    assert result.stderr == "REEL_HEARTBEET is not a setting; did you mean REEL_HEARTBEAT?\n"
 
 
-def test_a_setting_by_its_last_word_is_told_whole(reel: Reel) -> None:
+def test_an_unknown_variable_suggests_a_setting_that_ends_with_it(reel: Reel) -> None:
     assert reel("config", "--json", REEL_PORT="5").stderr.endswith("; did you mean REEL_SERVE_PORT?\n")
 
 
 @pytest.mark.parametrize("arguments", [["up", "--app", "nowhere"], ["worker", "--app", "nowhere"]])
-def test_what_stays_warns_of_variables_that_mean_nothing(
+def test_long_running_commands_warn_of_unknown_variables(
     reel: Reel, caplog: pytest.LogCaptureFixture, arguments: list[str]
 ) -> None:
     assert reel(*arguments, REEL_POL="5").code == 1
     assert caplog.messages == ["REEL_POL is not a setting; did you mean REEL_POLL?"]
     caplog.clear()
     assert reel(*arguments, REEL_POL="5", REEL_SUPERVISED="1").code == 1
-    assert caplog.messages == [], "a worker of the house leaves it to the house"
+    assert caplog.messages == [], "a supervised worker leaves it to the server"
 
 
-def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """The exit code and the errors of a command after ctrl-C."""
+def interrupt(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Send ctrl-C to a command, and return its exit code and standard error."""
     process.send_signal(signal.SIGINT)
     try:
         _, errors = process.communicate(timeout=300)
@@ -210,16 +213,16 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, errors
 
 
-def test_ctrl_c_ends_the_watch_of_a_job_quietly(reel: Reel) -> None:
-    job_id = reel.engine(scenes.running)
+def test_ctrl_c_stops_watching_a_job_without_an_error(reel: Reel) -> None:
+    job_id = reel.engine(sample_jobs.running)
     with subprocess.Popen([REEL, "watch", str(job_id), "-d", reel.url], stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout is not None
         assert f"job {job_id}  processing  50 %  part 0/2" in process.stdout.readline()
-        assert interrupted(process) == (130, "")
+        assert interrupt(process) == (130, "")
 
 
-def test_everything_is_watched_from_now_on_until_ctrl_c(reel: Reel) -> None:
-    old = reel.engine(scenes.waiting)
+def test_watch_without_a_job_shows_new_events_until_ctrl_c(reel: Reel) -> None:
+    old = reel.engine(sample_jobs.waiting)
     with (
         ThreadPoolExecutor() as pool,
         subprocess.Popen([REEL, "watch", "--json", "-d", reel.url], stdout=PIPE, stderr=PIPE, text=True) as process,
@@ -228,10 +231,10 @@ def test_everything_is_watched_from_now_on_until_ctrl_c(reel: Reel) -> None:
         line = pool.submit(process.stdout.readline)
         made = []
         while not line.done():
-            made.append(reel.engine(scenes.waiting))
+            made.append(reel.engine(sample_jobs.waiting))
             wait([line], timeout=0.5)
         event = json.loads(line.result())
         assert (event["entity"], event["to"]) == ("job", "pending")
         assert event["id"] in made
         assert event["id"] != old
-        assert interrupted(process) == (130, "")
+        assert interrupt(process) == (130, "")

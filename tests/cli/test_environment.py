@@ -1,4 +1,4 @@
-"""The part of `reel doctor` that looks around the store: disks, ffmpeg, sandbox, storage, schema, clock, Redis."""
+"""The checks of the environment in `reel doctor`: disks, ffmpeg, sandbox, storage, schema, clock, Redis."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,32 +24,32 @@ from tests.engines import FakeClock
 NAMES = ["disk", "ffmpeg", "sandbox", "storage", "schema", "clock", "flagged jobs", "redis"]
 
 
-def test_doctor_has_a_part_of_its_own_for_the_environment(reel: Reel) -> None:
+def test_doctor_checks_the_environment(reel: Reel) -> None:
     reel("migrate")
-    answer = reel("doctor", "--json", REEL_SCRATCH=str(reel.folder))
-    assert answer.code == 0
-    found = {check["name"]: check for check in answer.json["environment"]}
+    result = reel("doctor", "--json", REEL_SCRATCH=str(reel.folder))
+    assert result.code == 0
+    found = {check["name"]: check for check in result.json["environment"]}
     assert list(found) == NAMES
     assert found["storage"]["status"] == found["schema"]["status"] == found["clock"]["status"] == "ok"
-    assert not (reel.folder / "media").exists(), "looking makes nothing"
+    assert not (reel.folder / "media").exists(), "a check creates nothing"
     shown = reel("doctor").stdout
     assert all(name in shown for name in NAMES)
     assert "healthy: every invariant holds" in shown
 
 
-def test_a_storage_that_can_not_be_written_makes_doctor_unhappy(reel: Reel) -> None:
+def test_a_storage_that_is_not_writable_is_an_error(reel: Reel) -> None:
     reel("migrate")
     (reel.folder / "file").write_text("no folder")
-    answer = reel("doctor", REEL_STORAGE_URL=str(reel.folder / "file" / "media"))
-    assert answer.code == 1
-    assert "the environment is not: storage" in answer.words
+    result = reel("doctor", REEL_STORAGE_URL=str(reel.folder / "file" / "media"))
+    assert result.code == 1
+    assert "the environment has errors: storage" in result.text
     (reel.folder / "media").mkdir()
     fine = reel("doctor", "--json")
     assert [check["status"] for check in fine.json["environment"] if check["name"] == "storage"] == ["ok"]
     assert [path for path in (reel.folder / "media").rglob("*") if path.is_file()] == []
 
 
-def test_a_wall_that_is_required_and_does_not_stand_is_an_error(reel: Reel) -> None:
+def test_a_disabled_sandbox_and_a_missing_ffmpeg_are_warnings(reel: Reel) -> None:
     reel("migrate")
     off = {check["name"]: check for check in reel("doctor", "--json", REEL_SANDBOX="off").json["environment"]}
     assert (off["sandbox"]["status"], off["sandbox"]["detail"]) == ("warning", "switched off")
@@ -57,11 +57,11 @@ def test_a_wall_that_is_required_and_does_not_stand_is_an_error(reel: Reel) -> N
     assert {check["name"]: check["status"] for check in missing}["ffmpeg"] == "warning"
 
 
-def test_what_is_known_of_the_machine_is_shown_though_there_is_no_database(reel: Reel) -> None:
-    answer = reel("doctor")
-    assert answer.code == 1
-    assert "GiB free for" in answer.words
-    assert "there is no database" in answer.words
+def test_disks_are_shown_without_a_database(reel: Reel) -> None:
+    result = reel("doctor")
+    assert result.code == 1
+    assert "GiB free for" in result.text
+    assert "there is no database" in result.text
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_a_full_disk_is_an_error(free: int, status: Status) -> None:
     assert (check.status, bool(check.hint)) == (status, status is not Status.OK)
 
 
-def test_each_disk_is_looked_at_once_also_for_folders_that_are_not_there_yet(tmp_path: Path) -> None:
+def test_each_disk_is_checked_once_also_for_missing_folders(tmp_path: Path) -> None:
     (check,) = check_disks([("storage", tmp_path / "none" / "media"), ("scratch", tmp_path)])
     assert "storage" in check.detail
     assert "scratch" in check.detail
 
 
 @pytest.mark.parametrize("hours, status", [(0, Status.OK), (1, Status.WARNING), (-1, Status.WARNING)])
-async def test_a_clock_that_is_off_is_told(engine: Engine, clock: FakeClock, hours: int, status: Status) -> None:
+async def test_a_wrong_clock_is_reported(engine: Engine, clock: FakeClock, hours: int, status: Status) -> None:
     clock.now = datetime.now(UTC) + timedelta(hours=hours)
     found = {check.name: check for check in await check_services(Settings(), engine)}
     assert found["clock"].status is status
@@ -96,6 +96,6 @@ async def test_a_clock_that_is_off_is_told(engine: Engine, clock: FakeClock, hou
         (None, True, Status.OK),
     ],
 )
-def test_redis_is_an_error_only_where_work_needs_it(state: Circuit | None, required: bool, status: Status) -> None:
+def test_redis_is_an_error_only_if_dispatch_needs_it(state: Circuit | None, required: bool, status: Status) -> None:
     circuit = CircuitHealth(state, 1.0, 0, 0, "no route") if state else None
     assert check_redis(DispatchHealth("redis", "sorted", circuit), required=required).status is status

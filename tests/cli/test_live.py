@@ -1,4 +1,4 @@
-"""follow: a transcode on a terminal, with a bar for each quality, in the room that there is."""
+"""follow: the live view of a job on a terminal, and its plain lines."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ def shown(console: Console) -> str:
     return console.file.getvalue()
 
 
-async def at_half_of_the_second_chunk(engine: Engine) -> tuple[int, ClaimedTask]:
+async def half_of_the_second_chunk(engine: Engine) -> tuple[int, ClaimedTask]:
     _, job_id = await half_done(engine)
     worker = await a_worker(engine)
     (task,) = (await engine.claim(worker, 1)).tasks
@@ -38,18 +38,18 @@ async def at_half_of_the_second_chunk(engine: Engine) -> tuple[int, ClaimedTask]
     return job_id, task
 
 
-async def test_a_bar_for_each_quality_counts_what_is_under_way() -> None:
+async def test_the_bar_of_a_quality_includes_running_chunks() -> None:
     async with engine_at("sqlite://") as engine:
-        job_id, _ = await at_half_of_the_second_chunk(engine)
+        job_id, _ = await half_of_the_second_chunk(engine)
         console = screen(50)
         console.print(render_job(await take_snapshot(engine, job_id)))
     assert re.search(LADDER.format(percent=83, segments="2/3"), shown(console))
     assert re.search("1080p +skipped +higher than", shown(console))
 
 
-async def test_done_chunks_are_read_again_only_when_there_are_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_done_chunks_are_read_again_only_if_their_number_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     async with engine_at("sqlite://") as engine:
-        job_id, task = await at_half_of_the_second_chunk(engine)
+        job_id, task = await half_of_the_second_chunk(engine)
         reads: list[object] = []
         tasks = engine.tasks
 
@@ -69,24 +69,24 @@ async def test_done_chunks_are_read_again_only_when_there_are_more(monkeypatch: 
 
 
 @pytest.mark.parametrize("height, whole", [(50, True), (22, False)])
-async def test_a_low_terminal_names_stages_that_are_not_at_work(height: int, whole: bool) -> None:
+async def test_a_low_terminal_only_names_stages_that_are_not_in_progress(height: int, whole: bool) -> None:
     async with engine_at("sqlite://") as engine:
-        job_id, _ = await at_half_of_the_second_chunk(engine)
+        job_id, _ = await half_of_the_second_chunk(engine)
         console = screen(height)
         watching = asyncio.create_task(follow(engine, job_id, console))
         await asyncio.sleep(0)
-        while "720p" not in shown(console):  # noqa: ASYNC110 - it is drawn whenever it is
+        while "720p" not in shown(console):  # noqa: ASYNC110 - drawing sets no event
             await asyncio.sleep(0.01)
         drawn = shown(console)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
-    assert ("done: plan, fetch" in drawn, "to come: publish" in drawn) == (not whole, not whole)
+    assert ("done: plan, fetch" in drawn, "not started: publish" in drawn) == (not whole, not whole)
     assert (bool(re.search("plan +done", drawn)), "1080p" in drawn) == (whole, whole)
 
 
-async def test_what_is_shown_moves_with_the_task() -> None:
+async def test_progress_of_a_task_wakes_the_view() -> None:
     async with engine_at("sqlite://") as engine, asyncio.timeout(300):
-        job_id, task = await at_half_of_the_second_chunk(engine)
+        job_id, task = await half_of_the_second_chunk(engine)
         worker = (await engine.workers())[0].id
         async with signal_changes(engine, job_id) as changed:
             await until(lambda: engine.feed.figures.subscribers == 1)
@@ -96,7 +96,7 @@ async def test_what_is_shown_moves_with_the_task() -> None:
         assert 77.0 in [running.percent for running in (await take_snapshot(engine, job_id)).current]
 
 
-async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> None:
+async def test_a_video_that_waits_for_a_worker_suggests_reel_up() -> None:
     async with engine_at("sqlite://") as engine:
         video_id, job_id = await a_video(engine)
         console = screen(50)
@@ -105,7 +105,7 @@ async def test_a_video_that_waits_for_a_worker_is_told_to_start_reel_up() -> Non
     assert f"video {video_id}" in shown(console)
 
 
-async def test_plain_lines_say_what_is_flagged_and_what_runs_alone(clock: FakeClock) -> None:
+async def test_plain_lines_show_flags_and_isolated_tasks(clock: FakeClock) -> None:
     async with engine_at("sqlite://", clock) as engine:
         job_id = (await engine.submit("parts", {"parts": 2})).job_id
         await engine.claim(await a_worker(engine), 2)

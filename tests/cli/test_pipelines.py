@@ -1,4 +1,4 @@
-"""`reel pipelines`, and which pipelines a worker has."""
+"""`reel pipelines`, and the pipelines of a worker."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ async def both_versions(engine: Engine) -> None:
     await a_worker(engine, "cpu-1", metadata={"pipelines": {"clips": OLD.digest}})
 
 
-def test_versions_are_listed_with_who_runs_them(reel: Reel) -> None:
+def test_versions_are_listed_with_their_workers(reel: Reel) -> None:
     reel.engine(both_versions)
     lines = [line for line in reel("pipelines").stdout.splitlines() if line.strip().startswith("clips")]
     assert [OLD.digest[:12] in line and "cpu-1" in line for line in lines] == [False, True]
@@ -41,18 +41,18 @@ def test_versions_are_listed_with_who_runs_them(reel: Reel) -> None:
 
 def test_a_version_is_pinned_submitted_and_unpinned(reel: Reel) -> None:
     reel.engine(both_versions)
-    assert f"new jobs run version {OLD.digest[:12]} (pinned)" in reel("pipelines", "use", "clips", OLD.digest[:6]).words
+    assert f"new jobs run version {OLD.digest[:12]} (pinned)" in reel("pipelines", "use", "clips", OLD.digest[:6]).text
     job = reel("submit", "clips", "--json").json["id"]
     assert reel("job", job, "--json").json["digest"] == OLD.digest
     job = reel("submit", "clips", "--digest", NEW.digest, "--json").json["id"]
     assert reel("job", job, "--json").json["digest"] == NEW.digest
-    assert f"new jobs run version {NEW.digest[:12]} (newest)" in reel("pipelines", "use", "clips", "newest").words
+    assert f"new jobs run version {NEW.digest[:12]} (newest)" in reel("pipelines", "use", "clips", "newest").text
     refused = reel("pipelines", "use", "clips", "ffffff")
     assert refused.code == 1
-    assert f"hint: at least 6 characters of one of: {NEW.digest[:12]}, {OLD.digest[:12]}" in refused.words
+    assert f"hint: at least 6 characters of one of: {NEW.digest[:12]}, {OLD.digest[:12]}" in refused.text
 
 
-def test_a_worker_chooses_among_its_pipelines(reel: Reel) -> None:
+def test_a_worker_selects_some_pipelines(reel: Reel) -> None:
     (reel.folder / f"{APP_MODULE}.py").write_text(APP)
 
     def names(chosen: str) -> list[str]:
@@ -63,11 +63,11 @@ def test_a_worker_chooses_among_its_pipelines(reel: Reel) -> None:
     with pytest.raises(InvalidRequest, match="there is no pipeline 'thumb'") as refused:
         names("thumb")
     assert refused.value.hint == "pipelines: transcode, clips, thumbs"
-    answer = reel("worker", "--app", f"{APP_MODULE}.py", "--pipelines", "thumb")
-    assert (answer.code, "there is no pipeline 'thumb'" in answer.words) == (1, True)
+    result = reel("worker", "--app", f"{APP_MODULE}.py", "--pipelines", "thumb")
+    assert (result.code, "there is no pipeline 'thumb'" in result.text) == (1, True)
 
 
-def test_the_workers_of_up_have_the_pipelines_that_were_chosen(reel: Reel) -> None:
+def test_workers_of_up_have_the_selected_pipelines(reel: Reel) -> None:
     (reel.folder / f"{APP_MODULE}.py").write_text(APP)
     command = [sys.executable, "-m", "reelstate", "up", "--app", f"{APP_MODULE}.py", "--pipelines", "thumbs"]
 
@@ -77,7 +77,7 @@ def test_the_workers_of_up_have_the_pipelines_that_were_chosen(reel: Reel) -> No
     with subprocess.Popen([*command, "--workers", "1"], stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
-            assert any("worker ready" in line for line in process.stderr), "it has ended"
+            assert any("worker ready" in line for line in process.stderr), "it stopped early"
             assert reel.engine(chosen) == [{"thumbs"}]
         finally:
             process.terminate()

@@ -1,4 +1,4 @@
-"""What others wrote reaches no terminal raw: control characters and marks of direction are shown as escapes."""
+"""Control characters and direction marks in data are escaped on a terminal."""
 
 import ast
 import io
@@ -25,18 +25,18 @@ from tests.engines import a_worker, engine_at, failed
 EVIL = "x\x1b]0;owned\x07\x1b[2J\x9b2J\x08\r\x7f\u202e\u2066\u200f\u2028[bold]y"
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 STYLE = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[0-9]*[AK]|\x1b\[2K|\x1b\[\?25[lh]|\r")
-"""What we print ourselves on a terminal: colours, and the moves of a page that is drawn again."""
+"""Sequences of rich: colours and cursor movements."""
 
 
 async def hostile(engine: Engine) -> dict[str, int]:
-    """Jobs, a video and a worker with all that others may write of them."""
+    """Create jobs, a video and a worker with control characters in every text field."""
     running = (await engine.submit("parts", {"parts": 2, EVIL: EVIL}, user_id=EVIL)).job_id
     worker = await a_worker(engine, "encoder", slots=4, hostname=EVIL, pipelines={"parts"})
     first, second = (await engine.claim(worker, 2)).tasks
     step = Step(number=1, argv=["ffmpeg", EVIL], exit_code=1, seconds=1.5, output=EVIL)
     state = TaskState(number=1, tag="tag", status=4, severity="error", message=EVIL)
     log = LogLine(message=EVIL, metadata={EVIL: EVIL})
-    said = Progress(
+    progress = Progress(
         key=first.key,
         token=first.token,
         percent=5,
@@ -46,35 +46,35 @@ async def hostile(engine: Engine) -> dict[str, int]:
         steps=(step,),
         states=(state,),
     )
-    await engine.report(worker, [said])
+    await engine.report(worker, [progress])
     await engine.fail([failed(second, error={"type": EVIL, "message": EVIL, "trace": EVIL})])
-    broken = (await engine.submit("simple", {"film": EVIL})).job_id
+    broken = (await engine.submit("simple", {"video": EVIL})).job_id
     other = await a_worker(engine, "other", hostname=EVIL, pipelines={"simple"})
     (task,) = (await engine.claim(other, 1)).tasks
     await engine.fail([failed(task, retryable=False, error={"type": EVIL, "message": EVIL, "trace": EVIL})])
-    ended = (await engine.submit("simple", {"film": EVIL})).job_id
-    await engine.cancel(ended, actor="operator:ada", reason=EVIL)
+    cancelled = (await engine.submit("simple", {"video": EVIL})).job_id
+    await engine.cancel(cancelled, actor="operator:ada", reason=EVIL)
     submitted = await Videos(engine).submit("https://example.com/%1b[2J\u202e.mp4", title=EVIL, user_id=EVIL)
     await engine.drain("other", actor="operator:ada", reason=EVIL)
-    return {"running": running, "broken": broken, "ended": ended, "video": submitted.resource_id or 0}
+    return {"running": running, "broken": broken, "cancelled": cancelled, "video": submitted.resource_id or 0}
 
 
-def test_no_command_prints_control_characters_of_others(reel: Reel) -> None:
+def test_no_command_prints_control_characters(reel: Reel) -> None:
     reel.engine(a_video)
     made = reel.engine(hostile)
     commands: list[list[object]] = [["jobs"], ["videos"], ["videos", "show", made["video"]], ["workers"], ["doctor"]]
-    for name in ("running", "broken", "ended"):
+    for name in ("running", "broken", "cancelled"):
         commands += [[command, made[name]] for command in ("job", "logs", "steps", "states", "history")]
-    commands += [["watch", made["broken"]], ["watch", made["ended"]], ["cancel", made["running"], "--reason", EVIL]]
+    commands += [["watch", made["broken"]], ["watch", made["cancelled"]], ["cancel", made["running"], "--reason", EVIL]]
     shown = ""
     for command in commands:
-        answer = reel(*command)
-        shown += answer.stdout + answer.stderr
-        assert not RAW.search(answer.stdout + answer.stderr), (command, answer)
+        result = reel(*command)
+        shown += result.stdout + result.stderr
+        assert not RAW.search(result.stdout + result.stderr), (command, result)
     assert r"\x1b[2J\x9b2J\x7f\u202e" in shown, "it is shown, escaped"
 
 
-async def test_the_live_view_prints_no_control_characters_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_live_view_prints_no_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     async with engine_at("sqlite://") as engine:
         await a_video(engine)
         made = await hostile(engine)
@@ -87,7 +87,7 @@ async def test_the_live_view_prints_no_control_characters_of_others(monkeypatch:
     assert not RAW.search(STYLE.sub("", text)), ascii(text)
 
 
-def test_one_screen_escapes_whatever_is_printed_on_it() -> None:
+def test_a_screen_escapes_every_renderable() -> None:
     screen = terminal.Screen(file=io.StringIO(), width=200)
     table = Table(EVIL, title=EVIL)
     table.add_row(EVIL)
@@ -101,25 +101,25 @@ def test_one_screen_escapes_whatever_is_printed_on_it() -> None:
     assert text.count("owned") == 9
 
 
-def test_lines_of_a_log_are_escaped_and_stay_lines() -> None:
+def test_log_lines_are_escaped() -> None:
     error = ValueError(EVIL)
-    told = (ValueError, error, error.__traceback__)
-    record = logging.LogRecord("reelstate", logging.INFO, "", 0, "of %s", (f"{EVIL}\nforged",), told)
+    exc_info = (ValueError, error, error.__traceback__)
+    record = logging.LogRecord("reelstate", logging.INFO, "", 0, "of %s", (f"{EVIL}\nforged",), exc_info)
     first, *rest = PrintableFormatter("%(levelname)s %(message)s").format(record).splitlines()
     assert first.endswith(r"[bold]y\x0aforged")
     assert not RAW.search("\n".join([first, *rest]))
     assert rest[0].startswith("ValueError")
 
 
-def test_only_what_steers_a_terminal_is_escaped() -> None:
+def test_only_control_characters_are_escaped() -> None:
     fine = "Café – 日本語 🎬 شريط [x] \\n"
     assert (printable_line(fine), printable_text(f"a\n\t{fine}")) == (fine, f"a\n\t{fine}")
     assert printable_line("a\nb\tc") == r"a\x0ab\x09c"
     assert printable_text("\ud800\x00") == r"\ud800\x00"
 
 
-def test_commands_print_in_one_place() -> None:
-    """A command that printed by another way would print what others wrote as it is."""
+def test_commands_print_only_through_the_screen() -> None:
+    """Another way of printing would not escape control characters."""
     folder = Path(terminal.__file__).parent
     allowed = {"terminal.py", "documents.py", "plain.py", "main.py"}
     found = []

@@ -1,4 +1,4 @@
-"""docs/reference/cli.md says of each command what its --help says."""
+"""docs/reference/cli.md agrees with the --help of each command."""
 
 import re
 from pathlib import Path
@@ -27,5 +27,5 @@ def test_the_page_has_the_options_and_the_example_of_the_help(reel: Reel, comman
     assert all(line in text for line in example.splitlines())
 
 
-def test_the_page_has_no_command_that_is_not_there() -> None:
+def test_the_page_has_exactly_the_commands() -> None:
     assert sorted(re.findall(r"^### `reel (.+)`$", PAGE, re.MULTILINE)) == sorted(COMMANDS)

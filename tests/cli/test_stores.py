@@ -1,4 +1,4 @@
-"""The commands on either store, from submit to history."""
+"""The commands on each store, from submit to history."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from tests.cli.conftest import Reel
 from tests.engines import engine_at
 
 
-def test_a_job_is_submitted_looked_at_and_changed_on_either_store(reel: Reel, database_url: str) -> None:
+def test_a_job_is_submitted_shown_and_changed_on_each_store(reel: Reel, database_url: str) -> None:
     async def declare() -> None:
         async with engine_at(database_url):
             pass

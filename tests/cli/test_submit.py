@@ -1,4 +1,4 @@
-"""submit: from a spec as it is typed to a job, and to the end of it."""
+"""`reel submit`, with and without --wait."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.run import BlockingRun
-from tests.cli import scenes
+from tests.cli import sample_jobs
 from tests.cli.conftest import APP_MODULE, Reel
 from tests.cli.test_videos import declared
 
@@ -26,13 +26,13 @@ REEL = Path(sys.executable).with_name("reel")
 APP = """
 import reelstate as rs
 
-film = rs.Pipeline("film")
+clips = rs.Pipeline("clips")
 
-@film.stage
+@clips.stage
 def cut(task):
     return task.input
 
-both = [film, rs.Pipeline("other")]
+both = [clips, rs.Pipeline("other")]
 both[1].stage(cut)
 """
 
@@ -41,35 +41,35 @@ def spec_of(reel: Reel, job_id: int) -> object:
     return reel("job", job_id, "--json").json["spec"]
 
 
-def test_a_spec_is_typed_or_read_from_a_file_or_standard_input(reel: Reel) -> None:
-    reel.engine(scenes.waiting)
+def test_a_spec_is_an_argument_a_file_or_standard_input(reel: Reel) -> None:
+    reel.engine(sample_jobs.waiting)
     spec = {"file": "ä.mp4", "deep": [1, {"x": None}]}
     (reel.folder / "spec.json").write_text(json.dumps(spec))
     for given in (json.dumps(spec), "@spec.json", "-"):
-        answer = reel("submit", "simple", "--spec", given, "--json", stdin=json.dumps(spec))
-        assert (answer.code, answer.json["verdict"], answer.json["pipeline"]) == (0, "ok", "simple")
-        assert spec_of(reel, answer.json["id"]) == spec
+        result = reel("submit", "simple", "--spec", given, "--json", stdin=json.dumps(spec))
+        assert (result.code, result.json["verdict"], result.json["pipeline"]) == (0, "ok", "simple")
+        assert spec_of(reel, result.json["id"]) == spec
 
 
-def test_options_reach_the_job(reel: Reel) -> None:
-    reel.engine(scenes.waiting)
+def test_options_are_set_on_the_job(reel: Reel) -> None:
+    reel.engine(sample_jobs.waiting)
     options = ("--priority", "high", "--idempotency-key", "k", "--user", "ada", "--delay", 30)
-    answer = reel("submit", "simple", *options, "--json")
-    job = reel("job", answer.json["id"], "--json").json
+    result = reel("submit", "simple", *options, "--json")
+    job = reel("job", result.json["id"], "--json").json
     assert (job["priority"], job["user_id"], job["spec"]) == (8, "ada", {})
     assert job["run_after"] is not None
     again = reel("submit", "simple", *options, "--json")
-    assert again.json == {**answer.json, "verdict": "repeated"}
+    assert again.json == {**result.json, "verdict": "repeated"}
     assert "was submitted before with this idempotency key" in reel("submit", "simple", *options).stdout
     conflict = reel("submit", "simple", "--idempotency-key", "k", "--user", "ada")
     assert (conflict.code, conflict.stdout) == (1, "")
     assert "was used for job" in conflict.stderr
 
 
-@pytest.mark.parametrize("app, pipeline", [("film:film", "film"), ("film:both", "other"), ("film.py", "film")])
-def test_the_code_may_come_along(reel: Reel, app: str, pipeline: str) -> None:
+@pytest.mark.parametrize("app, pipeline", [("clips:clips", "clips"), ("clips:both", "other"), ("clips.py", "clips")])
+def test_app_declares_the_pipelines(reel: Reel, app: str, pipeline: str) -> None:
     reel("migrate")
-    (reel.folder / "film.py").write_text(APP)
+    (reel.folder / "clips.py").write_text(APP)
     assert reel("submit", pipeline).code == 1
     assert reel("submit", pipeline, "--app", app).code == 0
     sys.modules.pop(APP_MODULE)
@@ -85,10 +85,10 @@ async def shots_with_a_schema(engine: Engine) -> None:
 def test_a_spec_is_checked_without_the_code(reel: Reel) -> None:
     reel.engine(shots_with_a_schema)
     for spec, message in (("{}", "spec.video: is missing"), ('{"video": 7}', 'spec.video: 7 is not of type "string"')):
-        answer = reel("submit", "shots", "--spec", spec)
-        assert (answer.code, answer.stdout) == (1, "")
-        assert message in answer.words
-        assert "expected string" in answer.words
+        result = reel("submit", "shots", "--spec", spec)
+        assert (result.code, result.stdout) == (1, "")
+        assert message in result.text
+        assert "expected string" in result.text
     assert reel("submit", "shots", "--spec", '{"video": "a.mp4"}').code == 0
     shown = {version["name"]: version["spec"] for version in reel("pipelines", "--json").json}
     assert shown["shots"]["required"] == ["video"]
@@ -115,23 +115,23 @@ def crash(task: object) -> None:
     raise ValueError("no such [codec]")
 
 
-shy = Pipeline("shy")
+retried = Pipeline("retried")
 
 
-@shy.stage
-def say(task: BlockingRun) -> str:
+@retried.stage
+def greet(task: BlockingRun) -> str:
     if task.attempt == 1:
         raise Retry("not [yet]", after=1)
-    return "[bold]words"
+    return "[bold]text"
 
 
 @pytest.fixture
-def at_work(reel: Reel) -> Iterator[None]:
-    """A worker beside the command, in a thread of its own."""
+def worker(reel: Reel) -> Iterator[None]:
+    """Run a worker in a thread."""
     ready, stop = threading.Event(), threading.Event()
 
     async def work() -> None:
-        async with open_engine(reel.url, pipelines=[quick, flawed, shy], workers=2):
+        async with open_engine(reel.url, pipelines=[quick, flawed, retried], workers=2):
             ready.set()
             await asyncio.to_thread(stop.wait)
 
@@ -143,7 +143,7 @@ def at_work(reel: Reel) -> Iterator[None]:
     thread.join(300)
 
 
-def test_waiting_ends_with_the_job_and_its_exit_code_says_how(reel: Reel, at_work: None) -> None:
+def test_wait_returns_an_exit_code_for_the_status(reel: Reel, worker: None) -> None:
     good = reel("submit", "quick", "--wait")
     assert good.code == 0
     assert "completed  100 %  first 1/1 second 2/2" in good.stdout
@@ -151,17 +151,17 @@ def test_waiting_ends_with_the_job_and_its_exit_code_says_how(reel: Reel, at_wor
     assert bad.code == 1
     assert "no such [codec]" in bad.stdout
     assert "reel retry" in bad.stdout
-    told = reel("submit", "flawed", "--wait", "--json")
-    assert (told.code, told.json["status"], told.json["verdict"]) == (1, "failed", "ok")
+    result = reel("submit", "flawed", "--wait", "--json")
+    assert (result.code, result.json["status"], result.json["verdict"]) == (1, "failed", "ok")
 
 
-def test_waiting_tells_of_attempts_that_failed_and_what_came_out(reel: Reel, at_work: None) -> None:
-    told = reel("submit", "shy", "--wait")
-    assert told.stdout.count("say/0 failed (attempt 1 of 3): not [yet]") == 1
-    assert 'outputs: {"say": "[bold]words"}' in told.stdout
+def test_wait_shows_failed_attempts_and_outputs(reel: Reel, worker: None) -> None:
+    result = reel("submit", "retried", "--wait")
+    assert result.stdout.count("greet/0 failed (attempt 1 of 3): not [yet]") == 1
+    assert 'outputs: {"greet": "[bold]text"}' in result.stdout
 
 
-def test_waiting_shows_bars_on_a_terminal(reel: Reel, at_work: None) -> None:
+def test_wait_shows_bars_on_a_terminal(reel: Reel, worker: None) -> None:
     shown = reel("submit", "quick", "--wait", NO_COLOR="", FORCE_COLOR="1", TERM="xterm-256color")
     assert shown.code == 0
     assert "━" in shown.stdout
@@ -169,7 +169,7 @@ def test_waiting_shows_bars_on_a_terminal(reel: Reel, at_work: None) -> None:
     assert "\x1b[?25h" in shown.stdout, "the cursor is shown again"
 
 
-def test_watch_gives_events_to_the_end_of_a_job(reel: Reel, at_work: None) -> None:
+def test_watch_prints_events_until_the_job_is_inactive(reel: Reel, worker: None) -> None:
     job_id = reel("submit", "quick", "--json").json["id"]
     watched = reel("watch", job_id, "--json")
     assert watched.code == 0
@@ -179,34 +179,34 @@ def test_watch_gives_events_to_the_end_of_a_job(reel: Reel, at_work: None) -> No
     assert reel("watch", failed).code == reel("watch", failed, "--json").code == 1
 
 
-def test_a_film_becomes_a_video(reel: Reel) -> None:
+def test_a_submitted_file_becomes_a_video(reel: Reel) -> None:
     reel.engine(declared)
-    (reel.folder / "a film.mp4").write_bytes(b"x")
-    answer = reel("submit", "transcode", "a film.mp4", "--profile", "small", "--quality", "240p", "--json")
-    assert answer.code == 0, answer.stderr
-    source = str(reel.folder / "a film.mp4")
-    spec = {"source": source, "video_id": answer.json["video"], "profile": "small", "qualities": ["240p"]}
-    assert spec_of(reel, answer.json["id"]) == spec
+    (reel.folder / "a video.mp4").write_bytes(b"x")
+    result = reel("submit", "transcode", "a video.mp4", "--profile", "small", "--quality", "240p", "--json")
+    assert result.code == 0, result.stderr
+    source = str(reel.folder / "a video.mp4")
+    spec = {"source": source, "video_id": result.json["video"], "profile": "small", "qualities": ["240p"]}
+    assert spec_of(reel, result.json["id"]) == spec
     (video,) = reel("videos", "--json").json
-    assert (video["id"], video["title"], video["source"]) == (answer.json["video"], "a film.mp4", source)
+    assert (video["id"], video["title"], video["source"]) == (result.json["video"], "a video.mp4", source)
 
 
-def test_a_film_of_the_web_is_not_called_by_the_secrets_of_its_address(reel: Reel) -> None:
+def test_secrets_in_a_url_are_not_shown(reel: Reel) -> None:
     reel.engine(declared)
-    source = "https://ada:hunter2@films.example/a%20film.mp4?X-Signature=hunter2"
+    source = "https://ada:hunter2@videos.example/a%20video.mp4?X-Signature=hunter2"
     video = reel("submit", "transcode", source, "--json").json["video"]
-    assert reel("videos", "show", video, "--json").json["title"] == "a film.mp4"
-    words = reel("videos", "show", video).words
-    assert "from https://films.example/a%20film.mp4?…" in words
-    assert "hunter2" not in words
+    assert reel("videos", "show", video, "--json").json["title"] == "a video.mp4"
+    text = reel("videos", "show", video).text
+    assert "from https://videos.example/a%20video.mp4?…" in text
+    assert "hunter2" not in text
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, message",
     [
         (["transcode"], "missing, for example: reel submit transcode movie.mp4"),
         (["transcode", "none.mp4"], "there is no file"),
-        (["transcode", "."], "is a folder; `reel ingest .` takes the films in it"),
+        (["transcode", "."], "is a folder; `reel ingest .` submits its files"),
         (["transcode", "ftp://host/a.mp4"], "error: ftp:// is not supported hint: expected an absolute path, file://"),
         (["transcode", "http:///a.mp4"], "error: http:// needs a host and a path"),
         (["transcode", "a.mp4", "--profile", "huge"], "there is no profile 'huge' hint: profiles: av1, fast, h264"),
@@ -221,29 +221,29 @@ def test_a_film_of_the_web_is_not_called_by_the_secrets_of_its_address(reel: Ree
             ["transcode", "a.mp4", "--spec", '{"profil": "av1"}'],
             "spec.profil: unknown field hint: did you mean",
         ),
-        (["film", "a.mp4"], "only for transcode; use --spec for other pipelines"),
+        (["clips", "a.mp4"], "only for transcode; use --spec for other pipelines"),
     ],
 )
-def test_a_film_that_can_not_be_taken_is_refused_at_once(reel: Reel, arguments: list[str], told: str) -> None:
+def test_an_invalid_video_is_refused_before_a_job_is_created(reel: Reel, arguments: list[str], message: str) -> None:
     reel.engine(declared)
     rung = {"name": "a", "height": 100, "crf": 90, "max_bitrate": 100_000}
     (reel.folder / "a.mp4").write_bytes(b"x")
     (reel.folder / "bad.json").write_text(json.dumps({"name": "bad", "rungs": [rung]}))
     (reel.folder / "worse.json").write_text("{oops")
-    answer = reel("submit", *arguments, COLUMNS="200")
-    assert (answer.code != 0, reel("jobs", "--json").json) == (True, [])
-    assert told in answer.words
+    result = reel("submit", *arguments, COLUMNS="200")
+    assert (result.code != 0, reel("jobs", "--json").json) == (True, [])
+    assert message in result.text
 
 
-def test_ctrl_c_while_waiting_leaves_the_job_and_says_how_to_see_it_again(reel: Reel) -> None:
-    reel.engine(scenes.waiting)
+def test_ctrl_c_while_waiting_keeps_the_job_and_prints_a_hint(reel: Reel) -> None:
+    reel.engine(sample_jobs.waiting)
     command = [str(REEL), "submit", "simple", "--wait"]
     with subprocess.Popen(command, cwd=reel.folder, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout is not None
         submitted, shown = process.stdout.readline(), process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=300)
+        _, errors = process.communicate(timeout=300)
     job_id = submitted.split()[2]
-    assert (process.returncode, told) == (130, f"job {job_id} keeps running; `reel watch {job_id}` shows it\n")
+    assert (process.returncode, errors) == (130, f"job {job_id} keeps running; `reel watch {job_id}` shows it\n")
     assert "pending" in shown
     assert reel("job", job_id, "--json").json["status"] == "pending"

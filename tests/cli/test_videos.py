@@ -1,4 +1,4 @@
-"""videos, ingest: what they do, and what they tell people and programs."""
+"""`reel videos` and `reel ingest`."""
 
 import json
 import signal
@@ -55,13 +55,13 @@ async def declared(engine: Engine) -> None:
 
 
 async def a_video(engine: Engine) -> tuple[int, int]:
-    """A video that waits; gives it and its job."""
+    """Submit a video, and return its id and the id of its job."""
     await engine.declare(TRANSCODE)
-    answer = await Videos(engine).submit("/films/a.mp4", title="A [film]", spec={"profile": "small"}, user_id="ada")
-    return answer.resource_id or 0, answer.job_id
+    result = await Videos(engine).submit("/videos/a.mp4", title="A [title]", spec={"profile": "small"}, user_id="ada")
+    return result.resource_id or 0, result.job_id
 
 
-async def finished(engine: Engine) -> None:
+async def complete_all(engine: Engine) -> None:
     await engine.declare(TRANSCODE)
     worker = await a_worker(engine)
     while tasks := (await engine.claim(worker, 10)).tasks:
@@ -69,7 +69,7 @@ async def finished(engine: Engine) -> None:
 
 
 async def half_done(engine: Engine) -> tuple[int, int]:
-    """One of two chunks is encoded."""
+    """Submit a video and encode one of its two chunks."""
     video = await a_video(engine)
     worker = await a_worker(engine)
     for _ in range(3):
@@ -87,9 +87,9 @@ async def broken(engine: Engine) -> tuple[int, int]:
 
 async def two_versions(engine: Engine) -> tuple[int, int, int]:
     video_id, first = await a_video(engine)
-    await finished(engine)
+    await complete_all(engine)
     second = (await Videos(engine).retranscode(video_id)).job_id
-    await finished(engine)
+    await complete_all(engine)
     return video_id, first, second
 
 
@@ -108,151 +108,156 @@ def test_videos_are_listed_filtered_and_paged(reel: Reel) -> None:
     assert reel("videos", "list", "--json").json == reel("videos", "--json").json
     assert (ids("--status", "failed"), ids("--status", "ready"), ids("--user", "ada")) == ([failed_one], [], ids())
     assert (ids("--limit", "1"), ids("--after", str(waiting))) == ([waiting], [failed_one])
-    text = reel("videos", "--limit", "1").words
-    assert "A [film]" in text
+    text = reel("videos", "--limit", "1").text
+    assert "A [title]" in text
     assert f"--after {waiting}" in text
-    assert "no such video" in reel("videos", "--status", "ready").words
+    assert "no such video" in reel("videos", "--status", "ready").text
     assert reel("videos", "--status", "odd").code == 2
 
 
 def test_a_video_is_shown_with_its_qualities_and_versions(reel: Reel) -> None:
     video_id, first, second = reel.engine(two_versions)
-    told = reel("videos", "show", video_id, "--json", REEL_STORAGE_URL="s3://films/x/").json
-    assert (told["title"], told["status"], told["current"], told["pinned"]) == ("A [film]", "ready", second, None)
-    assert told["plays"] == f"s3://films/x/videos/{video_id}/master.m3u8"
-    assert [(each["job"], each["status"], each["current"]) for each in told["versions"]] == [
+    document = reel("videos", "show", video_id, "--json", REEL_STORAGE_URL="s3://videos/x/").json
+    assert (document["title"], document["status"], document["current"], document["pinned"]) == (
+        "A [title]",
+        "ready",
+        second,
+        None,
+    )
+    assert document["plays"] == f"s3://videos/x/videos/{video_id}/master.m3u8"
+    assert [(each["job"], each["status"], each["current"]) for each in document["versions"]] == [
         (second, "completed", True),
         (first, "completed", False),
     ]
-    assert told["versions"][0]["outputs"] == {"publish": {"master": "m.m3u8"}}
+    assert document["versions"][0]["outputs"] == {"publish": {"master": "m.m3u8"}}
     kept = ("quality", "required", "status", "segments_total", "segments_completed", "progress_percent")
-    assert [tuple(each[name] for name in kept) for each in told["qualities"]] == [
+    assert [tuple(each[name] for name in kept) for each in document["qualities"]] == [
         ("720p", True, "completed", 3, 3, 100),
         ("360p", False, "failed", 3, 0, 0),
         ("1080p", False, "skipped", 0, 0, 0),
     ]
-    words = reel("videos", "show", video_id).words
-    for expected in ("A [film] ready", "from /films/a.mp4", "chunk 0: no [memory]", f"{second} completed plays"):
-        assert expected in words
-    assert f"plays: {reel.folder}/media/videos/{video_id}/master.m3u8" in words
+    text = reel("videos", "show", video_id).text
+    for expected in ("A [title] ready", "from /videos/a.mp4", "chunk 0: no [memory]", f"{second} completed plays"):
+        assert expected in text
+    assert f"plays: {reel.folder}/media/videos/{video_id}/master.m3u8" in text
 
 
-def test_the_qualities_are_those_of_the_version_that_is_made(reel: Reel) -> None:
+def test_qualities_are_those_of_the_version_in_progress(reel: Reel) -> None:
     video_id, job_id = reel.engine(half_done)
-    told = reel("videos", "show", video_id, "--json").json
-    assert (told["status"], told["plays"], told["latest"]) == ("processing", None, job_id)
-    (sd,) = [each for each in told["qualities"] if each["quality"] == "720p"]
+    document = reel("videos", "show", video_id, "--json").json
+    assert (document["status"], document["plays"], document["latest"]) == ("processing", None, job_id)
+    (sd,) = [each for each in document["qualities"] if each["quality"] == "720p"]
     assert (sd["status"], sd["segments_completed"], sd["segments_total"]) == ("in_progress", 2, 3)
-    assert "plays:" not in reel("videos", "show", video_id).words
+    assert "plays:" not in reel("videos", "show", video_id).text
 
 
-def test_a_failed_video_says_what_to_do(reel: Reel) -> None:
+def test_a_failed_video_shows_a_hint(reel: Reel) -> None:
     video_id, job_id = reel.engine(broken)
-    words = reel("videos", "show", video_id).words
-    assert f"`reel job {job_id}` says why" in words
-    assert f"reel videos retranscode {video_id}" in words
-    assert "no such codec" in words
+    text = reel("videos", "show", video_id).text
+    assert f"`reel job {job_id}` shows why" in text
+    assert f"reel videos retranscode {video_id}" in text
+    assert "no such codec" in text
 
 
 def test_a_retranscode_makes_a_version(reel: Reel) -> None:
     video_id, first, second = reel.engine(two_versions)
     chosen = ("--profile", "fast", "--quality", "720p", "--quality", "360p")
     options = (*chosen, "--captions", "drop", "--priority", "high", "--idempotency-key", "k")
-    answer = reel("videos", "retranscode", video_id, *options, "--json")
-    assert (answer.code, answer.json["id"], answer.json["verdict"]) == (0, video_id, "ok")
-    job = reel("job", answer.json["job"], "--json").json
-    assert (job["priority"], job["video_id"]) == (8, video_id)
+    result = reel("videos", "retranscode", video_id, *options, "--json")
+    assert (result.code, result.json["id"], result.json["verdict"]) == (0, video_id, "ok")
+    job = reel("job", result.json["job"], "--json").json
+    assert (job["priority"], job["resource_id"]) == (8, video_id)
     shown = reel("videos", "show", video_id).stdout.splitlines()
     whats = {line.split()[0]: line for line in shown if line.strip()[:1].isdigit()}
     assert whats[str(job["id"])].rstrip().endswith("fast 720p 360p")
     assert whats[str(first)].rstrip().endswith("small")
     assert job["spec"] == {
-        "source": "/films/a.mp4",
+        "source": "/videos/a.mp4",
         "profile": "fast",
         "video_id": video_id,
         "qualities": ["720p", "360p"],
         "captions": "drop",
         "reuse_from": second,
     }
-    assert "was submitted before" in reel("videos", "retranscode", video_id, *options).words
+    assert "was submitted before" in reel("videos", "retranscode", video_id, *options).text
     assert reel("videos", "show", video_id, "--json").json["current"] == second
     assert first < second
     wrong = reel("videos", "retranscode", video_id, "--quality", "720")
-    assert (wrong.code, "the profile has no rung '720' hint: rungs: " in wrong.words) == (1, True)
+    assert (wrong.code, "the profile has no rung '720' hint: rungs: " in wrong.text) == (1, True)
 
 
 def test_a_profile_is_a_name_or_a_file(reel: Reel) -> None:
     video_id, _ = reel.engine(a_video)
-    own = {"name": "mine", "rungs": [{"name": "360p", "height": 360, "crf": 23, "max_bitrate": 800000}]}
-    (reel.folder / "mine.json").write_text(json.dumps(own))
+    profile = {"name": "mine", "rungs": [{"name": "360p", "height": 360, "crf": 23, "max_bitrate": 800000}]}
+    (reel.folder / "mine.json").write_text(json.dumps(profile))
     assert reel("videos", "retranscode", video_id, "--profile", "hevc").code == 0
     assert reel("videos", "retranscode", video_id, "--profile", "mine.json").code == 0
     file, name, _ = specs(reel)
     assert (file["profile"]["name"], name["profile"]) == ("mine", "hevc")
     wrong = reel("videos", "retranscode", video_id, "--profile", "nothing")
-    assert (wrong.code, "there is no profile 'nothing'" in wrong.words) == (1, True)
+    assert (wrong.code, "there is no profile 'nothing'" in wrong.text) == (1, True)
 
 
-def test_a_retranscode_is_waited_for(reel: Reel) -> None:
+def test_retranscode_waits_for_the_job(reel: Reel) -> None:
     video_id, _ = reel.engine(broken)
     key = ("--idempotency-key", "once")
     reel("videos", "retranscode", video_id, *key)
-    reel.engine(finished)
-    answer = reel("videos", "retranscode", video_id, *key, "--wait", "--json")
-    assert (answer.code, answer.json["status"], answer.json["verdict"]) == (0, "completed", "repeated")
+    reel.engine(complete_all)
+    result = reel("videos", "retranscode", video_id, *key, "--wait", "--json")
+    assert (result.code, result.json["status"], result.json["verdict"]) == (0, "completed", "repeated")
 
 
-def test_a_rollback_pins_until_it_is_unpinned(reel: Reel) -> None:
+def test_a_rollback_pins_a_version_until_unpin(reel: Reel) -> None:
     video_id, first, second = reel.engine(two_versions)
-    assert reel("videos", "rollback", video_id, "--reason", "green").words == f"video {video_id}: plays version {first}"
-    told = reel("videos", "show", video_id, "--json").json
-    assert (told["pinned"], told["current"], told["reason"]) == (first, first, "green")
-    assert told["actor"].startswith("operator")
-    assert "plays, pinned" in reel("videos", "show", video_id).words
-    assert f"{first} (pinned)" in reel("videos").words
+    assert reel("videos", "rollback", video_id, "--reason", "green").text == f"video {video_id}: plays version {first}"
+    document = reel("videos", "show", video_id, "--json").json
+    assert (document["pinned"], document["current"], document["reason"]) == (first, first, "green")
+    assert document["actor"].startswith("operator")
+    assert "plays, pinned" in reel("videos", "show", video_id).text
+    assert f"{first} (pinned)" in reel("videos").text
     again = reel("videos", "rollback", video_id, "--to", first, "--json").json
     assert again == {"id": video_id, "job": first, "verdict": "repeated"}
-    assert "no earlier version" in reel("videos", "rollback", video_id).words
+    assert "no earlier version" in reel("videos", "rollback", video_id).text
     assert reel("videos", "unpin", video_id, "--json").json == {"id": video_id, "job": second, "verdict": "ok"}
-    assert reel("videos", "unpin", video_id).words == f"video {video_id}: is not pinned"
+    assert reel("videos", "unpin", video_id).text == f"video {video_id}: is not pinned"
     assert reel("videos", "rollback", video_id, "--to", second).code == 0
 
 
 def test_a_video_is_deleted(reel: Reel) -> None:
     video_id, job_id = reel.engine(a_video)
-    assert reel("videos", "delete", video_id, "--reason", "rights").words == f"video {video_id}: deleted"
+    assert reel("videos", "delete", video_id, "--reason", "rights").text == f"video {video_id}: deleted"
     assert reel("job", job_id, "--json").json["status"] == "cancelled"
     assert reel("videos", "--json").json == []
     assert [video["id"] for video in reel("videos", "--deleted", "--json").json] == [video_id]
-    assert "deleted" in reel("videos", "show", video_id).words
+    assert "deleted" in reel("videos", "show", video_id).text
     assert reel("videos", "delete", video_id, "--json").json == {"id": video_id, "verdict": "repeated"}
     refused = reel("videos", "retranscode", video_id)
-    assert (refused.code, "was deleted" in refused.words) == (1, True)
+    assert (refused.code, "was deleted" in refused.text) == (1, True)
 
 
 @pytest.mark.parametrize("verb", ["show", "retranscode", "rollback", "unpin", "delete"])
-def test_a_video_that_is_not_there_is_refused(reel: Reel, verb: str) -> None:
+def test_an_unknown_video_is_refused(reel: Reel, verb: str) -> None:
     reel.engine(declared)
-    answer = reel("videos", verb, 7)
-    assert (answer.code, answer.stdout) == (1, "")
-    assert answer.stderr == "error: there is no video 7\nhint:  `reel videos` lists videos\n"
+    result = reel("videos", verb, 7)
+    assert (result.code, result.stdout) == (1, "")
+    assert result.stderr == "error: there is no video 7\nhint:  `reel videos` lists videos\n"
     odd = reel("videos", verb, "x")
-    assert (odd.code, "not a video id" in odd.words) == (2, True)
+    assert (odd.code, "not a video id" in odd.text) == (2, True)
 
 
-def test_a_folder_is_taken_once(reel: Reel) -> None:
+def test_files_of_a_folder_are_ingested_once(reel: Reel) -> None:
     reel.engine(declared)
     incoming = reel.folder / "in" / "deep"
     incoming.mkdir(parents=True)
-    (incoming / "a.mp4").write_bytes(b"film")
+    (incoming / "a.mp4").write_bytes(b"video")
     (incoming / "b.mov").write_bytes(b"")
-    (incoming / "c.txt").write_bytes(b"film")
+    (incoming / "c.txt").write_bytes(b"video")
     options = ("--settle", "0", "--profile", "small", "--priority", "9", "--user", "ada")
     first = reel("ingest", "in", *options)
     assert first.code == 0
-    assert "a.mp4: video" in first.words
-    assert "b.mov: skipped: is empty" in first.words
-    assert "1 submitted, 0 were submitted before, 1 left alone" in first.words
+    assert "a.mp4: video" in first.text
+    assert "b.mov: skipped: is empty" in first.text
+    assert "1 submitted, 0 submitted before, 1 skipped" in first.text
     (video,) = reel("videos", "--json").json
     (spec,) = specs(reel)
     assert (video["title"], video["user_id"], spec["profile"]) == ("a", "ada", "small")
@@ -266,23 +271,23 @@ def test_a_folder_is_taken_once(reel: Reel) -> None:
     }
 
 
-def test_a_folder_that_is_none_is_told_before_anything_is_opened(reel: Reel) -> None:
-    answer = reel("ingest", "nowhere")
-    assert (answer.code, answer.stdout) == (1, "")
-    assert "nowhere does not exist" in answer.words
+def test_a_missing_folder_is_refused_before_the_database_is_opened(reel: Reel) -> None:
+    result = reel("ingest", "nowhere")
+    assert (result.code, result.stdout) == (1, "")
+    assert "nowhere does not exist" in result.text
 
 
-def test_a_watch_takes_what_comes_and_ends_at_ctrl_c(reel: Reel) -> None:
+def test_ingest_watch_submits_new_files_until_ctrl_c(reel: Reel) -> None:
     reel.engine(declared)
     incoming = reel.folder / "in"
     incoming.mkdir()
-    (incoming / "a.mp4").write_bytes(b"film")
+    (incoming / "a.mp4").write_bytes(b"video")
     command = [str(REEL), "ingest", "in", "--watch", "--settle", "0.05", "--json"]
     with subprocess.Popen(command, cwd=reel.folder, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             names = [Path(json.loads(process.stdout.readline())["path"]).name]
-            (incoming / "b.mp4").write_bytes(b"film")
+            (incoming / "b.mp4").write_bytes(b"video")
             names.append(Path(json.loads(process.stdout.readline())["path"]).name)
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=300)
@@ -290,81 +295,82 @@ def test_a_watch_takes_what_comes_and_ends_at_ctrl_c(reel: Reel) -> None:
             process.kill()
     assert (names, process.returncode) == (["a.mp4", "b.mp4"], 0)
     assert errors.splitlines() == [
-        "watching in; ctrl-C ends it",
-        "2 submitted, 0 were submitted before, 0 left alone",
+        "watching in; ctrl-C stops it",
+        "2 submitted, 0 submitted before, 0 skipped",
     ]
 
 
-def test_an_address_to_play_is_made_with_the_key_of_the_house_and_ends_with_it(reel: Reel) -> None:
+def test_a_playback_url_is_valid_as_long_as_the_admin_key(reel: Reel) -> None:
     video_id, *_ = reel.engine(two_versions)
     refused = reel("videos", "play", video_id)
-    assert (refused.code, "reel serve" in refused.words) == (1, True)
-    made = _keep_key(reel)
-    url = reel("videos", "play", video_id, "--json", REEL_SERVER_URL="https://films.example").json["url"]
-    assert url.startswith("https://films.example/play/")
+    assert (refused.code, "reel serve" in refused.text) == (1, True)
+    made = _write_key(reel)
+    url = reel("videos", "play", video_id, "--json", REEL_SERVER_URL="https://videos.example").json["url"]
+    assert url.startswith("https://videos.example/play/")
     assert url.endswith(f"/videos/{video_id}/master.m3u8")
 
-    async def admitted(engine: Engine) -> int:
+    async def ticket_video(engine: Engine) -> int:
         return await Playback(engine.store).ticket_video(url.split("/")[4])
 
-    assert reel.engine(admitted) == video_id
+    assert reel.engine(ticket_video) == video_id
 
-    async def revoked(engine: Engine) -> None:
+    async def revoke(engine: Engine) -> None:
         await Keys(engine.store).revoke(made.key.id, actor="operator:test")
 
-    reel.engine(revoked)
+    reel.engine(revoke)
     with pytest.raises(NotFound):
-        reel.engine(admitted)
-    assert reel("videos", "play", video_id, REEL_SERVER_URL="https://films.example").code == 1
+        reel.engine(ticket_video)
+    assert reel("videos", "play", video_id, REEL_SERVER_URL="https://videos.example").code == 1
 
 
-def test_an_address_to_play_is_where_the_house_serves(reel: Reel) -> None:
+def test_a_playback_url_uses_the_address_of_the_running_server(reel: Reel) -> None:
     video_id, *_ = reel.engine(two_versions)
-    _keep_key(reel)
-    nobody = reel("videos", "play", video_id)
-    assert (nobody.code, nobody.stdout) == (1, "")
-    assert "no server of this deployment runs here hint: start one with `reel up`" in nobody.words
+    _write_key(reel)
+    missing = reel("videos", "play", video_id)
+    assert (missing.code, missing.stdout) == (1, "")
+    assert "no server of this deployment runs here hint: start one with `reel up`" in missing.text
     with closing(listen(SETTINGS)) as made:
-        place = url_of(SETTINGS, made)
-        with publish_address(settings_for(), place):
+        url = url_of(SETTINGS, made)
+        with publish_address(settings_for(), url):
             shown = reel("videos", "play", video_id, "--lifetime", "60").stdout.strip()
-            assert shown.startswith(f"{place}/play/")
+            assert shown.startswith(f"{url}/play/")
             made.close()
-            gone = reel("videos", "play", video_id)
-            assert (gone.code, f"the server at {place} does not respond" in gone.words) == (1, True)
+            stopped = reel("videos", "play", video_id)
+            assert (stopped.code, f"the server at {url} does not respond" in stopped.text) == (1, True)
     assert not address_file(settings_for()).exists()
 
 
-def test_a_server_that_ends_leaves_the_address_of_another(reel: Reel) -> None:
+def test_a_server_that_stops_keeps_the_address_of_another(reel: Reel) -> None:
     with publish_address(settings_for(), "http://127.0.0.1:1"):
         path = address_file(settings_for())
         path.write_text("http://127.0.0.1:2\n")
     assert path.read_text() == "http://127.0.0.1:2\n"
 
 
-def test_what_can_not_be_played_yet_gets_no_address(reel: Reel) -> None:
-    _keep_key(reel)
+def test_a_video_without_a_playlist_has_no_playback_url(reel: Reel) -> None:
+    _write_key(reel)
     (failing, _), (waiting, _) = reel.engine(broken), reel.engine(a_video)
-    served = {"REEL_SERVER_URL": "https://films.example"}
-    for video_id, words in ((waiting, "is pending hint: `reel videos show {} says how far"), (failing, "is failed")):
-        answer = reel("videos", "play", video_id, **served)
-        assert (answer.code, answer.stdout) == (1, "")
-        assert f"nothing of {video_id} can be played yet: it {words.format(f'{video_id}`')}" in answer.words
+    served = {"REEL_SERVER_URL": "https://videos.example"}
+    pending = f"is pending hint: `reel videos show {waiting}` shows its progress"
+    for video_id, text in ((waiting, pending), (failing, "is failed")):
+        result = reel("videos", "play", video_id, **served)
+        assert (result.code, result.stdout) == (1, "")
+        assert f"{video_id} has nothing to play yet: it {text}" in result.text
     growing = reel.folder / "media" / "videos" / str(waiting)
     growing.mkdir(parents=True)
     (growing / "master.m3u8").write_text("#EXTM3U\n")
     assert reel("videos", "play", waiting, **served).code == 0
     reel("videos", "delete", failing)
-    assert f"{failing} was deleted" in reel("videos", "play", failing, **served).words
+    assert f"{failing} was deleted" in reel("videos", "play", failing, **served).text
 
 
-def _keep_key(reel: Reel) -> MadeKey:
-    made = reel.engine(_key)
+def _write_key(reel: Reel) -> MadeKey:
+    made = reel.engine(_create_key)
     write_key(settings_for(), made.text)
     return made
 
 
-async def _key(engine: Engine) -> MadeKey:
+async def _create_key(engine: Engine) -> MadeKey:
     return await Keys(engine.store).create("admin", scopes=[Scope.ADMIN], actor="operator:test")
 
 
@@ -381,12 +387,12 @@ async def a_failed_retranscode(engine: Engine) -> int:
     return video_id
 
 
-def test_a_video_shows_how_long_it_is_and_why_its_latest_version_failed(reel: Reel) -> None:
+def test_a_video_shows_its_duration_and_why_its_latest_version_failed(reel: Reel) -> None:
     video_id = reel.engine(a_failed_retranscode)
     shown = reel("videos", "show", video_id, "--json").json
     assert (shown["duration"], shown["error"]["cause"]["message"]) == (12.5, "no [memory]")
-    page = reel("videos", "show", video_id).words
+    page = reel("videos", "show", video_id).text
     assert "12 s long" in page
     assert f"version {shown['latest']} failed: " in page
     assert "no [memory]" in page
-    assert " 12 s " in reel("videos").words
+    assert " 12 s " in reel("videos").text

@@ -1,4 +1,4 @@
-"""Digests of bodies and files, as RFC 9530 writes them."""
+"""Parse and format digest headers (RFC 9530)."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ from fastapi import Header
 from reelstate.core.errors import InvalidRequest
 
 _SHA256: Final = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43}=):\s*(?=,|$)")
-LONGEST: Final = 500
+MAX_HEADER_LENGTH: Final = 500
 ContentDigest = Annotated[
     str | None,
-    Header(max_length=LONGEST, description="`sha-256=:…:` of the body (RFC 9530): if other bytes come, none count."),
+    Header(
+        max_length=MAX_HEADER_LENGTH,
+        description="`sha-256=:…:` of the body (RFC 9530); a body that does not match is refused.",
+    ),
 ]
 ReprDigest = Annotated[
     str | None,
-    Header(max_length=LONGEST, description="`sha-256=:…:` of the whole film (RFC 9530), checked when all has come."),
+    Header(
+        max_length=MAX_HEADER_LENGTH,
+        description="`sha-256=:…:` of the whole file (RFC 9530), checked when it is complete.",
+    ),
 ]
 
 
 def sha256_in(name: str, header: str | None) -> str | None:
-    """The sha256 that a header names, in hexadecimal digits; None where there is no header."""
+    """Return the sha256 of a header in hexadecimal; None without a header. Raise InvalidRequest if it has none."""
     if header is None:
         return None
     match = _SHA256.search(header)
     if match is None:
-        raise InvalidRequest(name, "names no sha-256", hint="`sha-256=:` + base64 of the 32 bytes + `:`")
+        raise InvalidRequest(name, "has no sha-256", hint="expected `sha-256=:` + base64 of the 32 bytes + `:`")
     return base64.b64decode(match[1]).hex()
 
 

@@ -1,4 +1,4 @@
-"""Files of remote workers: what their tasks read, and what they made. A permit says which those are."""
+"""Files of remote workers: what a task reads and writes, as its permit allows."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ router = APIRouter(
     route_class=JsonRoute,
     responses=problems(401, 403, 404, 409, 413, 422, 429, 503, 507),
 )
-SIGNED_FOR: Final = 3600
-PARTIAL, PAST_THE_END = 206, 416
+SIGNED_SECONDS: Final = 3600
+PARTIAL, UNSATISFIABLE = 206, 416
 BYTES: Final[dict[str, Any]] = {"content": {"application/octet-stream": {}}}
 MAX_LISTED: Final = 10_000
 _RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
@@ -51,23 +51,23 @@ Read = Callable[[int, int], Awaitable[bytes]]
 
 
 @router.get("/files")
-async def listed(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Query(max_length=900)]) -> ListedFiles:
+async def list_files(remotes: InRemotes, grant: Granted, prefix: Annotated[str, Query(max_length=900)]) -> ListedFiles:
     """List the files of the task's job under a prefix."""
     await remotes.require_held(grant, fresh=False)
     if not f"{checked(prefix)}/".startswith(f"{VERSIONS}/{grant.key.job_id}/"):
-        raise NotFound("file", prefix, hint="a task sees the files of its own job")
-    found = [each async for each in remotes.storage.list(prefix)][:MAX_LISTED]
-    return ListedFiles(files=[ListedFile(key=each.key, size=each.size, modified=each.modified) for each in found])
+        raise NotFound("file", prefix, hint="a task can list the files of its own job")
+    files = [each async for each in remotes.storage.list(prefix)][:MAX_LISTED]
+    return ListedFiles(files=[ListedFile(key=each.key, size=each.size, modified=each.modified) for each in files])
 
 
 @router.get(
     "/files/{key:path}",
     response_class=Response,
     responses={
-        200: {**BYTES, "description": "All of it"},
-        PARTIAL: {**BYTES, "description": "The part that was asked for"},
-        307: {"description": "The bucket has it: an address that is good for an hour"},
-        PAST_THE_END: {"description": "The part lies behind the end"},
+        200: {**BYTES, "description": "The whole file"},
+        PARTIAL: {**BYTES, "description": "The requested range"},
+        307: {"description": "A redirect to the bucket, valid for an hour"},
+        UNSATISFIABLE: {"description": "The range starts after the end of the file"},
     },
 )
 async def read(
@@ -76,16 +76,16 @@ async def read(
     key: str,
     span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
-    """Read a file, or a range of it, that the task's job has made or needs."""
+    """Read a file of the task's job, or a range of it."""
     await remotes.require_held(grant, fresh=False)
     if not await remotes.inspector.may_read(grant, checked(key)):
-        raise NotFound("file", key, hint="a task sees the files of its own job, and its source")
+        raise NotFound("file", key, hint="a task can read the files of its own job, and its source")
     size = await remotes.storage.size(key)
     if size is None:
         raise NotFound("file", key, hint="it was never written, or has been deleted")
     storage = remotes.storage
     if isinstance(storage, Bucket) and remotes.settings.remote_downloads == "signed":
-        return RedirectResponse(await storage.signed(key, SIGNED_FOR), 307)
+        return RedirectResponse(await storage.signed(key, SIGNED_SECONDS), 307)
     headers = {"Content-Type": attributes(key)["Content-Type"]}
     return _ranged(size, span, lambda start, length: storage.get_bytes(key, start, length), headers)
 
@@ -94,9 +94,9 @@ async def read(
     "/source",
     response_class=Response,
     responses={
-        200: {**BYTES, "description": "All of it"},
-        PARTIAL: {**BYTES, "description": "The part that was asked for"},
-        PAST_THE_END: {"description": "The part lies behind the end"},
+        200: {**BYTES, "description": "The whole file"},
+        PARTIAL: {**BYTES, "description": "The requested range"},
+        UNSATISFIABLE: {"description": "The range starts after the end of the file"},
     },
 )
 async def source(
@@ -104,12 +104,12 @@ async def source(
     grant: Granted,
     span: Annotated[str | None, Header(alias="Range", max_length=100)] = None,
 ) -> Response:
-    """Read the source of the task's job. For sources on a path or in a bucket that the server may read."""
+    """Read the source of the task's job, if it is a path or in a bucket that the server reads."""
     await remotes.require_held(grant, fresh=False)
-    # Who may name a source is asked of films alone: to the job of another pipeline the word means nothing.
-    place = await remotes.source(grant.key.job_id) if remotes.inspector.concerns(grant) else None
-    if not isinstance(place, str) or isinstance(address := parse_address(place), WebAddress):
-        raise NotFound("source", grant.key.job_id, hint="what lies in the web is fetched from there")
+    # Only transcode checks who may use a source; in the spec of another pipeline, `source` has no meaning.
+    named = await remotes.source(grant.key.job_id) if remotes.inspector.concerns(grant) else None
+    if not isinstance(named, str) or isinstance(address := parse_address(named), WebAddress):
+        raise NotFound("source", grant.key.job_id, hint="a worker downloads a web address itself")
     opened = AsyncExitStack()
     try:
         reader = await opened.enter_async_context(open_source(address, remotes.rules))
@@ -125,28 +125,28 @@ def _ranged(
     headers: dict[str, str],
     opened: AsyncExitStack | None = None,
 ) -> Response:
-    """An answer with the part that was asked for; only one, as our workers ask."""
+    """Return a response with the whole file or one range of it."""
     start, end, status = 0, size, 200
     if span is not None and (match := _RANGE.fullmatch(span)):
         start, end, status = int(match[1]), min(size, int(match[2]) + 1 if match[2] else size), PARTIAL
         if start >= end:
-            return _Closing(None, PAST_THE_END, {"Content-Range": f"bytes */{size}"}, opened)
+            return _ClosingResponse(None, UNSATISFIABLE, {"Content-Range": f"bytes */{size}"}, opened)
         headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}
     headers |= {"Content-Length": str(end - start), "Accept-Ranges": "bytes"}
-    return _Closing(_blocks(read, start, end), status, headers, opened)
+    return _ClosingResponse(_blocks(read, start, end), status, headers, opened)
 
 
 async def _blocks(read: Read, start: int, end: int) -> AsyncIterator[bytes]:
     while start < end:
         block = await read(start, min(CHUNK, end - start))
         if not block:
-            return  # it became shorter meanwhile: the answer breaks off, and the other side sees that
+            return  # the file was truncated: the response ends early, and the client sees that
         yield block
         start += len(block)
 
 
-class _Closing(StreamingResponse):
-    """An answer that lets go of what it was read from."""
+class _ClosingResponse(StreamingResponse):
+    """A streaming response that closes its source."""
 
     def __init__(
         self, body: AsyncIterator[bytes] | None, status: int, headers: dict[str, str], opened: AsyncExitStack | None
@@ -170,48 +170,49 @@ async def write(
     key: str,
     content_digest: Annotated[str, Header(max_length=200, description="`sha-256=:…:` of the body (RFC 9530).")],
 ) -> StoredFile:
-    """Store a file that a task made. It is stored whole or not at all, under the token of its attempt."""
+    """Store a file that a task made, atomically, under the token of its attempt."""
     sha256 = _sha256(content_digest)
-    front = remotes.inspector.is_public(grant, checked(key))
-    if not front and not remotes.inspector.may_write(grant, key):
-        raise PermitRefused(f"{key} is not this run's to write", hint=f"it writes under {grant.prefix}/")
+    public = remotes.inspector.is_public(grant, checked(key))
+    if not public and not remotes.inspector.may_write(grant, key):
+        raise PermitRefused(f"this attempt may not write {key}", hint=f"write under {grant.prefix}/")
     await remotes.require_held(grant)
     async with _scratch(remotes) as folder:
-        got = await _received(request, folder / "body", remotes.settings.remote_file_limit)
-        if got.sha256 != sha256:
-            raise StorageDamaged(f"what came has sha256 {got.sha256}, not {sha256}", hint="send it again")
+        received = await _receive(request, folder / "body", remotes.settings.remote_file_limit)
+        if received.sha256 != sha256:
+            raise StorageDamaged(f"the body has sha256 {received.sha256} (expected {sha256})", hint="send it again")
         await remotes.require_held(grant)
-        kept = Stored(key, *got) if front else await _keep(remotes, grant, key, folder / "body", got)
-    return StoredFile(key=kept.key, size=kept.size, sha256=kept.sha256)
+        stored = Stored(key, *received) if public else await _store(remotes, grant, key, folder / "body", received)
+    return StoredFile(key=stored.key, size=stored.size, sha256=stored.sha256)
 
 
-async def _keep(remotes: Remotes, grant: Grant, key: str, path: Path, got: ReceivedFile) -> Stored:
+async def _store(remotes: Remotes, grant: Grant, key: str, path: Path, received: ReceivedFile) -> Stored:
     if remotes.inspector.is_source(grant, key):
-        if key != f"{SOURCES}/{got.sha256}":
-            raise InvalidRequest("key", "a source is kept under its own sha256", hint=f"{SOURCES}/{got.sha256}")
-        kept = await remotes.storage.put_file(key, path)
-        await remotes.inspector.source_sent(grant, got.sha256)
-        return kept
+        expected = f"{SOURCES}/{received.sha256}"
+        if key != expected:
+            raise InvalidRequest("key", "does not match the sha256 of the source", hint=f"expected {expected}")
+        stored = await remotes.storage.put_file(key, path)
+        await remotes.inspector.source_sent(grant, received.sha256)
+        return stored
     return await remotes.storage.put_file(key, path)
 
 
 @router.put("/archive", responses=problems(408))
 async def archive(request: Request, remotes: InRemotes, grant: Granted) -> UnpackedAnswer:
-    """Store the files of a tar.gz. They are stored under the token of an attempt; one bad member refuses all."""
+    """Store the files of a tar.gz under the token of an attempt; one invalid member refuses all."""
     await remotes.require_held(grant)
     limit = remotes.settings.remote_file_limit
     async with _scratch(remotes) as folder:
-        await _received(request, folder / "body", limit)
+        await _receive(request, folder / "body", limit)
         (folder / "files").mkdir()
-        found = await asyncio.to_thread(
-            _unpacked, folder / "body", folder / "files", ArchiveLimits(file_size=limit, total=limit)
+        files = await asyncio.to_thread(
+            _unpack, folder / "body", folder / "files", ArchiveLimits(file_size=limit, total=limit)
         )
         await remotes.require_held(grant)
-        kept = [await remotes.storage.put_file(f"{grant.prefix}/{each.name}", each.path) for each in found]
-    return UnpackedAnswer(files=[StoredFile(key=each.key, size=each.size, sha256=each.sha256) for each in kept])
+        stored = [await remotes.storage.put_file(f"{grant.prefix}/{each.name}", each.path) for each in files]
+    return UnpackedAnswer(files=[StoredFile(key=each.key, size=each.size, sha256=each.sha256) for each in stored])
 
 
-def _unpacked(path: Path, folder: Path, limits: ArchiveLimits) -> list[Unpacked]:
+def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> list[Unpacked]:
     with folder_faults(str(folder)), path.open("rb") as file:
         return unpack(file, folder, limits)
 
@@ -219,7 +220,7 @@ def _unpacked(path: Path, folder: Path, limits: ArchiveLimits) -> list[Unpacked]
 def _sha256(header: str) -> str:
     match = _DIGEST.fullmatch(header)
     if match is None:
-        raise InvalidRequest("Content-Digest", "is not `sha-256=:…:`", hint="the sha256 of the body in base64")
+        raise InvalidRequest("Content-Digest", "is not `sha-256=:…:`", hint="expected the sha256 of the body in base64")
     return base64.b64decode(match[1]).hex()
 
 
@@ -230,7 +231,7 @@ class ReceivedFile(NamedTuple):
 
 @asynccontextmanager
 async def _scratch(remotes: Remotes) -> AsyncIterator[Path]:
-    """A folder for one request."""
+    """Create a temporary folder for one request."""
     with folder_faults(str(remotes.scratch)):
         await asyncio.to_thread(remotes.scratch.mkdir, parents=True, exist_ok=True)
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="reel-upload-", dir=remotes.scratch))
@@ -240,12 +241,12 @@ async def _scratch(remotes: Remotes) -> AsyncIterator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _received(request: Request, path: Path, limit: int) -> ReceivedFile:
-    """Write a body to a file as it comes, hashed; one that stops coming is not waited for."""
-    told = request.headers.get("content-length", "")
-    if told.isdecimal() and int(told) > limit:
-        raise TooLarge("body", int(told), limit)
-    digest, size, waiting = hashlib.sha256(), 0, bytearray()
+async def _receive(request: Request, path: Path, limit: int) -> ReceivedFile:
+    """Stream a body to a file and return its size and hash. Raise HTTPException 408 if it stalls."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        raise TooLarge("body", int(length), limit)
+    digest, size, buffer = hashlib.sha256(), 0, bytearray()
     seconds = context_of(request).settings.body_timeout
     chunks = aiter(request.stream())
     with folder_faults(str(path)), path.open("wb") as file:
@@ -254,19 +255,19 @@ async def _received(request: Request, path: Path, limit: int) -> ReceivedFile:
                 async with asyncio.timeout(seconds):
                     chunk = await anext(chunks, None)
             except (TimeoutError, ClientDisconnect):
-                raise HTTPException(408, f"nothing more of the body came for {seconds:g} s") from None
+                raise HTTPException(408, f"no data of the body for {seconds:g} s") from None
             if chunk is not None:
                 size += len(chunk)
-                waiting += chunk
+                buffer += chunk
                 if size > limit:
                     raise TooLarge("body", size, limit)
-            if len(waiting) >= CHUNK or chunk is None:
-                data, waiting = bytes(waiting), bytearray()
-                await asyncio.to_thread(_take, file, digest.update, data)
+            if len(buffer) >= CHUNK or chunk is None:
+                data, buffer = bytes(buffer), bytearray()
+                await asyncio.to_thread(_write, file, digest.update, data)
             if chunk is None:
                 return ReceivedFile(size, digest.hexdigest())
 
 
-def _take(file: BinaryIO, update: Callable[[bytes], None], data: bytes) -> None:
+def _write(file: BinaryIO, update: Callable[[bytes], None], data: bytes) -> None:
     update(data)
     file.write(data)

@@ -22,7 +22,7 @@ from reelstate.api.auth import Reader
 from reelstate.api.body import JsonRoute
 from reelstate.api.errors import problems
 from reelstate.api.library import InLibrary, Library
-from reelstate.api.ranges import PARTIAL, PAST_THE_END, UNCHANGED, ServedFile, answer
+from reelstate.api.ranges import PARTIAL, UNCHANGED, UNSATISFIABLE, ServedFile, file_response
 from reelstate.api.schemas import LARGEST_ID, Input
 from reelstate.api.videos import PREFIX, VideoId
 from reelstate.artifacts import keys
@@ -58,7 +58,7 @@ FILE: Final[dict[int | str, dict[str, Any]]] = {
     },
     PARTIAL: {"description": "The requested range"},
     UNCHANGED: {"description": "The file has not changed"},
-    PAST_THE_END: {"description": "The range is beyond the end of the file"},
+    UNSATISFIABLE: {"description": "The range is beyond the end of the file"},
 }
 Key = Annotated[str, Path(max_length=keys.LONGEST_KEY, description="Below the storage: `videos/…` or `versions/…`.")]
 TicketText = Annotated[str, Path(max_length=100, description="From `POST /api/v1/videos/{id}/playback`.")]
@@ -149,13 +149,13 @@ async def _file(request: Request, library: Library, video_id: int, key: str) -> 
         raise _no_such(key)
     kind = {"Content-Type": keys.attributes(key)["Content-Type"]}
     if key.startswith(f"{keys.VIDEOS}/"):
-        return answer(request, await _changing(library, key, {**kind, "Cache-Control": "no-cache"}))
+        return file_response(request, await _changing(library, key, {**kind, "Cache-Control": "no-cache"}))
     size = await library.storage.size(key)
     if size is None:
         raise _no_such(key)
     etag = f'"{hashlib.sha256(key.encode()).hexdigest()[:32]}"'
     read = partial(library.storage.get_bytes, key)
-    return answer(request, ServedFile(size, etag, {**kind, "Cache-Control": FOR_EVER}, read))
+    return file_response(request, ServedFile(size, etag, {**kind, "Cache-Control": FOR_EVER}, read))
 
 
 async def _changing(library: Library, key: str, headers: dict[str, str]) -> ServedFile:

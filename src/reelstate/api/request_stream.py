@@ -1,4 +1,4 @@
-"""Bodies of requests as they come, for what is too large to be held."""
+"""Stream request bodies that are too large for memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from reelstate.api.context import context_of
 from reelstate.core.errors import KeyRefused, UploadBroken
 
 
-async def body_of(request: Request, key_id: str) -> AsyncIterator[bytes]:
-    """The pieces of a body, while the key of its sender is in force: they may take hours to come.
+async def stream_body(request: Request, key_id: str) -> AsyncIterator[bytes]:
+    """Yield the chunks of a body, which may take hours.
 
-    One that breaks off is an error, which nobody may be there to hear.
+    Raise KeyRefused if the key expires or is revoked meanwhile, and UploadBroken if the connection is lost.
     """
     keys = context_of(request).keys
     try:
-        async for piece in request.stream():
+        async for chunk in request.stream():
             if not await keys.in_force(key_id):
-                raise KeyRefused("the key has ended meanwhile", hint="what came before counts; go on with another key")
-            yield piece
+                raise KeyRefused("the key expired or was revoked during the upload", hint="continue with another key")
+            yield chunk
     except ClientDisconnect:
-        raise UploadBroken("the connection broke off", hint="ask how far it is (HEAD), and go on from there") from None
+        raise UploadBroken(
+            "the connection was lost", hint="get the offset with HEAD, and continue from there"
+        ) from None

@@ -1,4 +1,4 @@
-"""Which sources may be named over HTTP, and by whom. Workers look again, at what an address leads to by then."""
+"""Check which sources a client may use over HTTP. Workers check again what an address resolves to."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from reelstate.media.sources.address import (
 from reelstate.media.sources.errors import UnusableSource
 from reelstate.media.sources.public_addresses import is_public
 
-OURS: Final = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
-"""Names, and ends of names, that are never public."""
+PRIVATE_NAMES: Final = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
+"""A host name and suffixes of host names that are never public."""
 
 
 def require_spec(principal: Principal, settings: Settings, pipeline: str, spec: Json) -> None:
-    """Refuse a job of `transcode` that would have us read what its sender may not."""
+    """Raise ScopeMissing or InvalidRequest for a transcode spec whose source this client may not use."""
     if pipeline != TRANSCODE or not isinstance(spec, dict):
         return
     if isinstance(spec.get("source"), str):
         require_source(principal, settings, spec["source"])
     if spec.get("reuse_from") is not None and not principal.admin:
-        raise ScopeMissing("only an admin names a version to build on", hint="make it a version: …/retranscode")
+        raise ScopeMissing("only an admin may set `reuse_from`", hint="use POST /videos/{id}/retranscode")
 
 
 def require_source(principal: Principal, settings: Settings, source: str) -> None:
-    """Refuse an address that this caller may not have us read."""
+    """Raise ScopeMissing or InvalidRequest for a source that this client may not use."""
     try:
         address = parse_address(source)
     except UnusableSource as error:
@@ -52,40 +52,40 @@ def require_source(principal: Principal, settings: Settings, source: str) -> Non
         case BucketAddress():
             _require_bucket(principal, settings, address)
         case StoredAddress() if not principal.admin:
-            # Who knows the sha256 of a film need not have it.
-            raise ScopeMissing("what was uploaded is named by its upload", hint="send `upload` instead of `source`")
+            # A client may know the sha256 of a video without having it.
+            raise ScopeMissing("only an admin may name a stored source", hint="send `upload` instead of `source`")
 
 
 def _require_path(principal: Principal, settings: Settings, address: LocalAddress) -> None:
     if not principal.admin:
-        raise ScopeMissing("only an admin names a path", hint="upload the film, or name a web address")
+        raise ScopeMissing("only an admin may name a path", hint="upload the file, or use a web address")
     roots = input_rules(settings).roots
-    # A path may lead elsewhere on the worker: it looks at what it has opened.
-    plain = Path(address.path)
-    if ".." in plain.parts or not any(plain.is_relative_to(root) for root in roots):
+    # Symbolic links are checked by the worker that opens the path.
+    path = Path(address.path)
+    if ".." in path.parts or not any(path.is_relative_to(root) for root in roots):
         raise InvalidRequest(
             "source",
             f"{address} is outside the folders that sources are read from",
-            hint="name them with REEL_INPUT_ROOTS; without it no path is taken over HTTP",
+            hint="set REEL_INPUT_ROOTS; without it no path is accepted over HTTP",
         )
 
 
 def _require_web(settings: Settings, address: WebAddress) -> None:
-    """Names are resolved by the worker that fetches; what needs no resolving is refused at once."""
+    """Refuse private names and numeric addresses; the worker that downloads resolves other names."""
     parts = urlsplit(address.url)
     host = (parts.hostname or "").rstrip(".").lower()
     allowed = input_rules(settings).hosts
     if {host, f"{host}:{parts.port}"} & allowed:
         return
-    ours = host == OURS[0] or host.endswith(OURS[1:])
-    if ours or any(not is_public(found) for found in _numeric(host)):
+    private = host == PRIVATE_NAMES[0] or host.endswith(PRIVATE_NAMES[1:])
+    if private or any(not is_public(address) for address in _numeric_addresses(host)):
         raise InvalidRequest(
             "source", f"{host} is not a public address", hint="add the host to REEL_INPUT_HOSTS to allow it"
         )
 
 
-def _numeric(host: str) -> list[str]:
-    """The address that a host is without being looked up, in any way that one can be written."""
+def _numeric_addresses(host: str) -> list[str]:
+    """Return the addresses of a host that is numeric in any notation; empty for a name."""
     try:
         return [str(ipaddress.ip_address(host.partition("%")[0]))]
     except ValueError:
@@ -98,10 +98,11 @@ def _numeric(host: str) -> list[str]:
 
 
 def _require_bucket(principal: Principal, settings: Settings, address: BucketAddress) -> None:
-    """A worker reads buckets with its own rights, which may reach further than its users'."""
-    places = [word.strip().rstrip("/") for word in settings.input_buckets.split(",") if word.strip()]
-    if principal.admin or any(str(address).startswith(f"{place}/") for place in places):
+    """Refuse a bucket that is not allowed for users: a worker reads buckets with its own permissions."""
+    allowed = [prefix.strip().rstrip("/") for prefix in settings.input_buckets.split(",") if prefix.strip()]
+    if principal.admin or any(str(address).startswith(f"{prefix}/") for prefix in allowed):
         return
     raise ScopeMissing(
-        f"{address.bucket} is not open to users", hint="name it with REEL_INPUT_BUCKETS, or upload the film"
+        f"bucket {address.bucket} is not allowed for users",
+        hint="add it to REEL_INPUT_BUCKETS, or upload the file",
     )

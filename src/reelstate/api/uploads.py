@@ -21,7 +21,7 @@ from reelstate.api.body import JsonRoute
 from reelstate.api.digests import ContentDigest, ReprDigest, header_of, sha256_in
 from reelstate.api.errors import problems
 from reelstate.api.library import InLibrary
-from reelstate.api.request_stream import body_of
+from reelstate.api.request_stream import stream_body
 from reelstate.api.schemas import LARGEST_ID
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.documents import Document
@@ -118,7 +118,7 @@ async def create(
     )
     response.headers["Location"] = f"{PREFIX}/{upload.id}"
     if request.headers.get("content-type") == PIECE:
-        upload = await _receive(library, upload, body_of(request, principal.key_id), 0, first)
+        upload = await _receive(library, upload, stream_body(request, principal.key_id), 0, first)
     response.headers.update(_headers(upload))
     return _document(upload)
 
@@ -159,7 +159,7 @@ async def append(
         raise HTTPException(415, f"the content type of an upload is {PIECE}", headers=RESUMABLE)
     digest = sha256_in("content-digest", content_digest)
     upload = await library.receiver.find(upload_id, owner=principal.owner)
-    upload = await _receive(library, upload, body_of(request, principal.key_id), upload_offset, digest)
+    upload = await _receive(library, upload, stream_body(request, principal.key_id), upload_offset, digest)
     return Response(status_code=204, headers=_headers(upload))
 
 

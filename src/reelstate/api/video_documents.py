@@ -1,4 +1,4 @@
-"""Videos as JSON: what goes in and comes out."""
+"""Request and response documents of videos."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reelstate.api.schemas import LARGEST_ID, Input, Json, Shown, like
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import (
-    Verdict,
-)
+from reelstate.core.model import Verdict
 from reelstate.library.model import Video
 from reelstate.media.planning.quality import Quality
 
 VIDEO: Final[dict[str, Any]] = {
     "id": 244813922304,
     "title": "Holiday",
-    "source": "https://example.com/film.mov",
+    "source": "https://example.com/movie.mov",
     "user_id": "ada",
     "status": "ready",
     "pinned": None,
@@ -40,12 +38,12 @@ Profile = str | dict[str, Json]
 
 
 class NewVideoRequest(Input):
-    """A video to be made: from an address, or from an upload."""
+    """A new video from a source or an upload."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"source": "https://example.com/film.mov", "title": "Holiday", "profile": "h264"},
+                {"source": "https://example.com/movie.mov", "title": "Holiday", "profile": "h264"},
                 {"upload": "0d0b1b0c6f7c4b0e9d7a5d1b2c3d4e5f", "title": "Holiday", "priority": 7},
             ]
         }
@@ -56,23 +54,25 @@ class NewVideoRequest(Input):
         description="http(s)://; s3:// or gs:// where REEL_INPUT_BUCKETS allows it; admins also a path below "
         "REEL_INPUT_ROOTS.",
     )
-    upload: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="The id of a whole upload.")
+    upload: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="The id of a complete upload."
+    )
     title: Annotated[str, Field(max_length=1000)] = ""
-    profile: Profile | None = Field(default=None, description="By name, or whole.")
+    profile: Profile | None = Field(default=None, description="The name of a profile, or a profile.")
     captions: Literal["keep", "drop"] | None = None
     priority: Priority = 5
-    delay: Annotated[float, Field(ge=0, description="Seconds until work on it may begin.")] = 0.0
+    delay: Annotated[float, Field(ge=0, description="Seconds until its tasks may start.")] = 0.0
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
-        default=None, description="For whom; only an admin may name another than its own user."
+        default=None, description="The user that it belongs to; only an admin may name another user."
     )
 
 
 class RetranscodeRequest(Input):
-    """A further version. What is left out is as in the version before."""
+    """A new version. Fields that are left out are as in the last version."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"qualities": ["1080p"], "captions": "keep"}})
 
-    qualities: Qualities | None = Field(default=None, description="Only these; the others are reused. All if left out.")
+    qualities: Qualities | None = Field(default=None, description="Only these; others are reused. Default: all.")
     captions: Literal["keep", "drop"] | None = None
     profile: Profile | None = None
     priority: Priority = 5

@@ -14,7 +14,7 @@ from reelstate.api.errors import problems
 from reelstate.api.jobs import IdempotencyKey, paged, user_of
 from reelstate.api.library import InLibrary
 from reelstate.api.operations import IfMatch, version_in
-from reelstate.api.request_stream import body_of
+from reelstate.api.request_stream import stream_body
 from reelstate.api.schemas import LARGEST_ID, After, Limit, PageDocument
 from reelstate.api.sources import require_source
 from reelstate.api.video_documents import (
@@ -121,7 +121,7 @@ async def create_from_body(
         user_id=principal.user_id, length=int(length) if length.isdecimal() else None, digest=announced
     )
     try:
-        received = await library.receiver.receive(upload, body_of(request, principal.key_id), digest=announced)
+        received = await library.receiver.receive(upload, stream_body(request, principal.key_id), digest=announced)
         whole = await library.receiver.finish(received)
         answer = await library.videos.submit(
             f"{STORED}{whole.sha256}",

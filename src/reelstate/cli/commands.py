@@ -13,7 +13,7 @@ from typer.main import get_group
 
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Run": {
-        "demo": "Transcode a test video, kill a worker meanwhile, and check every frame.",
+        "demo": "Transcode a test video, kill a worker, and check every frame.",
         "up": "Run the HTTP API, the keeper and workers on this machine.",
         "serve": "Serve the HTTP API.",
         "worker": "Claim tasks and run them.",

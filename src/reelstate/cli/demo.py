@@ -1,4 +1,4 @@
-"""`reel demo`: a film is made and transcoded, a worker is killed on the way, and the result is checked."""
+"""`reel demo`: transcode a generated video while a worker is killed, and check the result."""
 
 from __future__ import annotations
 
@@ -57,47 +57,47 @@ PROFILE: Final[Json] = {
         {"name": "240p", "height": 240, "crf": 27, "max_bitrate": 400_000, "preset": "ultrafast"},
     ],
 }
-LOOK: Final = 0.1
-"""Seconds between two looks at how far the job is."""
-DOOMED, STEADY, RELIEF = "doomed", "steady", "relief"
+POLL_INTERVAL: Final = 0.1
+FIRST, SECOND, REPLACEMENT = "worker-1", "worker-2", "worker-3"
+"""Names of workers: one in this process, one that is killed, and the one that replaces it."""
 
 
 class DemoFailed(ReelstateError):
-    """The demo did not come to what it promises."""
+    """The job of the demo failed, or its result is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """Where a demo takes place: its folder, what it is set to, the ffmpeg it uses, and the screen."""
+class Demo:
+    """A demo: its folder, settings, ffmpeg and console."""
 
     folder: Path
     settings: Settings
     build: Build
     screen: Console
 
-    def say(self, *words: str | Text | tuple[str, str]) -> None:
-        """Prose, which is wrapped where people read it."""
-        self.screen.print(Text.assemble(*words), soft_wrap=not self.screen.is_terminal)
+    def print(self, *parts: str | Text | tuple[str, str]) -> None:
+        """Print a line, wrapped on a terminal."""
+        self.screen.print(Text.assemble(*parts), soft_wrap=not self.screen.is_terminal)
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Option(help="Where to leave everything; a new folder when left out.")] = None,
-    seconds: Annotated[int, typer.Option(min=8, max=3600, help="How long the film is.")] = 30,
-    size: Annotated[str, typer.Option(hidden=True, metavar="WxH", help="The size of the film.")] = SIZE,
+    folder: Annotated[Path | None, typer.Option(help="The folder for all files; a new one by default.")] = None,
+    seconds: Annotated[int, typer.Option(min=8, max=3600, help="The length of the video.")] = 30,
+    size: Annotated[str, typer.Option(hidden=True, metavar="WxH", help="The size of the video.")] = SIZE,
 ) -> None:
-    """Make a film, transcode it, kill a worker on the way, check every frame, and say how to play it.
+    """Transcode a generated video, kill a worker on the way, check every frame, and show how to play it.
 
     Example: `reel demo --folder /tmp/demo`
     """
-    place = (folder or Path(tempfile.mkdtemp(prefix="reel-demo-"))).absolute()
-    place.mkdir(parents=True, exist_ok=True)
-    with _quiet():
-        run(_demo(place, seconds, size, console()))
+    target = (folder or Path(tempfile.mkdtemp(prefix="reel-demo-"))).absolute()
+    target.mkdir(parents=True, exist_ok=True)
+    with _errors_only():
+        run(_demo(target, seconds, size, console()))
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """The log would write across the bars; what it has to say of a lost worker is told in other words."""
+def _errors_only() -> Iterator[None]:
+    """Log errors only: log lines would break the progress bars, and the lost worker is expected."""
     logger = logging.getLogger("reelstate")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -109,35 +109,35 @@ def _quiet() -> Iterator[None]:
 
 async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
     settings = _settings(folder)
-    scene = Scene(folder, settings, await find_ffmpeg(settings.ffmpeg), screen)
-    scene.say(f"everything is kept in {folder}")
-    for weakness in scene.build.weaknesses:
-        scene.say((f"note: {weakness.name}: {weakness.detail}; {weakness.hint}", "dim"))
+    demo = Demo(folder, settings, await find_ffmpeg(settings.ffmpeg), screen)
+    demo.print(f"all files are in {folder}")
+    for weakness in demo.build.weaknesses:
+        demo.print((f"note: {weakness.name}: {weakness.detail}; {weakness.hint}", "dim"))
     async with (
         open_engine(
             settings.database_url, pipelines=built_in_pipelines(settings), workers=1, settings=settings
         ) as engine,
-        _worker(scene, DOOMED) as doomed,
+        _worker(demo, SECOND) as victim,
     ):
-        film = await _make_film(scene, seconds, size)
-        await _joined(engine, doomed)
-        submitted = await Videos(engine).submit(str(film), title="demo", spec={"profile": PROFILE})
-        scene.say(f"submitted job {submitted.job_id}, which makes video {submitted.resource_id}")
-        detail = await _followed(scene, engine, submitted.job_id, doomed)
-        await _check(scene, detail)
-        await _look_back(scene, engine, detail)
+        source = await _make_source(demo, seconds, size)
+        await _wait_for_worker(engine, victim)
+        submitted = await Videos(engine).submit(str(source), title="demo", spec={"profile": PROFILE})
+        demo.print(f"submitted job {submitted.job_id}, which makes video {submitted.resource_id}")
+        detail = await _follow(demo, engine, submitted.job_id, victim)
+        await _check(demo, detail)
+        await _print_recovery(demo, engine, detail)
         await Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions).publish()
-    shutil.rmtree(settings.scratch)  # a worker that was killed could not tidy up
-    _tell(scene, submitted.job_id, submitted.resource_id or 0)
+    shutil.rmtree(settings.scratch)  # the killed worker left files there
+    _print_next_steps(demo, submitted.job_id, submitted.resource_id or 0)
 
 
 def _settings(folder: Path) -> Settings:
-    """Two workers of one task each share the cores; a dead one is noticed within a second."""
+    """Return settings for two workers with one slot each, that detect a dead worker within a second."""
     return Settings(
         database_url=f"sqlite:///{folder / 'demo.db'}",
         storage_url=str(folder / "media"),
         scratch=str(folder / "scratch"),
-        worker_name=STEADY,
+        worker_name=FIRST,
         worker_concurrency=1,
         encode_threads=max(1, (os.cpu_count() or 1) // 2),
         ffmpeg=os.environ.get(variable("ffmpeg"), ""),
@@ -147,80 +147,80 @@ def _settings(folder: Path) -> Settings:
     )
 
 
-async def _make_film(scene: Scene, seconds: int, size: str) -> Path:
-    """A test picture that moves, and a beep every second."""
-    film, began = scene.folder / "film.mp4", time.monotonic()
+async def _make_source(demo: Demo, seconds: int, size: str) -> Path:
+    """Make a video with a moving test picture and a beep every second."""
+    source, started = demo.folder / "source.mp4", time.monotonic()
     await _ffmpeg(
-        scene.build, "-y",
+        demo.build, "-y",
         "-f", "lavfi", "-i", f"testsrc2=size={size}:rate={RATE}",
         "-f", "lavfi", "-i", "sine=frequency=220:beep_factor=4:sample_rate=48000",
         "-t", str(seconds), "-c:v", "libx264", "-preset", "ultrafast", "-crf", "28", "-pix_fmt", "yuv420p",
-        "-g", str(RATE), "-c:a", "aac", "-ac", "2", str(film),
+        "-g", str(RATE), "-c:a", "aac", "-ac", "2", str(source),
     )  # fmt: skip
-    made = f"{size}, {seconds} s, {film.stat().st_size / 1e6:.0f} MB"
-    told = f"with ffmpeg {scene.build.version} ({scene.build.origin}) in {span(time.monotonic() - began)}"
-    scene.say(f"made {film.name}: {made}, {told}")
-    return film
+    size_text = f"{size}, {seconds} s, {source.stat().st_size / 1e6:.0f} MB"
+    ffmpeg = f"with ffmpeg {demo.build.version} ({demo.build.origin}) in {span(time.monotonic() - started)}"
+    demo.print(f"made {source.name}: {size_text}, {ffmpeg}")
+    return source
 
 
 async def _ffmpeg(build: Build, *arguments: str) -> str:
-    """Run ffmpeg on files of our own; gives what it says of its progress."""
+    """Run ffmpeg outside the sandbox, and return its progress output. Raise DemoFailed if it fails."""
     process = await asyncio.create_subprocess_exec(
         build.path, "-nostdin", "-hide_banner", "-loglevel", "error", "-nostats", "-progress", "pipe:1", *arguments,
         stdout=PIPE, stderr=PIPE,
     )  # fmt: skip
     try:
-        told, complaint = await process.communicate()
+        progress, errors = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode:
-        words = complaint.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise DemoFailed(f"{build.path} failed: {words[-1]}", hint="is it a whole ffmpeg, with libx264 and aac?")
-    return told.decode(errors="replace")
+        lines = errors.decode(errors="replace").strip().splitlines() or ["no output"]
+        raise DemoFailed(f"{build.path} failed: {lines[-1]}", hint="it needs libx264 and aac")
+    return progress.decode(errors="replace")
 
 
-async def _joined(engine: Engine, doomed: Process) -> None:
-    """Wait for the second worker, so that both are there from the start."""
-    while doomed.returncode is None and DOOMED not in {worker.name for worker in await engine.workers()}:  # noqa: ASYNC110 - another process
-        await asyncio.sleep(LOOK)
+async def _wait_for_worker(engine: Engine, victim: Process) -> None:
+    """Wait until the second worker is registered."""
+    while victim.returncode is None and SECOND not in {worker.name for worker in await engine.workers()}:  # noqa: ASYNC110 - another process
+        await asyncio.sleep(POLL_INTERVAL)
 
 
-async def _followed(scene: Scene, engine: Engine, job_id: int, doomed: Process) -> JobDetail:
-    """Show the job to its end, while a worker is lost."""
-    losing = asyncio.create_task(_lose_a_worker(scene, engine, job_id, doomed))
+async def _follow(demo: Demo, engine: Engine, job_id: int, victim: Process) -> JobDetail:
+    """Show the job until it is inactive, and kill a worker meanwhile."""
+    killing = asyncio.create_task(_kill_worker(demo, engine, job_id, victim))
     try:
-        detail = await follow(engine, job_id, scene.screen)
+        detail = await follow(engine, job_id, demo.screen)
     finally:
-        losing.cancel()
+        killing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await losing
+            await killing
     if detail.job.status is not JobStatus.COMPLETED:
-        hint = f"`reel job {job_id} --database {scene.settings.database_url}` says why"
+        hint = f"`reel job {job_id} --database {demo.settings.database_url}` shows why"
         raise DemoFailed(f"job {job_id} is {detail.job.status}", hint=hint)
     return detail
 
 
-async def _lose_a_worker(scene: Scene, engine: Engine, job_id: int, doomed: Process) -> None:
-    """Kill a worker in the middle of a chunk, as a machine that goes down would, and have another take its place."""
-    chunk = await _in_hand(engine, job_id, doomed)
+async def _kill_worker(demo: Demo, engine: Engine, job_id: int, victim: Process) -> None:
+    """Kill a worker in the middle of a chunk, and start its replacement."""
+    chunk = await _pause_in_chunk(engine, job_id, victim)
     if chunk is None:
         return
-    doomed.kill()
-    await doomed.wait()
-    lost = f" worker '{DOOMED}' in the middle of chunk {chunk.part}; '{RELIEF}' takes its place"
-    scene.say(("kill -9", "bold red"), lost)
-    async with _worker(scene, RELIEF) as relief:
-        await relief.wait()
+    victim.kill()
+    await victim.wait()
+    lost = f" worker '{SECOND}' in the middle of chunk {chunk.part}; '{REPLACEMENT}' replaces it"
+    demo.print(("kill -9", "bold red"), lost)
+    async with _worker(demo, REPLACEMENT) as replacement:
+        await replacement.wait()
 
 
 @asynccontextmanager
-async def _worker(scene: Scene, name: str) -> AsyncIterator[Process]:
-    """A worker in a process of its own, which ends with the context."""
+async def _worker(demo: Demo, name: str) -> AsyncIterator[Process]:
+    """Run a worker in a subprocess until the context is left."""
     names = ("database_url", "storage_url", "scratch", "worker_concurrency", "encode_threads", "ffmpeg", "heartbeat")
-    told = {each: str(getattr(scene.settings, each)) for each in names} | {"worker_name": name, "app": ""}
-    environment = {**os.environ, **{variable(each): value for each, value in told.items()}, SUPERVISED: "1"}
+    settings = {each: str(getattr(demo.settings, each)) for each in names} | {"worker_name": name, "app": ""}
+    environment = {**os.environ, **{variable(each): value for each, value in settings.items()}, SUPERVISED: "1"}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "reelstate", "worker", "--no-keeper",
         env=environment, stdin=PIPE, stderr=DEVNULL,
@@ -233,58 +233,58 @@ async def _worker(scene: Scene, name: str) -> AsyncIterator[Process]:
             await process.wait()
 
 
-async def _in_hand(engine: Engine, job_id: int, doomed: Process) -> Task | None:
-    """The chunk that the doomed worker is stopped at, once a quarter of all are done; None if it never is."""
-    while doomed.returncode is None:
+async def _pause_in_chunk(engine: Engine, job_id: int, victim: Process) -> Task | None:
+    """Pause a worker in a chunk once a quarter of all are done, and return the chunk; None if it runs none."""
+    while victim.returncode is None:
         detail = await engine.job(job_id)
         if detail.job.status not in ACTIVE_JOBS:
             return None
         chunks = next(stage for stage in detail.stages if stage.name == ENCODE)
-        if chunks.done >= max(1, chunks.total // 4) and await _held(engine, job_id, DOOMED):
-            doomed.send_signal(signal.SIGSTOP)  # else it may finish between the look and the kill
-            if held := await _held(engine, job_id, DOOMED):
-                return held
-            doomed.send_signal(signal.SIGCONT)
-        await asyncio.sleep(LOOK)
+        if chunks.done >= max(1, chunks.total // 4) and await _running_chunk(engine, job_id, SECOND):
+            victim.send_signal(signal.SIGSTOP)  # else it may finish before it is killed
+            if chunk := await _running_chunk(engine, job_id, SECOND):
+                return chunk
+            victim.send_signal(signal.SIGCONT)
+        await asyncio.sleep(POLL_INTERVAL)
     return None
 
 
-async def _held(engine: Engine, job_id: int, name: str) -> Task | None:
-    """The chunk that a worker is at."""
-    named = {worker.id for worker in await engine.workers() if worker.name == name}
+async def _running_chunk(engine: Engine, job_id: int, name: str) -> Task | None:
+    """Return the chunk that a worker runs."""
+    ids = {worker.id for worker in await engine.workers() if worker.name == name}
     running = (await engine.tasks(job_id, stage=ENCODE, statuses=[TaskStatus.RUNNING])).items
-    return next((task for task in running if task.worker_id in named), None)
+    return next((task for task in running if task.worker_id in ids), None)
 
 
-async def _check(scene: Scene, detail: JobDetail) -> None:
-    """Decode every quality from its first frame to its last, as a player would read it."""
-    media = scene.folder / "media"
+async def _check(demo: Demo, detail: JobDetail) -> None:
+    """Decode every quality from its playlist, and raise DemoFailed unless it has all frames."""
+    media = demo.folder / "media"
     manifest = read_manifest((media / keys.version(detail.job.id) / MANIFEST).read_bytes())
-    began, wanted = time.monotonic(), manifest.frames
+    started, expected = time.monotonic(), manifest.frames
     for rung in manifest.rungs:
-        told = await _ffmpeg(
-            scene.build, "-xerror", "-i", str(media / rung.playlist), "-fps_mode", "passthrough", "-f", "null", "-"
+        progress = await _ffmpeg(
+            demo.build, "-xerror", "-i", str(media / rung.playlist), "-fps_mode", "passthrough", "-f", "null", "-"
         )
-        frames = int(re.findall(r"^frame=\s*(\d+)", told, re.MULTILINE)[-1])
-        if frames != wanted:
-            raise DemoFailed(f"{rung.name} has {frames} frames, and the film {wanted}")
+        frames = int(re.findall(r"^frame=\s*(\d+)", progress, re.MULTILINE)[-1])
+        if frames != expected:
+            raise DemoFailed(f"{rung.name} has {frames} frames (expected {expected})")
     names = ", ".join(rung.name for rung in manifest.rungs)
-    took = span(time.monotonic() - began)
-    scene.say(("checked ", "green"), f"{names}: each decodes to all {wanted} frames of the film ({took})")
+    elapsed = span(time.monotonic() - started)
+    demo.print(("checked ", "green"), f"{names}: each decodes to all {expected} frames of the source ({elapsed})")
 
 
-async def _look_back(scene: Scene, engine: Engine, detail: JobDetail) -> None:
-    """What the record says of the chunk that was lost, and whether the store is sound."""
+async def _print_recovery(demo: Demo, engine: Engine, detail: JobDetail) -> None:
+    """Print the events of the lost chunk, and raise DemoFailed if the doctor has findings."""
     events = in_order((await engine.history(detail.job.id, limit=LARGEST_PAGE)).items)
-    scene.screen.print(events_table(_of_what_was_lost(events)))
+    demo.screen.print(events_table(_recovery_events(events)))
     diagnosis = await engine.doctor()
     if not diagnosis.healthy:
         raise DemoFailed(f"doctor: {diagnosis.findings}")
-    scene.say(("doctor ", "green"), f"every invariant holds over {len(events)} recorded events")
+    demo.print(("doctor ", "green"), f"every invariant holds over {len(events)} recorded events")
 
 
-def _of_what_was_lost(events: Sequence[Event]) -> list[Event]:
-    """How a task came back from a dead worker, and how it ended."""
+def _recovery_events(events: Sequence[Event]) -> list[Event]:
+    """Return the event that reclaimed a task of the dead worker, and the last event of that task."""
     lost = next((event for event in events if event.actor == Actor.KEEPER and event.part is not None), None)
     if lost is None:
         return []
@@ -292,23 +292,23 @@ def _of_what_was_lost(events: Sequence[Event]) -> list[Event]:
     return [lost, *later[-1:]]
 
 
-def _tell(scene: Scene, job_id: int, video_id: int) -> None:
-    media = scene.folder / "media"
+def _print_next_steps(demo: Demo, job_id: int, video_id: int) -> None:
+    media = demo.folder / "media"
     stream = media / keys.video(video_id, MASTER)
     lines = [
-        ("play it", f"{_player()} {shlex.quote(str(stream))}"),
-        # Playlists name spans of files: a server that only gives whole ones, as Python's own, can't serve them.
-        ("serve it", f"npx http-server {shlex.quote(str(media))} -p 8000 -c-1 --cors"),
+        ("play", f"{_player()} {shlex.quote(str(stream))}"),
+        # Playlists use byte ranges, which Python's http.server does not support.
+        ("serve", f"npx http-server {shlex.quote(str(media))} -p 8000 -c-1 --cors"),
         ("", f"http://localhost:8000/{keys.video(video_id, MASTER)}"),
-        ("", "(Safari, VLC, a page with hls.js; DASH is manifest.mpd; any web server with Range requests will do)"),
-        ("look around", f"export REEL_DATABASE_URL={scene.settings.database_url}"),
+        ("", "(Safari, VLC, a page with hls.js; DASH: manifest.mpd; any web server that supports Range requests)"),
+        ("inspect", f"export REEL_DATABASE_URL={demo.settings.database_url}"),
         ("", f"export REEL_STORAGE_URL={media}"),
         ("", f"{_reel()} videos show {video_id}"),
         ("", f"{_reel()} history {job_id}"),
     ]
-    scene.say()
-    for head, line in lines:
-        scene.screen.print(Text.assemble((f"{head:<13}", "dim"), line), soft_wrap=True)
+    demo.print()
+    for label, line in lines:
+        demo.screen.print(Text.assemble((f"{label:<13}", "dim"), line), soft_wrap=True)
 
 
 def _player() -> str:

@@ -91,14 +91,14 @@ def _show(report: DoctorReport) -> None:
 
 
 def _environment_table(environment: Sequence[EnvironmentCheck]) -> Table:
-    made = table("environment", "", "what", "hint", flexible=["what", "hint"])
+    made = table("environment", "", "details", "hint", flexible=["details", "hint"])
     for check in environment:
         made.add_row(check.name, Text(check.status, style=STATUS_STYLES[check.status]), check.detail, check.hint)
     return made
 
 
 def _table(title: str, findings: Sequence[Finding]) -> Table:
-    table = Table("check", "row", "what", "repair", title=title)
+    table = Table("check", "row", "details", "repair", title=title)
     for finding in findings:
         table.add_row(finding.check, finding.key, finding.detail, REMEDIES[finding.check])
     return table

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, JobId
-from reelstate.cli.page import cause_line, isolation
+from reelstate.cli.page import cause_line, isolation_note
 from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.machine import Actor, TaskStatus
@@ -47,7 +47,7 @@ async def _read(database: str | None, job_id: int, limit: int) -> list[Event]:
 
 
 def events_table(events: list[Event]) -> Table:
-    made = table("at", "what", "change", "by, and why", flexible=["by, and why"])
+    made = table("at", "entity", "change", "by", flexible=["by"])
     day = ""
     for event in events:
         date, time = moment(event.at).split(" ")
@@ -55,18 +55,18 @@ def events_table(events: list[Event]) -> Table:
         if date != day:
             day = date
             made.add_row(Text(date, style="dim"))
-        made.add_row(at, _what(event), _change(event), _cause(event))
+        made.add_row(at, _entity(event), _change(event), _cause(event))
     return made
 
 
-def _what(event: Event) -> str:
+def _entity(event: Event) -> str:
     position = [event.stage, event.part]
     return " ".join([event.entity, "/".join(str(piece) for piece in position if piece is not None)]).strip()
 
 
 def _cause(event: Event) -> Text:
     reasons = [event.reason or "", cause_line(event.data) if event.target == TaskStatus.ERROR and event.data else ""]
-    why = "; ".join(filter(None, (": ".join(filter(None, reasons)), isolation(event))))
+    why = "; ".join(filter(None, (": ".join(filter(None, reasons)), isolation_note(event))))
     name = event.worker or ""
     who = " ".join(filter(None, (event.actor, name))) if event.actor == Actor.WORKER else event.actor
     why = f"{why} ({name})" if why and name and event.actor != Actor.WORKER else why

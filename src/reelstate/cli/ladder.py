@@ -1,4 +1,4 @@
-"""The qualities of a transcode at the command line, shown as bars."""
+"""Render the qualities of a transcode as a table with bars."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from reelstate.cli.terminal import bar, cut, share, status, table
 from reelstate.media.planning.quality import Quality, QualityStatus
 
 
-def qualities_table(found: Iterable[Quality]) -> Table:
-    made = table("quality", "status", "", "", "segments", "why", flexible=["why"])
-    for each in found:
-        left_out = each.status is QualityStatus.SKIPPED
+def qualities_table(qualities: Iterable[Quality]) -> Table:
+    made = table("quality", "status", "", "", "segments", "details", flexible=["details"])
+    for each in qualities:
+        skipped = each.status is QualityStatus.SKIPPED
         made.add_row(
             each.quality,
             status(each.status),
-            "" if left_out else bar(each.progress_percent, each.status),
-            "" if left_out else share(each.progress_percent),
-            "" if left_out else f"{each.segments_completed}/{each.segments_total}",
+            "" if skipped else bar(each.progress_percent, each.status),
+            "" if skipped else share(each.progress_percent),
+            "" if skipped else f"{each.segments_completed}/{each.segments_total}",
             cut(each.error_message or (f"reused from version {each.reused_from}" if each.reused_from else "")),
         )
     return made

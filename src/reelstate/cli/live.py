@@ -12,20 +12,20 @@ from rich.live import Live
 from rich.text import Text
 
 from reelstate.cli.page import (
-    OVER,
-    about,
+    DONE_STAGES,
     advice,
     cause_line,
     degraded_lines,
     error_line,
-    flags,
-    isolation,
-    isolations,
+    flag_lines,
+    isolation_lines,
+    isolation_note,
+    job_note,
     job_page,
+    job_summary,
     time_left,
     traceback_in,
     value,
-    what,
     workers_table,
 )
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
@@ -150,7 +150,7 @@ def _lines(taken: Snapshot) -> list[str]:
         lines.append(traceback_in(detail.job.error))
     if taken.inactive and detail.outputs and detail.job.resource_id is None:
         lines.append(f"outputs: {value(detail.outputs)}")
-    lines += [*flags(detail.job), *isolations(detail)]
+    lines += [*flag_lines(detail.job), *isolation_lines(detail)]
     hint = advice(detail, taken.workers)
     return [line for line in (*lines, hint and f"next: {hint}") if line]
 
@@ -179,7 +179,9 @@ def _summary(detail: JobDetail) -> tuple[object, ...]:
 
 
 def _line(detail: JobDetail) -> str:
-    shown = [stage for stage in detail.stages if stage.total and (is_inactive(detail.job) or stage.status not in OVER)]
+    shown = [
+        stage for stage in detail.stages if stage.total and (is_inactive(detail.job) or stage.status not in DONE_STAGES)
+    ]
     stages = " ".join(f"{stage.name} {stage.done + stage.skipped}/{stage.total}" for stage in shown)
     pieces = [
         moment(now()),
@@ -198,9 +200,9 @@ def _line(detail: JobDetail) -> str:
 
 def event_line(event: Event) -> Text:
     """Return an event as one line."""
-    what = f"{event.entity} {event_id(event)}"
-    pieces = [moment(event.at), "  ", what, "  ", *([f"{event.origin} → "] if event.origin else [])]
-    why = "; ".join(filter(None, (event.reason, isolation(event))))
+    name = f"{event.entity} {event_id(event)}"
+    pieces = [moment(event.at), "  ", name, "  ", *([f"{event.origin} → "] if event.origin else [])]
+    why = "; ".join(filter(None, (event.reason, isolation_note(event))))
     by = f"  {event.actor}" + (f": {why}" if why else "")
     return Text.assemble(*pieces, status(event.target), (by, "dim"))
 
@@ -219,7 +221,7 @@ async def overview(engine: Engine) -> RenderableType:
 
 
 def _active_table(details: list[JobDetail]) -> RenderableType:
-    made = table("job", "pipeline", "status", "", "", "running", "left", "what", flexible=["pipeline", "what"])
+    made = table("job", "pipeline", "status", "", "", "running", "left", "details", flexible=["pipeline", "details"])
     for detail in details:
         made.add_row(
             str(detail.job.id),
@@ -229,7 +231,7 @@ def _active_table(details: list[JobDetail]) -> RenderableType:
             share(detail.progress),
             str(sum(stage.running for stage in detail.stages) or "–"),
             time_left(detail).removeprefix("about ").removesuffix(" left"),
-            cut(" · ".join(filter(None, (about(detail.job), what(detail.job))))),
+            cut(" · ".join(filter(None, (job_summary(detail.job), job_note(detail.job))))),
         )
     return made
 

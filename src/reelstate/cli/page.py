@@ -1,4 +1,4 @@
-"""A job as a page for people: its stages with bars, what runs where, its error and what to do next."""
+"""Render jobs, workers and pipelines as text and tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from reelstate.media.sources.address import source_name
 from reelstate.services.catalogue import SHOWN_DIGEST
 
 MAX_RUNNING = 10
-LONGEST_VALUE = 2000
-LONGEST_ABOUT = 60
-MAX_STOPPED = 10
-OVER = (TaskStatus.DONE, TaskStatus.SKIPPED)
-UNHAPPY = (*STOPPED_JOBS, JobStatus.CANCELLED)
+MAX_VALUE_LENGTH = 2000
+MAX_SUMMARY_LENGTH = 60
+MAX_RETRYING = 10
+DONE_STAGES = (TaskStatus.DONE, TaskStatus.SKIPPED)
+UNSUCCESSFUL_JOBS = (*STOPPED_JOBS, JobStatus.CANCELLED)
 
 
 def job_page(
@@ -38,22 +38,22 @@ def job_page(
     *,
     brief: bool = False,
 ) -> RenderableType:
-    """A job with its tasks of the moment: those that run, and those that failed and will be tried again.
+    """Render a job with its stages, its running tasks, its failed tasks that will be retried, and a hint.
 
-    In brief, stages that have not begun or are over are only named, and qualities that are not made are left out.
+    With `brief`, new and done stages are only listed by name, and skipped qualities are left out.
     """
     parts: list[RenderableType] = [_head(detail)]
     rungs = [each for each in qualities if not brief or each.status is not QualityStatus.SKIPPED]
     if rungs:
         parts += [Text(), _indented(qualities_table(rungs))]
     parts += [Text(), _indented(_open_stages(detail.stages) if brief else stage_table(detail.stages))]
-    parts += [_indented(Text(words, style="yellow")) for words in (*flags(detail.job), *isolations(detail))]
+    parts += [_indented(Text(line, style="yellow")) for line in (*flag_lines(detail.job), *isolation_lines(detail))]
     running = [task for task in current if task.status is TaskStatus.RUNNING]
     if running:
         parts += [Text(), _indented(_running_table(running))]
-    resting = [task for task in current if task.run_after is not None and task.status is TaskStatus.ERROR]
-    if resting:
-        parts += [Text(), _indented(_resting_table(resting))]
+    retrying = [task for task in current if task.run_after is not None and task.status is TaskStatus.ERROR]
+    if retrying:
+        parts += [Text(), _indented(_retrying_table(retrying))]
     parts += _outcome(detail)
     if hint := advice(detail, workers):
         parts += [Text(), Text.assemble(("next: ", "dim"), hint)]
@@ -62,7 +62,7 @@ def job_page(
 
 def _head(detail: JobDetail) -> RenderableType:
     job = detail.job
-    subject = [f" · {words}"] if (words := about(job)) else []
+    subject = [f" · {summary}"] if (summary := job_summary(job)) else []
     title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status), *subject)
     facts = [f"priority {job.priority}", *([f"for {job.user_id}"] if job.user_id else [])]
     facts += [f"video {job.resource_id}"] if job.resource_id is not None else []
@@ -85,7 +85,7 @@ def _timing(detail: JobDetail) -> list[str]:
 
 
 def time_left(detail: JobDetail, at: datetime | None = None) -> str:
-    """How much longer at the pace so far; empty while nobody can tell."""
+    """Estimate the remaining time from the progress so far; empty if nothing runs."""
     if detail.job.started_at is None or detail.job.status not in ACTIVE_JOBS:
         return ""
     if not any(stage.running for stage in detail.stages):
@@ -111,29 +111,29 @@ def stage_table(stages: Iterable[Stage]) -> Table:
     return made
 
 
-def flags(job: Job) -> list[str]:
-    """What is flagged of a job, and since when."""
+def flag_lines(job: Job) -> list[str]:
+    """Return a line with why a job is flagged and since when, if it is."""
     if job.flagged is None:
         return []
     since = f" since {moment(job.flagged_at)} ({age(job.flagged_at)})" if job.flagged_at else ""
     return [f"flagged{since}: {job.flagged}"]
 
 
-def isolations(detail: JobDetail) -> list[str]:
-    """What is run alone, and therefore slowly, with the reason."""
+def isolation_lines(detail: JobDetail) -> list[str]:
+    """Return a line for each stage with tasks that run alone on a worker."""
     if detail.job.status not in ACTIVE_JOBS:
         return []
-    return [f"{stage.name}: {_isolated(stage.isolated)}" for stage in detail.stages if stage.isolated]
+    return [f"{stage.name}: {_isolation_text(stage.isolated)}" for stage in detail.stages if stage.isolated]
 
 
-def _isolated(count: int) -> str:
+def _isolation_text(count: int) -> str:
     if count == 1:
         return "1 task has lost its workers and runs alone on a worker"
     return f"{count} tasks have lost their workers; each runs alone on a worker"
 
 
-def isolation(event: Event) -> str:
-    """What an event tells of a task that runs alone from now on; empty where it tells nothing."""
+def isolation_note(event: Event) -> str:
+    """Describe an event that isolates a task; empty for other events."""
     if not isinstance(event.data, dict) or not event.data.get("isolated"):
         return ""
     lost = event.data.get("lost")
@@ -141,16 +141,16 @@ def isolation(event: Event) -> str:
 
 
 def _open_stages(stages: Sequence[Stage]) -> RenderableType:
-    """The stages at work as a table, the others as words."""
-    over = [stage.name for stage in stages if stage.status in OVER]
-    to_come = [stage.name for stage in stages if stage.status is TaskStatus.NEW]
-    at_work = [stage for stage in stages if stage.name not in {*over, *to_come}]
+    """Render stages in progress as a table, and list the names of the others."""
+    done = [stage.name for stage in stages if stage.status in DONE_STAGES]
+    new = [stage.name for stage in stages if stage.status is TaskStatus.NEW]
+    open_stages = [stage for stage in stages if stage.name not in {*done, *new}]
     lines = [
-        Text(f"{word}: {', '.join(names)}", style="dim")
-        for word, names in (("done", over), ("to come", to_come))
+        Text(f"{label}: {', '.join(names)}", style="dim")
+        for label, names in (("done", done), ("not started", new))
         if names
     ]
-    return Group(*([stage_table(at_work)] if at_work else []), *lines)
+    return Group(*([stage_table(open_stages)] if open_stages else []), *lines)
 
 
 def stage_percent(stage: Stage) -> float:
@@ -163,19 +163,19 @@ def stage_percent(stage: Stage) -> float:
 def _running_table(running: Sequence[Task]) -> Table:
     made = table("running", "worker", "claim", "attempt", "", "message", flexible=["running", "worker", "message"])
     for task in running[:MAX_RUNNING]:
-        words = ": ".join(word for word in (task.step, task.message) if word)
-        where = task.worker or str(task.worker_id)
+        message = ": ".join(filter(None, (task.step, task.message)))
+        worker = task.worker or str(task.worker_id)
         attempt = f"{task.attempt}/{task.max_attempts}" + (" alone" if task.isolated else "")
-        place = f"{task.stage_name}/{task.part}"
-        made.add_row(cut(place), cut(where), task.claim_state, attempt, share(task.percent), cut(words))
+        name = f"{task.stage_name}/{task.part}"
+        made.add_row(cut(name), cut(worker), task.claim_state, attempt, share(task.percent), cut(message))
     if len(running) > MAX_RUNNING:
-        made.add_row("…", "", "", "", "", "only the first are shown")
+        made.add_row("…", "", "", "", "", f"{len(running) - MAX_RUNNING} more")
     return made
 
 
-def _resting_table(tasks: Sequence[Task]) -> Table:
-    made = table("failed", "attempt", "again in", "error", flexible=["error"])
-    for task in tasks[:MAX_STOPPED]:
+def _retrying_table(tasks: Sequence[Task]) -> Table:
+    made = table("failed", "attempt", "retry in", "error", flexible=["error"])
+    for task in tasks[:MAX_RETRYING]:
         wait = (task.run_after - now()).total_seconds() if task.run_after else 0.0
         attempt = f"{task.attempt} of {task.max_attempts}"
         made.add_row(f"{task.stage_name}/{task.part}", attempt, span(max(0.0, wait)), cut(cause_line(task.error)))
@@ -185,10 +185,10 @@ def _resting_table(tasks: Sequence[Task]) -> Table:
 def _outcome(detail: JobDetail) -> list[RenderableType]:
     job = detail.job
     parts: list[RenderableType] = []
-    if job.status in UNHAPPY and job.error is not None:
+    if job.status in UNSUCCESSFUL_JOBS and job.error is not None:
         parts += [Text(), Text.assemble(("error: ", "bold red"), error_line(job.error))]
         parts += [Text(trace, style="dim") for trace in [traceback_in(job.error)] if trace]
-    if job.status in UNHAPPY and job.reason and job.actor != Actor.ORCHESTRATOR:
+    if job.status in UNSUCCESSFUL_JOBS and job.reason and job.actor != Actor.ORCHESTRATOR:
         parts += [Text(), Text(f"{job.status} by {job.actor}: {job.reason}")]
     if job.degraded:
         parts += [Text(), Text("degraded:", style="yellow"), *(Text(f"  {line}") for line in degraded_lines(job))]
@@ -198,73 +198,75 @@ def _outcome(detail: JobDetail) -> list[RenderableType]:
 
 
 def degraded_lines(job: Job) -> list[str]:
-    """What a completed job lacks, each with its reason."""
-    found = job.degraded if isinstance(job.degraded, list) else [job.degraded]
-    return [value(entry) for entry in found]
+    """Return the reasons why a completed job is degraded."""
+    reasons = job.degraded if isinstance(job.degraded, list) else [job.degraded]
+    return [value(entry) for entry in reasons]
 
 
 def error_line(error: Json) -> str:
-    """An error as one sentence: where, and what the cause says."""
+    """Return an error as one line: the task or stage, and the cause."""
     if not isinstance(error, dict):
         return value(error)
     cause = error.get("cause", error)
-    words = cause_line(cause)
+    text = cause_line(cause)
     where = f"{error.get('stage')}/{error['part']}" if "part" in error else error.get("stage")
-    return f"{where}: {words}" if where else str(words)
+    return f"{where}: {text}" if where else text
 
 
 def traceback_in(error: Json) -> str:
-    """Where in the code of a handler its error was raised."""
+    """Return the traceback of a handler in an error; empty if there is none."""
     cause = error.get("cause") if isinstance(error, dict) else None
     return str(cause.get("trace") or "") if isinstance(cause, dict) else ""
 
 
 def cause_line(cause: Json) -> str:
-    """What a handler raised: its name, unless that says nothing, and its words."""
+    """Return the message of an error of a handler, with its type unless that is generic."""
     if not isinstance(cause, dict):
         return value(cause)
-    words = cause.get("message") or value(cause)
+    message = cause.get("message") or value(cause)
     kind = cause.get("type")
-    return str(words) if kind in {None, "Fail", "Retry", "lost", words} else f"{kind}: {words}"
+    return str(message) if kind in {None, "Fail", "Retry", "lost", message} else f"{kind}: {message}"
 
 
 def value(document: Json) -> str:
-    """JSON as text of a bearable length."""
+    """Return JSON as text, cut to `MAX_VALUE_LENGTH` characters."""
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]} … (all of it with --json)"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]} … (--json shows all)"
 
 
 def advice(detail: JobDetail, workers: Sequence[Worker]) -> str:
-    """What a person may want to do now."""
+    """Return a hint on what to do next; empty if there is nothing to do."""
     job = detail.job
     if job.status is JobStatus.FAILED:
-        look = f"`reel logs {job.id}` shows what its tasks said, `reel steps {job.id} --failed` which commands failed"
-        return f"{look}; `reel retry {job.id}` runs what is unfinished again"
+        look = f"`reel logs {job.id}` shows the logs, `reel steps {job.id} --failed` the commands that failed"
+        return f"{look}; `reel retry {job.id}` runs the unfinished tasks again"
     if job.status is JobStatus.QUARANTINED:
-        return f"look at `reel history {job.id}`; then `reel retry {job.id}`, or `reel cancel {job.id}`"
+        return f"check `reel history {job.id}`; then `reel retry {job.id}` or `reel cancel {job.id}`"
     if job.flagged is not None:
-        again = f"`reel force {job.id} pending --reason …` stops its runs and starts them again"
-        return f"look at `reel logs {job.id}`; {again}, `reel cancel {job.id}` ends the job"
+        restart = f"`reel force {job.id} pending --reason …` restarts its tasks"
+        return f"check `reel logs {job.id}`; {restart}, `reel cancel {job.id}` cancels the job"
     if job.status in ACTIVE_JOBS:
         return _missing_worker(detail, workers)
     return ""
 
 
 def _missing_worker(detail: JobDetail, workers: Sequence[Worker]) -> str:
-    """Why nobody runs what is ready: no worker, none that takes work, or none that can do what a stage needs."""
+    """Return why no worker runs a ready task: none online, none enabled, or none with the capabilities."""
     pipeline = detail.job.pipeline
-    there = [worker for worker in workers if pipeline in worker.pipelines and worker.status is not WorkerStatus.OFFLINE]
-    serving = [worker for worker in there if serves(worker, pipeline)]
-    if there and not serving:
-        name = there[0].name
-        return f"worker {name} is {there[0].shown}: `reel workers enable {name}` lets it take work"
+    online = [
+        worker for worker in workers if pipeline in worker.pipelines and worker.status is not WorkerStatus.OFFLINE
+    ]
+    serving = [worker for worker in online if serves(worker, pipeline)]
+    if online and not serving:
+        name = online[0].name
+        return f"worker {name} is {online[0].shown}: `reel workers enable {name}` enables it"
     if not serving:
         start = "reel up" if pipeline == TRANSCODE else "reel worker --app MODULE:NAME"
         return f"no worker for {pipeline} is running: start one with `{start}`"
     for stage in detail.stages:
         if stage.waits_for:
             needs = ",".join(stage.waits_for)
-            return f"stage {stage.name} needs {needs}, and no worker has it: start one with `--capabilities {needs}`"
+            return f"stage {stage.name} needs {needs}, which no worker has: start one with `--capabilities {needs}`"
     return ""
 
 
@@ -273,10 +275,10 @@ def serves(worker: Worker, pipeline: str) -> bool:
 
 
 def jobs_table(jobs: Sequence[Job]) -> Table:
-    """Jobs, a line each; who for stands there only when somebody is named."""
+    """Render jobs as a table, with a column for users if a job has one."""
     users = any(job.user_id for job in jobs)
-    heads = ("job", "pipeline", "status", "prio", *(["user"] if users else []), "age", "took", "what")
-    made = table(*heads, flexible=["pipeline", "user", "what"])
+    heads = ("job", "pipeline", "status", "prio", *(["user"] if users else []), "age", "took", "details")
+    made = table(*heads, flexible=["pipeline", "user", "details"])
     for job in jobs:
         made.add_row(
             str(job.id),
@@ -285,30 +287,30 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
             str(job.priority),
             *([cut(job.user_id)] if users else []),
             rough((now() - job.created_at).total_seconds()),
-            took(job),
-            cut(" · ".join(filter(None, (about(job), what(job))))),
+            elapsed(job),
+            cut(" · ".join(filter(None, (job_summary(job), job_note(job))))),
         )
     return made
 
 
-def about(job: Job) -> str:
-    """What tells a job from others of its pipeline: the film, or the beginning of its spec."""
+def job_summary(job: Job) -> str:
+    """Return what identifies a job: the name of its source, or the start of its spec."""
     if job.pipeline == TRANSCODE and isinstance(job.spec, dict) and "source" in job.spec:
         return source_name(str(job.spec["source"]))
     fields = job.spec.items() if isinstance(job.spec, dict) else [("spec", job.spec)] if job.spec else []
     text = mask_passwords(" ".join(f"{name}={value(field)}" for name, field in fields))
-    return text if len(text) <= LONGEST_ABOUT else f"{text[: LONGEST_ABOUT - 1]}…"
+    return text if len(text) <= MAX_SUMMARY_LENGTH else f"{text[: MAX_SUMMARY_LENGTH - 1]}…"
 
 
-def took(job: Job) -> str:
-    """How long it has been at work."""
+def elapsed(job: Job) -> str:
+    """Return how long a job has run."""
     if job.started_at is None:
         return ""
     return rough(((job.finished_at or now()) - job.started_at).total_seconds())
 
 
-def what(job: Job) -> str:
-    """What there is to say of how it ended, or why an operator should look at it."""
+def job_note(job: Job) -> str:
+    """Return the error or reason of an inactive job, or why a job is degraded or flagged."""
     if job.status is JobStatus.COMPLETED:
         return f"degraded: {'; '.join(degraded_lines(job))}" if job.degraded else ""
     if job.status in ACTIVE_JOBS:
@@ -355,7 +357,7 @@ def pipelines_table(versions: Sequence[PipelineVersion]) -> Table:
 
 
 def _capabilities(names: Collection[str]) -> str:
-    """What a worker can do; its encoders are counted, as any ffmpeg has a hundred."""
+    """Return the capabilities of a worker, with the number of its encoders."""
     encoders = [name for name in names if name.startswith("encoder:")]
     others = sorted({*names} - {*encoders})
     return " ".join(others if not encoders else [*others, f"{len(encoders)} encoders"])

@@ -1,4 +1,4 @@
-"""`reel steps`: the commands that the tasks of a job have run."""
+"""`reel steps`: show the commands that the tasks of a job ran."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reelstate.documents import stage_name, step_document
 from reelstate.engine import Engine
 
 LAST_LINES = 20
-"""Of the output of a command that failed; `--json` has all that is kept."""
+"""Lines of output shown of a failed command; `--json` has all that are stored."""
 
 
 def steps(
@@ -76,5 +76,5 @@ def _line(entry: StepEntry, stages: list[str]) -> RenderableType:
 
 def _exit(entry: StepEntry) -> Text:
     if entry.exit_code is None:
-        return Text("ended early", style="yellow")
+        return Text("stopped early", style="yellow")
     return Text(f"exit {entry.exit_code}", style="green" if entry.exit_code == 0 else "bold red")

@@ -1,6 +1,6 @@
-"""The terminal: how wide it is, and how instants, durations, states and bars are shown on it.
+"""Terminal output: the console, tables, bars, times and durations.
 
-Every command prints on a `Screen`, which escapes the text of others; plain lines go through `plain`, JSON through
+Every command prints on a `Screen`, which escapes control characters; plain lines go through `plain`, JSON through
 `documents`.
 """
 
@@ -21,7 +21,7 @@ from rich.text import Text
 from reelstate.core.printable import printable_text
 
 WIDE = 160
-"""Columns where nobody looks: a pipe or a file is not cut at what a terminal would have."""
+"""Columns of output to a pipe or a file."""
 STYLES: Final = {
     "completed": "green",
     "done": "green",
@@ -39,19 +39,20 @@ STYLES: Final = {
     "offline": "dim",
     "disabled": "bold red",
 }
-AT_WORK = "cyan"
+IN_PROGRESS = "cyan"
 SHORT = 9.95
+"""Durations below this many seconds are shown with tenths."""
 UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 class Screen(Console):
-    """A console on which text is text: no markup, no control characters of whoever wrote it."""
+    """A console without markup that escapes control characters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Every text on its way to the terminal passes here, also those in tables, groups and live pages."""
+        """Render with control characters escaped; also called for the contents of tables, groups and live pages."""
         if isinstance(renderable, str):
             return super().render(printable_text(renderable), options)
         if isinstance(renderable, Text) and printable_text(renderable.plain) != renderable.plain:
@@ -59,7 +60,7 @@ class Screen(Console):
         return super().render(renderable, options)
 
     def _escaped(self, text: Text) -> Text:
-        """The same text, piece by piece in its styles, with control characters as escapes."""
+        """Return a text with the same styles and its control characters escaped."""
         made = text.blank_copy()
         for piece in text.render(self):
             made.append(printable_text(piece.text), piece.style)
@@ -67,19 +68,19 @@ class Screen(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where people read. Numbers and names keep the colour that we give them."""
-    found = Screen(stderr=stderr)
-    if not found.is_terminal and not os.environ.get("COLUMNS"):
-        found.width = WIDE
-    return found
+    """Return a console on standard output or standard error."""
+    screen = Screen(stderr=stderr)
+    if not screen.is_terminal and not os.environ.get("COLUMNS"):
+        screen.width = WIDE
+    return screen
 
 
-def status(word: str) -> Text:
-    return Text(word, style=STYLES.get(word, AT_WORK))
+def status(name: str) -> Text:
+    return Text(name, style=STYLES.get(name, IN_PROGRESS))
 
 
 def table(*heads: str, flexible: Collection[str] = ()) -> Table:
-    """A listing with no more lines than it needs. Where there is no room, only flexible columns give way."""
+    """Return an empty table with these columns. If it is too wide, only flexible columns shrink."""
     made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), header_style="dim", show_edge=False, pad_edge=False)
     for head in heads:
         made.add_column(cut(head), no_wrap=head not in flexible, overflow="fold")
@@ -87,18 +88,18 @@ def table(*heads: str, flexible: Collection[str] = ()) -> Table:
 
 
 def cut(text: str) -> Text:
-    """A cell of a flexible column that stays on its line."""
+    """Return a cell of a flexible column, cut to one line."""
     return Text(text, no_wrap=True, overflow="ellipsis")
 
 
-def bar(percent: float, word: str, width: int = 20) -> ProgressBar:
-    """A bar in the colour of what it belongs to."""
-    style = STYLES.get(word, AT_WORK)
+def bar(percent: float, status: str, width: int = 20) -> ProgressBar:
+    """Return a progress bar in the colour of a status."""
+    style = STYLES.get(status, IN_PROGRESS)
     return ProgressBar(total=100, completed=percent, width=width, complete_style=style, finished_style=style)
 
 
 def share(percent: float) -> str:
-    """A percentage that says 100 only at the end."""
+    """Return a percentage, rounded down."""
     return f"{int(percent)} %"
 
 
@@ -111,22 +112,22 @@ def age(at: datetime | None) -> str:
 
 
 def moment(at: datetime) -> str:
-    """An instant in the time zone of whoever looks."""
+    """Return a time in the local time zone."""
     return f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def rough(seconds: float) -> str:
-    """A duration in one unit, for lists."""
+    """Return a duration in one unit, for lists."""
     return " ".join(span(seconds).split(" ")[:2])
 
 
 def span(seconds: float) -> str:
-    """A duration in at most two units; tenths while it is short."""
+    """Return a duration in at most two units."""
     if seconds < SHORT:
         return f"{max(0.0, seconds):.1f} s"
-    rest, pieces = round(seconds), list[str]()
+    remainder, pieces = round(seconds), list[str]()
     for unit, size in UNITS:
-        count, rest = divmod(rest, size)
+        count, remainder = divmod(remainder, size)
         if count or pieces:
             pieces.append(f"{count} {unit}" if count else "")
     return " ".join(piece for piece in pieces[:2] if piece)

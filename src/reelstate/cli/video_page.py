@@ -1,4 +1,4 @@
-"""A video as a page for people: where it plays, how far its qualities are, and its versions."""
+"""Render videos as text and tables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from reelstate.cli.ladder import qualities_table
-from reelstate.cli.page import error_line, took, what
+from reelstate.cli.page import elapsed, error_line, job_note
 from reelstate.cli.terminal import age, cut, moment, now, rough, span, status, table
-from reelstate.core.model import (
-    Job,
-)
+from reelstate.core.model import Job
 from reelstate.library.model import Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.media.planning.profile import DEFAULT
 from reelstate.media.planning.quality import Quality
@@ -22,7 +20,7 @@ from reelstate.media.sources.address import redact_source
 
 
 def videos_table(videos: Sequence[Video]) -> Table:
-    """Videos, a line each; who for stands there only when somebody is named."""
+    """Render videos as a table, with a column for users if a video has one."""
     users = any(video.user_id for video in videos)
     heads = ("video", "status", *(["user"] if users else []), "age", "length", "plays", "title")
     made = table(*heads, flexible=["user", "title"])
@@ -39,12 +37,12 @@ def videos_table(videos: Sequence[Video]) -> Table:
     return made
 
 
-def video_page(detail: VideoDetail, qualities: Sequence[Quality], place: str) -> RenderableType:
-    """A video with the qualities of the version that matters most, and all its versions."""
+def video_page(detail: VideoDetail, qualities: Sequence[Quality], playlist: str) -> RenderableType:
+    """Render a video with its playlist, the qualities of one version, and all its versions."""
     video = detail.video
     parts: list[RenderableType] = [_head(video)]
     if video.current is not None and video.deleted_at is None:
-        parts += [Text(), Text.assemble(("plays: ", "green"), place)]
+        parts += [Text(), Text.assemble(("plays: ", "green"), playlist)]
     if video.error is not None:
         parts += [Text(), Text.assemble((f"version {video.latest} failed: ", "bold red"), error_line(video.error))]
     if qualities:
@@ -76,25 +74,26 @@ def _plays(video: Video) -> str:
 
 
 def _versions_table(versions: Sequence[VideoVersion], pinned: int | None) -> Table:
-    made = table("version", "status", "", "age", "took", "what", flexible=["what"])
+    made = table("version", "status", "", "age", "took", "details", flexible=["details"])
     for version in versions:
         job = version.job
         made.add_row(
-            str(job.id), status(job.status), _place(version, pinned), rough((now() - job.created_at).total_seconds()),
-            took(job), cut(" · ".join(filter(None, (_recipe(job), what(job))))),
+            str(job.id), status(job.status), _version_state(version, pinned),
+            rough((now() - job.created_at).total_seconds()), elapsed(job),
+            cut(" · ".join(filter(None, (_recipe(job), job_note(job))))),
         )  # fmt: skip
     return made
 
 
 def _recipe(job: Job) -> str:
-    """By what a version differs from others: the profile, and the qualities that were asked for."""
+    """Return the profile of a version and the qualities that were requested."""
     spec = job.spec if isinstance(job.spec, dict) else {}
     profile = spec.get("profile") or DEFAULT
     name = profile.get("name", "") if isinstance(profile, dict) else profile
     return " ".join(map(str, (name, *(spec.get("qualities") or ()))))
 
 
-def _place(version: VideoVersion, pinned: int | None) -> str:
+def _version_state(version: VideoVersion, pinned: int | None) -> str:
     if version.removed_at is not None:
         return "removed"
     if version.current:
@@ -105,9 +104,9 @@ def _place(version: VideoVersion, pinned: int | None) -> str:
 def _advice(detail: VideoDetail) -> str:
     video = detail.video
     if video.deleted_at is None and video.status is VideoStatus.FAILED:
-        return f"`reel job {video.latest}` says why; `reel videos retranscode {video.id}` tries again"
+        return f"`reel job {video.latest}` shows why; `reel videos retranscode {video.id}` makes a new version"
     if video.deleted_at is None and video.pinned:
-        return f"`reel videos unpin {video.id}` has the newest version play"
+        return f"`reel videos unpin {video.id}` makes the newest version play"
     return ""
 
 

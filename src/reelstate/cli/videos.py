@@ -1,4 +1,4 @@
-"""`reel videos`: list and show them; retranscode, roll back, delete."""
+"""`reel videos`: list, show, retranscode, roll back and delete videos."""
 
 from __future__ import annotations
 
@@ -29,12 +29,7 @@ from reelstate.cli.submit import playlist_address, report_submitted
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import video_page, videos_table
 from reelstate.core.errors import InvalidRequest
-from reelstate.core.model import (
-    Json,
-    Page,
-    Submitted,
-    Verdict,
-)
+from reelstate.core.model import Json, Page, Submitted, Verdict
 from reelstate.documents import Document
 from reelstate.engine import Engine
 from reelstate.library.documents import quality_document, version_document, video_document
@@ -50,15 +45,15 @@ from reelstate.services.paging import LARGEST_PAGE
 
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
-Statuses = Annotated[list[VideoStatus] | None, typer.Option("--status", help="Only these; may be given several times.")]
+Statuses = Annotated[list[VideoStatus] | None, typer.Option("--status", help="Only this status; can be repeated.")]
 User = Annotated[str | None, typer.Option(help="Only videos of this user.")]
-Deleted = Annotated[bool, typer.Option("--deleted", help="Also those that were deleted.")]
-Limit = Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="How many at most.")]
-After = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on after this video of an earlier list.")]
+Deleted = Annotated[bool, typer.Option("--deleted", help="Include deleted videos.")]
+Limit = Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="The maximum number of videos.")]
+After = Annotated[str | None, typer.Option(metavar="CURSOR", help="Continue after this cursor.")]
 
 
 @videos.callback(invoke_without_command=True)
-def everything(
+def list_by_default(
     context: typer.Context,
     statuses: Statuses = None,
     user: User = None,
@@ -68,7 +63,7 @@ def everything(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """List videos; or show, retranscode, roll back or delete one.
+    """List videos, or show, retranscode, roll back, delete or play one.
 
     Example: `reel videos --status ready --json`
     """
@@ -86,12 +81,12 @@ def listing(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """List videos, the newest first. The id of the last one is the cursor for the next page.
+    """List videos, newest first. The id of the last one is the cursor of the next page.
 
     Example: `reel videos list --status failed --user ada`
     """
-    wanted = VideoFilter(statuses=statuses or None, user_id=user, deleted=deleted)
-    page = run(_read(database, limit, after, wanted))
+    video_filter = VideoFilter(statuses=statuses or None, user_id=user, deleted=deleted)
+    page = run(_read(database, limit, after, video_filter))
     if as_json:
         print_json([video_document(video) for video in page.items])
     else:
@@ -100,16 +95,16 @@ def listing(
 
 @videos.command()
 def show(video_id: VideoId, database: Database = None, as_json: AsJson = False) -> None:
-    """Show a video: where it plays, how far its qualities are, and its versions.
+    """Show a video: its playlist, the progress of its qualities, and its versions.
 
     Example: `reel videos show 244813922304`
     """
-    detail, found = run(_detail(database, video_id))
-    place = playlist_address(settings_for(database).storage_url, video_id)
+    detail, qualities = run(_detail(database, video_id))
+    playlist = playlist_address(settings_for(database).storage_url, video_id)
     if as_json:
-        print_json(_document(detail, found, place))
+        print_json(_document(detail, qualities, playlist))
     else:
-        console().print(video_page(detail, found, place))
+        console().print(video_page(detail, qualities, playlist))
 
 
 @videos.command()
@@ -117,10 +112,10 @@ def retranscode(
     video_id: VideoId,
     quality: Annotated[
         list[str] | None,
-        typer.Option(help="Only this one, such as 1080p; may be given several times. The others are reused."),
+        typer.Option(help="Only this quality, such as 1080p; can be repeated. Others are reused."),
     ] = None,
     captions: Annotated[
-        Literal["keep", "drop"] | None, typer.Option(help="Whether the new version has captions; else as before.")
+        Literal["keep", "drop"] | None, typer.Option(help="Keep or drop captions; by default as in the last version.")
     ] = None,
     profile: ProfileName = None,
     urgency: Priority = 5,
@@ -129,13 +124,15 @@ def retranscode(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a new version of a video. The old one plays until the new one is complete, and stays for a rollback.
+    """Make a new version of a video. The old version plays until then, and is kept for a rollback.
 
     Example: `reel videos retranscode 244813922304 --quality 1080p --wait`
     """
     spec = {"qualities": quality or None, "captions": captions, "profile": profile_document(profile)}
-    said = {name: value for name, value in spec.items() if value is not None}
-    raise typer.Exit(run(_retranscode(database, video_id, said, urgency, idempotency_key, wait=wait, as_json=as_json)))
+    fields = {name: value for name, value in spec.items() if value is not None}
+    raise typer.Exit(
+        run(_retranscode(database, video_id, fields, urgency, idempotency_key, wait=wait, as_json=as_json))
+    )
 
 
 @videos.command()
@@ -143,13 +140,13 @@ def rollback(
     video_id: VideoId,
     to: Annotated[
         int | None,
-        typer.Option(metavar="JOB", parser=job_number, help="This version; else the one before that which plays."),
+        typer.Option(metavar="JOB", parser=job_number, help="The version; by default the one before the current one."),
     ] = None,
     reason: Reason = None,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have a video play an earlier version, and keep to it until it is unpinned.
+    """Make a video play an earlier version until it is unpinned.
 
     Example: `reel videos rollback 244813922304 --reason "green faces"`
     """
@@ -159,15 +156,15 @@ def rollback(
             job_id, verdict = await Videos(engine).rollback(video_id, actor=operator(), reason=reason), Verdict.OK
         else:
             job_id, verdict = to, await Videos(engine).pin(video_id, to, actor=operator(), reason=reason)
-        told = "plays" if verdict is Verdict.OK else "was pinned already to"
-        return f"{told} version {job_id}", {"job": job_id, "verdict": verdict}
+        text = "plays" if verdict is Verdict.OK else "is already pinned to"
+        return f"{text} version {job_id}", {"job": job_id, "verdict": verdict}
 
     _change(database, video_id, change, as_json=as_json)
 
 
 @videos.command()
 def unpin(video_id: VideoId, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
-    """Have a video play its newest version again, after a rollback.
+    """Make a video play its newest version again after a rollback.
 
     Example: `reel videos unpin 244813922304`
     """
@@ -175,22 +172,22 @@ def unpin(video_id: VideoId, reason: Reason = None, database: Database = None, a
     async def change(engine: Engine) -> tuple[str, Document]:
         verdict = await Videos(engine).unpin(video_id, actor=operator(), reason=reason)
         job_id = (await Videos(engine).get(video_id)).video.current
-        told = f"plays version {job_id}" if verdict is Verdict.OK else "is not pinned"
-        return told, {"job": job_id, "verdict": verdict}
+        text = f"plays version {job_id}" if verdict is Verdict.OK else "is not pinned"
+        return text, {"job": job_id, "verdict": verdict}
 
     _change(database, video_id, change, as_json=as_json)
 
 
 @videos.command()
 def delete(video_id: VideoId, reason: Reason = None, database: Database = None, as_json: AsJson = False) -> None:
-    """Take a video out of the library and end its jobs. Its files are kept as long as superseded versions are.
+    """Delete a video from the library and cancel its jobs. Its files are kept as long as superseded versions are.
 
     Example: `reel videos delete 244813922304 --reason "rights ended"`
     """
 
     async def change(engine: Engine) -> tuple[str, Document]:
         verdict = await Videos(engine).delete(video_id, actor=operator(), reason=reason)
-        return "deleted" if verdict is Verdict.OK else "was deleted before", {"verdict": verdict}
+        return "deleted" if verdict is Verdict.OK else "already deleted", {"verdict": verdict}
 
     _change(database, video_id, change, as_json=as_json)
 
@@ -198,13 +195,11 @@ def delete(video_id: VideoId, reason: Reason = None, database: Database = None, 
 @videos.command()
 def play(
     video_id: VideoId,
-    lifetime: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Seconds for which the address is good.")
-    ] = LIFETIME,
+    lifetime: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="How long the URL is valid.")] = LIFETIME,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print an address that any player can play for a while, from the server that `reel serve` or `reel up` is.
+    """Print a temporary URL for any player, served by `reel serve` or `reel up`.
 
     Example: `reel videos play 244813922304 --lifetime 3600`
     """
@@ -216,12 +211,12 @@ def play(
 
 
 async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple[str, datetime]:
-    from reelstate.cli.serving import find_server, read_admin_key  # noqa: PLC0415 - what serves is slow to load
+    from reelstate.cli.serving import find_server, read_admin_key  # noqa: PLC0415 - slow to import
 
     settings = settings_for(database)
     text = read_admin_key(settings)
     if text is None:
-        raise InvalidRequest("key", "there is no key in the key file yet", hint="`reel serve` makes one")
+        raise InvalidRequest("key", "there is no key in the key file", hint="`reel serve` creates one")
     async with connect(database, wait=True) as engine:
         await _require_playable(engine, video_id, open_storage(settings.storage_url))
         base = await find_server(settings)
@@ -231,37 +226,44 @@ async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple
 
 
 async def _require_playable(engine: Engine, video_id: int, storage: Storage) -> None:
-    """Refuse a video of which there is nothing to play: no version is complete, and none has begun to grow."""
+    """Raise InvalidRequest for a video without a complete version or a playlist of one in progress."""
     video = (await Videos(engine).get(video_id)).video
     if video.deleted_at is not None:
-        raise InvalidRequest("video", f"{video_id} was deleted", hint="`reel videos` lists those that there are")
+        raise InvalidRequest("video", f"{video_id} was deleted", hint="`reel videos` lists videos")
     if video.current is None and not await storage.exists(keys.video(video_id, MASTER)):
-        words = f"nothing of {video_id} can be played yet: it is {video.status}"
-        told = "why" if video.status is VideoStatus.FAILED else "how far it is"
-        raise InvalidRequest("video", words, hint=f"`reel videos show {video_id}` says {told}")
+        shown = "why" if video.status is VideoStatus.FAILED else "its progress"
+        raise InvalidRequest(
+            "video",
+            f"{video_id} has nothing to play yet: it is {video.status}",
+            hint=f"`reel videos show {video_id}` shows {shown}",
+        )
 
 
 Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
-"""Does something to a video; gives what people are told of it, and what programs are."""
+"""Changes a video, and returns a text and a JSON document."""
 
 
 def _change(database: str | None, video_id: int, change: Change, *, as_json: bool) -> None:
-    words, document = run(_changed(database, change))
+    text, document = run(_run_change(database, change))
     if as_json:
         print_json({"id": video_id, **document})
     else:
-        console().print(Text(f"video {video_id}: {words}"), soft_wrap=True)
+        console().print(Text(f"video {video_id}: {text}"), soft_wrap=True)
 
 
-async def _changed(database: str | None, change: Change) -> tuple[str, Document]:
+async def _run_change(database: str | None, change: Change) -> tuple[str, Document]:
     async with connect(database, wait=True) as engine:
         return await change(engine)
 
 
-async def _read(database: str | None, limit: int, after: str | None, wanted: VideoFilter) -> Page[Video]:
+async def _read(database: str | None, limit: int, after: str | None, video_filter: VideoFilter) -> Page[Video]:
     async with connect(database) as engine:
         return await Videos(engine).list(
-            statuses=wanted.statuses, user_id=wanted.user_id, deleted=wanted.deleted, limit=limit, after=after
+            statuses=video_filter.statuses,
+            user_id=video_filter.user_id,
+            deleted=video_filter.deleted,
+            limit=limit,
+            after=after,
         )
 
 
@@ -280,13 +282,13 @@ async def _retranscode(
         TranscodeRequest.check({"source": video.video.source, "profile": latest_profile(video), **spec})
         answer = await Videos(engine).retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
-        told, place = document if as_json else None, settings_for(database).storage_url
-        return await report_submitted(engine, answer, _words(answer), told, wait=wait, storage_url=place)
+        shown, storage_url = document if as_json else None, settings_for(database).storage_url
+        return await report_submitted(engine, answer, _message(answer), shown, wait=wait, storage_url=storage_url)
 
 
-def _words(answer: Submitted) -> str:
+def _message(answer: Submitted) -> str:
     if answer.verdict is Verdict.REPEATED:
-        return f"video {answer.resource_id}: version {answer.job_id} was submitted before under this key"
+        return f"video {answer.resource_id}: version {answer.job_id} was submitted before with this idempotency key"
     return f"video {answer.resource_id}: submitted version {answer.job_id}; `reel watch {answer.job_id}` shows it"
 
 
@@ -300,11 +302,11 @@ def _show(page: Page[Video]) -> None:
         screen.print(f"more: add --after {page.after}", style="dim")
 
 
-def _document(detail: VideoDetail, found: list[Quality], place: str) -> Document:
+def _document(detail: VideoDetail, qualities: list[Quality], playlist: str) -> Document:
     playable = detail.video.current is not None and detail.video.deleted_at is None
     return {
         **video_document(detail.video),
-        "plays": place if playable else None,
-        "qualities": [quality_document(quality) for quality in found],
+        "plays": playlist if playable else None,
+        "qualities": [quality_document(quality) for quality in qualities],
         "versions": [version_document(version) for version in detail.versions],
     }

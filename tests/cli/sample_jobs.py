@@ -1,4 +1,4 @@
-"""Jobs in the states that the commands are about."""
+"""Functions that create jobs in the states that the tests need."""
 
 from reelstate.core.model import Completion, LogLine, Progress, Step, TaskState
 from reelstate.core.pipeline import Graph, StageSpec
@@ -7,11 +7,11 @@ from tests.engines import a_worker, done, failed
 
 
 async def waiting(engine: Engine) -> int:
-    return (await engine.submit("simple", {"film": "a"})).job_id
+    return (await engine.submit("simple", {"video": "a"})).job_id
 
 
 async def completed(engine: Engine) -> int:
-    """Three parts between a plan and a pack, all done."""
+    """A completed job with three parts between a plan and a pack."""
     job_id = (await engine.submit("fan")).job_id
     worker = await a_worker(engine)
     results = {"plan": {"items": 3}, "pack": {"file": "[bold]out.mp4"}}
@@ -20,8 +20,8 @@ async def completed(engine: Engine) -> int:
     return job_id
 
 
-async def completed_but_for_the_pack(engine: Engine) -> int:
-    """Five parts are done, the pack after them failed for good."""
+async def failed_pack(engine: Engine) -> int:
+    """A job with five done parts whose pack failed."""
     job_id = (await engine.submit("fan")).job_id
     worker = await a_worker(engine)
     await engine.complete([done(task, {"items": 5}) for task in (await engine.claim(worker, 1)).tasks])
@@ -30,8 +30,8 @@ async def completed_but_for_the_pack(engine: Engine) -> int:
     return job_id
 
 
-async def broken(engine: Engine) -> int:
-    """Four parts: one done, one failed for good, the others put back."""
+async def failed_part(engine: Engine) -> int:
+    """A failed job with four parts: one done, one failed, two not started."""
     job_id = (await engine.submit("parts", {"parts": 4}, priority=8, user_id="ada")).job_id
     tasks = (await engine.claim(await a_worker(engine, "encoder"), 2)).tasks
     await engine.complete([done(tasks[0])])
@@ -40,7 +40,7 @@ async def broken(engine: Engine) -> int:
 
 
 async def degraded(engine: Engine) -> int:
-    """Completed, though its optional stage failed."""
+    """A completed job whose optional stage failed."""
     await engine.declare(
         Graph.of("lenient", [StageSpec(name="main"), StageSpec(name="extra", required=False, attempts=1)])
     )
@@ -52,11 +52,11 @@ async def degraded(engine: Engine) -> int:
 
 
 async def running(engine: Engine) -> int:
-    """Two parts that run and have said something."""
+    """A job with two running parts that reported progress, logs and steps."""
     job_id = (await engine.submit("parts", {"parts": 2})).job_id
     worker = await a_worker(engine, "encoder", slots=4, capabilities={"gpu"}, pipelines={"parts"})
     tasks = (await engine.claim(worker, 2)).tasks
-    said = [
+    reports = [
         Progress(
             key=task.key,
             token=task.token,
@@ -64,18 +64,18 @@ async def running(engine: Engine) -> int:
             message=f"frame {number}",
             logs=(LogLine(message=f"line {number} [red]", metadata={"fps": 24}), LogLine(message="oh", level="error")),
             steps=(
-                Step(number=1, argv=["ffmpeg", "-i", "a film [red].mp4"], exit_code=0, seconds=1.5),
+                Step(number=1, argv=["ffmpeg", "-i", "a video [red].mp4"], exit_code=0, seconds=1.5),
                 Step(number=2, argv=["ffmpeg", "-x"], exit_code=1, seconds=0.1, output="first\n[bold]no such option"),
             ),
         )
         for number, task in enumerate(tasks)
     ]
-    await engine.report(worker, said)
+    await engine.report(worker, reports)
     return job_id
 
 
 async def isolated(engine: Engine) -> int:
-    """Two parts whose worker was lost while it ran one of them; that one runs alone from the first loss on."""
+    """A job with two parts; the worker of one was lost, and that part runs alone on another worker."""
     job_id = (await engine.submit("parts", {"parts": 2})).job_id
     worker = await a_worker(engine, "encoder")
     await engine.claim(worker, 1)
@@ -85,19 +85,19 @@ async def isolated(engine: Engine) -> int:
 
 
 async def flagged(engine: Engine) -> int:
-    """A part that runs, and counts as stalled at once."""
+    """A job with one running part that is flagged as stalled."""
     job_id = (await engine.submit("parts", {"parts": 1})).job_id
     await engine.claim(await a_worker(engine, "encoder"), 1)
     await engine.flag_stalled(stall_after=0)
     return job_id
 
 
-async def speaking(engine: Engine) -> int:
-    """Three parts: one is done with a tag and has failed in another, one warns, one has said nothing."""
+async def reporting_states(engine: Engine) -> int:
+    """A job with three running parts: two reported states of severity info, warning and error."""
     job_id = (await engine.submit("parts", {"parts": 3})).job_id
     worker = await a_worker(engine)
     tasks = (await engine.claim(worker, 3)).tasks
-    said = {
+    states = {
         0: (
             TaskState(number=1, tag="ingest", status=40, message="almost [bold]half"),
             TaskState(number=2, tag="ingest", status=2**31 - 1),
@@ -105,21 +105,21 @@ async def speaking(engine: Engine) -> int:
         ),
         1: (TaskState(number=1, tag="ingest", status=None, severity="warning", message="slow"),),
     }
-    items = [Progress(key=task.key, token=task.token, states=said.get(task.key.part, ())) for task in tasks]
+    items = [Progress(key=task.key, token=task.token, states=states.get(task.key.part, ())) for task in tasks]
     await engine.report(worker, items)
     return job_id
 
 
-async def spoken(engine: Engine) -> int:
-    """The same, and its tasks are done."""
-    job_id = await speaking(engine)
+async def completed_with_states(engine: Engine) -> int:
+    """The job of `reporting_states`, completed."""
+    job_id = await reporting_states(engine)
     tasks = (await engine.tasks(job_id)).items
     await engine.complete([Completion(key=task.key, token=task.token) for task in tasks])
     return job_id
 
 
-async def own_states(engine: Engine) -> str:
-    """A job of the state manager that the engine knows nothing of."""
+async def manager_states(engine: Engine) -> str:
+    """A job of the state manager without a job of the engine."""
     async with await engine.state_manager("nightly", 0, 1) as manager:
         await manager.set_started("copy")
     return "nightly"
