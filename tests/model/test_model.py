@@ -39,7 +39,7 @@ GRAPHS = {
     for graph in (
         Graph.of("single", [StageSpec(name="main", attempts=2, backoff=AT_ONCE, max_lost=2)]),
         Graph.of(
-            "film",
+            "video",
             [
                 StageSpec(name="plan", phase=JobStatus.PLANNING, attempts=5),
                 StageSpec(name="work", after=("plan",), each="plan.items", attempts=1, lease=30.0),
