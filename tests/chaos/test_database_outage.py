@@ -59,7 +59,7 @@ async def test_a_worker_that_starts_during_an_outage_waits_for_the_database(
     await asyncio.to_thread(frail_server.stop, "immediate")
     worker, up = fleet.worker("early"), fleet.up("early-up", app="tests.chaos.pipelines:loop")
     for member in (worker, up):
-        await fleet.wait_log(member, "can't be reached")
+        await fleet.wait_log(member, "database unreachable")
     await asyncio.sleep(outage)  # the length of the outage
     assert worker.alive
     assert up.alive

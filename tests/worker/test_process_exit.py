@@ -64,7 +64,7 @@ async def test_a_supervised_worker_that_waits_for_its_database_obeys_its_supervi
 ) -> None:
     unreachable = f"postgresql://postgres@127.0.0.1:{refusing_port}/none?connect_timeout=2"
     async with worker_process(unreachable, REEL_SUPERVISED="1") as process:
-        await wait_for_line(process, "can't be reached")
+        await wait_for_line(process, "database unreachable")
         assert process.stdin is not None
         process.stdin.write(order)
         if not order:
