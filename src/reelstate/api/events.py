@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from reelstate.api.auth import Reader
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import OnEngine
+from reelstate.api.errors import problems
 from reelstate.api.jobs import JobId, paged, user_of
 from reelstate.api.schemas import LARGEST_ID, After, EventDocument, Limit, PageDocument, StateDocument
 from reelstate.api.stream import MEDIA_TYPE, Stream, StreamRequest, job_of
@@ -97,7 +98,7 @@ async def stream_request(
 RequestedStream = Annotated[StreamRequest, Depends(stream_request)]
 
 
-@router.get("/events", response_model=EventsDocument, responses=STREAMED)
+@router.get("/events", response_model=EventsDocument, responses={**STREAMED, **problems(404)})
 async def events(
     request: Request,
     engine: OnEngine,
