@@ -15,7 +15,7 @@ from reelstate.core.errors import InvalidRequest
         (["worker", "--server", "https://reel.example.org"], "needs a key"),
         (["worker", "--server", "http://10.1.2.3:8700", "--key-file", "KEY"], "unencrypted"),
         (["worker", "--server", "reel.example.org", "--key-file", "KEY"], "is not the URL of a server"),
-        (["worker", "--server", "http://127.0.0.1:9", "--key-file", "none"], "can't be read"),
+        (["worker", "--server", "http://127.0.0.1:9", "--key-file", "none"], "unreadable"),
         (["workers", "register", "two words"], "invalid name 'two words' for a worker"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Frame rates from timetimestamps, and the size of a Matroska segment."""
+"""Frame rates from timestamps, and the size of a Matroska segment."""
 
 from fractions import Fraction
 from math import floor
