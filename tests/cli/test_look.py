@@ -283,8 +283,8 @@ def test_workers_have_one_status(reel: Reel) -> None:
     assert (busy["slots"], busy["running"], busy["capabilities"], busy["pipelines"]) == (4, 2, ["gpu"], ["parts"])
     assert datetime.fromisoformat(busy["last_heartbeat_at"]).tzinfo is not None
     assert reel("workers", "list", "--json").json == reel("workers", "--json").json
-    assert "offline" not in reel("workers").stdout
-    assert "offline" in reel("workers", "list", "--all").stdout
+    assert "offline offline host" not in reel("workers").text
+    assert "offline offline host" in reel("workers", "list", "--all").text
     assert "encoder busy host 2/4" in reel("workers").text
 
 
