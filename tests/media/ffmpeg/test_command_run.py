@@ -369,3 +369,15 @@ async def test_a_bubblewrap_that_may_not_create_namespaces_is_detected(
     path.chmod(0o755)
     monkeypatch.setattr(sandbox_module, "_bubblewrap", lambda: str(path))
     assert sandbox_module._try_bubblewrap(SH) == "bwrap: No permissions to create new namespace"
+
+
+@pytest.mark.parametrize("parent, printed", [(os.getpid(), "started\n"), (1, "")], ids=["alive", "gone"])
+def test_a_command_whose_parent_died_before_its_start_is_not_run(
+    parent: int, printed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parent may die before the kernel is asked to kill the command with it."""
+    monkeypatch.setattr(os, "getpid", lambda: parent)
+    prefix = limits_module.limits_prefix(resource_limits(ProcessLimits()))
+    monkeypatch.undo()
+    done = subprocess.run([*prefix, "/bin/echo", "started"], capture_output=True, text=True, check=False)
+    assert done.stdout == printed

@@ -73,9 +73,14 @@ def limits_prefix(limits: ResourceLimits) -> list[str]:
     prlimit, setpriv = _util_linux()
     if prlimit and setpriv:
         numbers = [f"--{_OPTIONS[name]}={soft}:{hard}" for name, (soft, hard) in limits.items()]
-        return [prlimit, *numbers, "--", setpriv, "--pdeathsig", "KILL", "--"]
+        return [prlimit, *numbers, "--", setpriv, "--pdeathsig", "KILL", "--", *_if_parent_lives()]
     path = Path(launch.__file__)
     return [sys.executable, "-I", "-S", str(path), str(os.getpid()), json.dumps(dict(limits))]
+
+
+def _if_parent_lives() -> list[str]:
+    """Return a command prefix that gives up when the parent died before its death could be noticed."""
+    return ["/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
 
 
 @cache
