@@ -178,6 +178,16 @@ async def test_the_use_of_a_key_is_recorded_about_once_a_minute(database_url: st
         assert await used() == replace(first, used_at=clock.now)
 
 
+async def test_a_wrong_secret_is_no_use_of_a_key(database_url: str) -> None:
+    async with engine_at(database_url) as engine:
+        keys = Keys(engine.store, cache_seconds=0)
+        made = await keys.create("ada", scopes=[Scope.ADMIN], actor=ACTOR)
+        with pytest.raises(KeyRefused):
+            await keys.authenticate(_with_checksum(made.key.id, "ab" * 32))
+        (found,) = await keys.all()
+        assert found.used_at is None
+
+
 @pytest.mark.prove
 async def test_an_unknown_key_takes_as_long_as_a_wrong_one(database_url: str) -> None:
     """The medians of many alternating requests differ by less than a tenth."""

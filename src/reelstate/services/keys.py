@@ -20,6 +20,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from reelstate.core.document import plain_text
@@ -121,11 +122,16 @@ class _Draft:
     parent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Cached:
-    key: Key
-    digest: str
+    """A stored key. The record is built when the secret has matched: an unknown id must not answer sooner."""
+
+    row: Any
     until: float
+
+    @cached_property
+    def key(self) -> Key:
+        return _key_of(self.row)
 
 
 class Keys:
@@ -217,15 +223,19 @@ class Keys:
         if match is None or match[3] != _checksum(match[1], match[2]):
             raise KeyRefused("malformed key", hint="a key reads reel_<id>_<secret>: check that all of it was copied")
         found = await self._find(match[1])
-        matches = hmac.compare_digest(found.digest if found else _NO_DIGEST, self._digest(match[2]))
+        matches = hmac.compare_digest(found.row.digest if found else _NO_DIGEST, self._digest(match[2]))
         if found is None or not matches or found.key.kind is not kind:
             hint = "ask an admin for one: `reel keys create`, for a worker `reel workers register`"
             raise KeyRefused("the key is not in force", hint=hint)
+        await self._record_use(found)
         return found.key
 
     async def in_force(self, key_id: str, *, fresh: bool = False) -> bool:
         """Return whether a key is still in force: for long responses. With `fresh`, do not trust the cache."""
-        return await (self._read(key_id) if fresh else self._find(key_id)) is not None
+        found = await (self._read(key_id) if fresh else self._find(key_id))
+        if found is not None:
+            await self._record_use(found)
+        return found is not None
 
     async def create_code(self, key: Key, *, lifetime: float = CODE_LIFETIME) -> str:
         """Create a code that opens one session with the scopes of a key."""
@@ -306,22 +316,22 @@ class Keys:
         if not rows:
             self._cache.pop(key_id, None)
             return None
-        (row,) = rows
-        if row.use_is_due:
-            await self._record_use(key_id)
-        found = _Cached(_key_of(row), row.digest, until)
+        found = _Cached(rows[0], until)
         self._cache[key_id] = found
         self._cache.move_to_end(key_id)
         if len(self._cache) > MAX_CACHED:
             self._cache.popitem(last=False)
         return found
 
-    async def _record_use(self, key_id: str) -> None:
+    async def _record_use(self, found: _Cached) -> None:
         """Record that a key was used, about once a minute; a read-only store does not refuse the key."""
+        if not found.row.use_is_due:
+            return
+        found.row = found.row._replace(use_is_due=False)
         try:
-            await self._store.write(lambda transaction: transaction.run(KEYS_USED, id=key_id))
+            await self._store.write(lambda transaction: transaction.run(KEYS_USED, id=found.row.id))
         except StoreError as error:
-            logger.warning("use of key not recorded key=%s: %s", key_id, error)
+            logger.warning("use of key not recorded key=%s: %s", found.row.id, error)
 
     def _digest(self, secret: str) -> str:
         return hmac.new(self._pepper, secret.encode(), hashlib.sha256).hexdigest()
