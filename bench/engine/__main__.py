@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.console import Console
 from bench import page
 from bench.engine import interleave, report
 from bench.engine.contestants import CONTESTANTS, Contestant
+from bench.engine.scenarios import SCENARIOS
 
 
 def main() -> int:
@@ -35,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--history", type=int, default=1_000_000, help="finished tasks of a long history")
     made.add_argument("--memory", type=int, default=200_000, help="tasks of the drain that memory is watched in")
     made.add_argument("--only", type=chosen, default=CONTESTANTS, metavar="NAME,NAME", help=f"of {names}")
+    made.add_argument("--scenario", choices=SCENARIOS, action="append", help="only this one; can be repeated")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
     made.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables into a Markdown page")
     return made
@@ -49,9 +52,13 @@ def chosen(text: str) -> tuple[Contestant, ...]:
 
 
 def plan(arguments: argparse.Namespace) -> interleave.Plan:
+    wanted = arguments.scenario or SCENARIOS
+    contestants = tuple(
+        replace(each, scenarios=tuple(name for name in each.scenarios if name in wanted)) for each in arguments.only
+    )
     if arguments.quick:
-        return interleave.Plan(arguments.only, runs=1, tasks=2_000, history=20_000, memory=20_000)
-    return interleave.Plan(arguments.only, arguments.runs, arguments.tasks, arguments.history, arguments.memory)
+        return interleave.Plan(contestants, runs=1, tasks=2_000, history=20_000, memory=20_000)
+    return interleave.Plan(contestants, arguments.runs, arguments.tasks, arguments.history, arguments.memory)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Database = Literal["postgresql", "sqlite"]
+Database = Literal["postgresql", "sqlite", "redis"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ PGQUEUER: Final = "pgqueuer"
 GRAPHILE: Final = "graphile"
 PROCRASTINATE: Final = "procrastinate"
 HUEY: Final = "huey"
+OBAN: Final = "oban"
+CELERY: Final = "celery"
 
 CONTESTANTS: Final = (
     Contestant(
@@ -45,6 +47,8 @@ CONTESTANTS: Final = (
     Contestant(PGQUEUER, "bench.engine.peers.pgqueuer", "postgresql", ("simple", "dispatch")),
     Contestant(GRAPHILE, "bench.engine.peers.graphile", "postgresql", ("simple", "dispatch")),
     Contestant(PROCRASTINATE, "bench.engine.peers.procrastinate", "postgresql", ("simple",), most=2_000),
+    Contestant(OBAN, "bench.engine.peers.oban", "postgresql", ("simple", "dispatch"), most=5_000),
+    Contestant(CELERY, "bench.engine.peers.celery", "redis", ("simple", "dispatch"), most=5_000),
     Contestant(OURS_ON_SQLITE, "bench.engine.ours", "sqlite", ("simple",)),
     Contestant(HUEY, "bench.engine.peers.huey", "sqlite", ("simple",)),
 )

@@ -17,6 +17,7 @@ from bench.engine.isolated import Answer
 from bench.engine.results import Results
 from bench.engine.scenarios import SCENARIOS, Order
 from tests.postgres import PostgresServer
+from tests.redis_server import RedisServer
 
 ROOT: Final = Path(__file__).parents[2]
 SERVER_SETTINGS: Final = {
@@ -62,6 +63,9 @@ class Databases:
         if contestant.database == "sqlite":
             with tempfile.TemporaryDirectory(prefix="reelstate-bench-", dir=DISK) as folder:
                 yield f"sqlite:///{folder}/bench.db"
+        elif contestant.database == "redis":
+            with tempfile.TemporaryDirectory(prefix="reelstate-bench-") as folder, RedisServer(Path(folder)) as redis:
+                yield redis.url
         elif scenario == "history":
             if contestant.name not in self.kept:
                 self.kept[contestant.name] = self.server.new_database()

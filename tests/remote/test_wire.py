@@ -41,7 +41,7 @@ def test_a_report_is_parsed_as_it_was_sent() -> None:
         states=(TaskState(number=1, tag="export", status=7, severity="error", payload=[1]),),
     )
     text = ProgressItem.of(sent, "permit").model_dump_json(exclude_defaults=True)
-    found = ProgressItem.model_validate_json(text).progress(KEY, 5)
+    found = ProgressItem.model_validate_json(text).record(KEY, 5)
     assert (found.percent, found.message, found.step, found.checkpoint) == (12.5, "half", "encode", {"at": [1]})
     assert (found.logs, found.states) == (sent.logs, sent.states)
     assert [list(step.argv) for step in found.steps] == [["x", "y"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from reelstate.api.auth import Require, reading, require_key
 from reelstate.api.context import context_of
 from reelstate.config import Settings
-from reelstate.core.errors import InvalidRequest, TooLarge
+from reelstate.core.errors import InvalidRequest, KeyRefused, TooLarge, UploadBroken
 
 MAX_BODY_DEPTH: Final = 32
 MAX_VALUES: Final = 200_000
@@ -154,3 +154,20 @@ def too_deep(body: bytes, max_depth: int = MAX_BODY_DEPTH) -> bool:
     except InvalidRequest:
         return True
     return False
+
+
+async def stream_body(request: Request, key_id: str) -> AsyncIterator[bytes]:
+    """Yield the chunks of a body, which may take hours.
+
+    Raise KeyRefused if the key expires or is revoked meanwhile, and UploadBroken if the connection is lost.
+    """
+    keys = context_of(request).keys
+    try:
+        async for chunk in request.stream():
+            if not await keys.in_force(key_id):
+                raise KeyRefused("the key expired or was revoked during the upload", hint="continue with another key")
+            yield chunk
+    except ClientDisconnect:
+        raise UploadBroken(
+            "the connection was lost", hint="get the offset with HEAD, and continue from there"
+        ) from None

@@ -22,9 +22,7 @@ class Buckets:
 
     def take(self, name: str, tokens: float = 1.0) -> float:
         """Take tokens and return 0, or return the seconds until there are enough."""
-        now = time.monotonic()
-        level, at = self._levels.pop(name, (self._size, now))
-        level = min(self._size, level + (now - at) * self._rate)
+        level, now = self._refill(name)
         wait = max(0.0, (tokens - level) / self._rate)
         self._levels[name] = (level if wait else level - tokens, now)
         if len(self._levels) > MAX_BUCKETS:
@@ -33,7 +31,11 @@ class Buckets:
 
     def spill(self, name: str, tokens: float) -> None:
         """Take tokens as a penalty, down to an empty bucket."""
+        level, now = self._refill(name)
+        self._levels[name] = (max(0.0, level - tokens), now)
+
+    def _refill(self, name: str) -> tuple[float, float]:
+        """Remove a bucket, and return its level now and the time."""
         now = time.monotonic()
         level, at = self._levels.pop(name, (self._size, now))
-        level = min(self._size, level + (now - at) * self._rate)
-        self._levels[name] = (max(0.0, level - tokens), now)
+        return min(self._size, level + (now - at) * self._rate), now

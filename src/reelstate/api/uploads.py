@@ -17,11 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from reelstate.api.auth import Writer
-from reelstate.api.body import JsonRoute
+from reelstate.api.body import JsonRoute, stream_body
 from reelstate.api.digests import ContentDigest, ReprDigest, header_of, sha256_in
 from reelstate.api.errors import problems
 from reelstate.api.library import InLibrary
-from reelstate.api.request_stream import stream_body
 from reelstate.api.schemas import LARGEST_ID
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.documents import Document

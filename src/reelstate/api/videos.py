@@ -7,14 +7,13 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from reelstate.api.auth import Principal, Reader, Writer
-from reelstate.api.body import JsonRoute
+from reelstate.api.body import JsonRoute, stream_body
 from reelstate.api.context import OnEngine
 from reelstate.api.digests import ContentDigest, sha256_in
 from reelstate.api.errors import problems
 from reelstate.api.jobs import IdempotencyKey, paged, user_of
 from reelstate.api.library import InLibrary
 from reelstate.api.operations import IfMatch, version_in
-from reelstate.api.request_stream import stream_body
 from reelstate.api.schemas import LARGEST_ID, After, Limit, PageDocument
 from reelstate.api.sources import require_source
 from reelstate.api.video_documents import (

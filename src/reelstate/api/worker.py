@@ -33,8 +33,10 @@ from reelstate.remote.wire import (
     ClaimAnswer,
     CompleteRequest,
     FailRequest,
+    Item,
     LeaveAnswer,
     LeaveRequest,
+    Outcome,
     RegisterAnswer,
     RegisterRequest,
     ReleaseRequest,
@@ -45,6 +47,7 @@ from reelstate.remote.wire import (
     WakeupsAnswer,
     WireClaimRequest,
 )
+from reelstate.services.permits import Grant
 
 CLIENT_CHECK_INTERVAL: Final = 1.0
 """Seconds between two checks of a waiting request: is its client connected, is its key valid?"""
@@ -161,9 +164,11 @@ async def heartbeat(remotes: InRemotes, principal: Remote, body: ReportRequest) 
     """Renew leases, and permits that expire soon. Without items, only record that the worker is alive."""
     await remotes.require_instance(body.worker_id, principal.name)
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name, expired=True)
-    items = [item.progress(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
     report = await remotes.engine.report(
-        body.worker_id, items, body.stuck, max_instances=remotes.settings.instances_per_key
+        body.worker_id,
+        _records(body.items, grants),
+        body.stuck,
+        max_instances=remotes.settings.instances_per_key,
     )
     await remotes.discard_fenced(grants, report.verdicts)
     renewed = [
@@ -183,37 +188,33 @@ async def progress(remotes: InRemotes, principal: Remote, body: ReportRequest) -
 async def complete(remotes: InRemotes, principal: Remote, body: CompleteRequest, response: Response) -> VerdictAnswer:
     """Complete tasks. Files of video tasks are inspected first, which may take minutes."""
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name)
-    items = [item.completion(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
-    verdicts = await remotes.complete(grants, items)
-    await remotes.discard_fenced(grants, verdicts)
-    await remotes.engine.publish_busy([grant.key for grant in grants])
-    return _verdict_answer(verdicts, response)
+    return await _conclude(remotes, grants, await remotes.complete(grants, _records(body.items, grants)), response)
 
 
 @router.post("/fail", responses=ConflictResponse)
 async def fail(remotes: InRemotes, principal: Remote, body: FailRequest, response: Response) -> VerdictAnswer:
     """Record failed attempts."""
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name)
-    items = [item.failure(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
-    verdicts = await remotes.engine.fail(items)
-    await remotes.discard_fenced(grants, verdicts)
-    await remotes.engine.publish_busy([grant.key for grant in grants])
-    return _verdict_answer(verdicts, response)
+    return await _conclude(remotes, grants, await remotes.engine.fail(_records(body.items, grants)), response)
 
 
 @router.post("/release", responses=ConflictResponse)
 async def release(remotes: InRemotes, principal: Remote, body: ReleaseRequest, response: Response) -> VerdictAnswer:
     """Release tasks that will not be finished. A release does not count as an attempt."""
     grants = await remotes.read_grants((item.permit for item in body.items), principal.name, expired=True)
-    items = [item.release(grant.key, grant.token) for item, grant in zip(body.items, grants, strict=True)]
-    verdicts = await remotes.engine.release(items)
+    return await _conclude(remotes, grants, await remotes.engine.release(_records(body.items, grants)), response)
+
+
+def _records(items: Sequence[Item[Outcome]], grants: Sequence[Grant]) -> list[Outcome]:
+    return [item.record(grant.key, grant.token) for item, grant in zip(items, grants, strict=True)]
+
+
+async def _conclude(
+    remotes: Remotes, grants: Sequence[Grant], verdicts: Sequence[Verdict], response: Response
+) -> VerdictAnswer:
+    """Discard the files of refused items and return the verdicts; with status 409 if no item was accepted."""
     await remotes.discard_fenced(grants, verdicts)
     await remotes.engine.publish_busy([grant.key for grant in grants])
-    return _verdict_answer(verdicts, response)
-
-
-def _verdict_answer(verdicts: Sequence[Verdict], response: Response) -> VerdictAnswer:
-    """Return the verdicts; with status 409 if no item was accepted."""
     if verdicts and not any(verdict in ACCEPTED for verdict in verdicts):
         response.status_code = CONFLICT
     return VerdictAnswer(verdicts=list(verdicts))

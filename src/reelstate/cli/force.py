@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.operations import JobChoice, operate
+from reelstate.cli.operations import Change, JobOptions, operate
 from reelstate.cli.options import AsJson, Database, JobId, RequiredReason
 from reelstate.core.machine import JobStatus
 
@@ -32,10 +32,6 @@ def force(
     Example: `reel force 244813922304 completed --reason "finished manually"`
     """
     operate(
-        database,
-        JobChoice([job_id]),
-        lambda engine, operation: engine.force_many(operation, JobStatus(status)),
-        reason=reason,
-        done=f"is now {status}",
-        as_json=as_json,
+        JobOptions([job_id], reason, database=database, as_json=as_json),
+        Change(lambda engine, jobs: engine.force_many(jobs, JobStatus(status)), f"is now {status}"),
     )

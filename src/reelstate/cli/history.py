@@ -11,11 +11,12 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import cause_line, isolation_note
-from reelstate.cli.session import connect, run
+from reelstate.cli.session import call
 from reelstate.cli.terminal import console, moment, status, table
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Event
 from reelstate.documents import event_document
+from reelstate.engine import Engine
 from reelstate.services.paging import LARGEST_PAGE, every
 from reelstate.services.watch import in_order
 
@@ -32,18 +33,16 @@ def history(
 
     Example: `reel history 244813922304 --json`
     """
-    events = run(_read(database, job_id, page))
+    events = call(database, lambda engine: _read(engine, job_id, page))
     if as_json:
         print_json([event_document(event) for event in events])
     else:
         console().print(events_table(events))
 
 
-async def _read(database: str | None, job_id: int, limit: int) -> list[Event]:
-    async with connect(database) as engine:
-        await engine.job(job_id)  # raises NotFound
-        events = [event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))]
-        return in_order(events)
+async def _read(engine: Engine, job_id: int, limit: int) -> list[Event]:
+    await engine.job(job_id)  # raises NotFound
+    return in_order([event async for event in every(lambda after: engine.history(job_id, limit=limit, after=after))])
 
 
 def events_table(events: list[Event]) -> Table:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.live import Snapshot, render_job, take_snapshot
+from reelstate.cli.live import render_job, take_snapshot
 from reelstate.cli.options import AsJson, Database, JobId
-from reelstate.cli.session import connect, run
+from reelstate.cli.session import call
 from reelstate.cli.terminal import console
 from reelstate.documents import detail_document
 
@@ -15,13 +15,8 @@ def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> No
 
     Example: `reel job 244813922304 --json`
     """
-    taken = run(_read(database, job_id))
+    taken = call(database, lambda engine: take_snapshot(engine, job_id))
     if as_json:
         print_json(detail_document(taken.detail, taken.current))
     else:
         console().print(render_job(taken))
-
-
-async def _read(database: str | None, job_id: int) -> Snapshot:
-    async with connect(database) as engine:
-        return await take_snapshot(engine, job_id)

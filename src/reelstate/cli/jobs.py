@@ -9,12 +9,11 @@ import typer
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database, StatusName
 from reelstate.cli.page import jobs_table
-from reelstate.cli.session import connect, run
+from reelstate.cli.session import call
 from reelstate.cli.terminal import console
 from reelstate.core.machine import job_statuses
 from reelstate.core.model import Job, Page
 from reelstate.documents import job_document
-from reelstate.services.observe import JobFilter
 from reelstate.services.paging import LARGEST_PAGE
 
 
@@ -37,24 +36,17 @@ def jobs(
 
     Example: `reel jobs --status failed --status quarantined --limit 20`
     """
-    job_filter = JobFilter(statuses=job_statuses(status), pipeline=pipeline, user_id=user, flagged=flagged)
-    page = run(_read(database, limit, after, job_filter))
+    statuses = job_statuses(status)
+    page = call(
+        database,
+        lambda engine: engine.jobs(
+            statuses=statuses, pipeline=pipeline, user_id=user, flagged=flagged, limit=limit, after=after
+        ),
+    )
     if as_json:
         print_json([job_document(job) for job in page.items])
     else:
         _show(page)
-
-
-async def _read(database: str | None, limit: int, after: str | None, job_filter: JobFilter) -> Page[Job]:
-    async with connect(database) as engine:
-        return await engine.jobs(
-            statuses=job_filter.statuses,
-            pipeline=job_filter.pipeline,
-            user_id=job_filter.user_id,
-            flagged=job_filter.flagged,
-            limit=limit,
-            after=after,
-        )
 
 
 def _show(page: Page[Job]) -> None:

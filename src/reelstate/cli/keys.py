@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, TextIO, TypeVar
 
 import typer
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.key_file import new_key_file
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.plain import echo
-from reelstate.cli.session import connect, operator, run, settings_for
+from reelstate.cli.session import call, operator, settings_for
+from reelstate.cli.signatures import list_by_default
 from reelstate.cli.state_files import key_file
 from reelstate.cli.terminal import age, console, moment, table
+from reelstate.core.errors import InvalidRequest
 from reelstate.documents import key_document
 from reelstate.services.keys import Key, Keys, MadeKey, Scope
 
+T = TypeVar("T")
 DAY = 86_400.0
 keys = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The id of the key, see `reel keys`.")]
@@ -29,23 +32,13 @@ KeyFile = Annotated[
 Days = Annotated[float | None, typer.Option(min=0, help="Days until it expires; never by default.")]
 
 
-@keys.callback(invoke_without_command=True)
-def show(context: typer.Context, database: Database = None, as_json: AsJson = False) -> None:
-    """List keys; or create, rotate or revoke them.
-
-    Example: `reel keys --json`
-    """
-    if context.invoked_subcommand is None:
-        listing(database=database, as_json=as_json)
-
-
-@keys.command("list")
+@list_by_default(keys, "List keys; or create, rotate or revoke them.", "reel keys --json")
 def listing(database: Database = None, as_json: AsJson = False) -> None:
     """List keys with their scopes and when they were last used. The keys themselves are not stored.
 
     Example: `reel keys list`
     """
-    found = run(_list(database))
+    found = call_keys(database, Keys.all)
     if as_json:
         print_json([key_document(key) for key in found])
         return
@@ -70,7 +63,11 @@ def create(
     Example: `reel keys create ada-laptop --user ada --scope jobs:read --scope jobs:write --key-file ada.key`
     """
     with _open_key_file(key_file) as file:
-        _print_key(run(_create(database, name, scope, user, days)), file, as_json=as_json)
+        made = call_keys(
+            database,
+            lambda found: found.create(name, scopes=scope, user_id=user, lifetime=lifetime(days), actor=operator()),
+        )
+        _print_key(made, file, as_json=as_json)
 
 
 @keys.command()
@@ -89,7 +86,11 @@ def rotate(
     Example: `reel keys rotate 4f1e0c9a77b2 --overlap 1`
     """
     with _open_key_file(key_file) as file:
-        _print_key(run(_rotate(database, key, overlap * 3600, days)), file, as_json=as_json)
+        made = call_keys(
+            database,
+            lambda found: found.rotate(key, overlap=overlap * 3600, lifetime=lifetime(days), actor=operator()),
+        )
+        _print_key(made, file, as_json=as_json)
 
 
 @keys.command()
@@ -98,7 +99,7 @@ def revoke(key: KeyId, database: Database = None, as_json: AsJson = False) -> No
 
     Example: `reel keys revoke 4f1e0c9a77b2`
     """
-    revoked = run(_revoke(database, key))
+    revoked = call_keys(database, lambda found: found.revoke(key, actor=operator()))
     if as_json:
         print_json({"id": key, "revoked": revoked})
     else:
@@ -114,34 +115,36 @@ def path(database: Database = None) -> None:
     echo(key_file(settings_for(database)))
 
 
-async def _list(database: str | None) -> list[Key]:
-    async with _open_keys(database) as found:
-        return await found.all()
+def call_keys(database: str | None, verb: Callable[[Keys], Awaitable[T]]) -> T:
+    """Return the result of a verb on the keys of a database."""
+    pepper = settings_for(database).key_pepper
+    return call(database, lambda engine: verb(Keys(engine.store, pepper=pepper)), wait=True)
 
 
-async def _create(database: str | None, name: str, scopes: Sequence[Scope], user: str, days: float | None) -> MadeKey:
-    async with _open_keys(database) as found:
-        return await found.create(name, scopes=scopes, user_id=user, lifetime=_seconds(days), actor=operator())
-
-
-async def _rotate(database: str | None, key: str, overlap: float, days: float | None) -> MadeKey:
-    async with _open_keys(database) as found:
-        return await found.rotate(key, overlap=overlap, lifetime=_seconds(days), actor=operator())
-
-
-async def _revoke(database: str | None, key: str) -> bool:
-    async with _open_keys(database) as found:
-        return await found.revoke(key, actor=operator())
-
-
-@asynccontextmanager
-async def _open_keys(database: str | None) -> AsyncIterator[Keys]:
-    async with connect(database, wait=True) as engine:
-        yield Keys(engine.store, pepper=settings_for(database).key_pepper)
-
-
-def _seconds(days: float | None) -> float | None:
+def lifetime(days: float | None) -> float | None:
+    """Return the lifetime of a key in seconds."""
     return None if days is None else days * DAY
+
+
+@contextmanager
+def new_key_file(path: Path) -> Iterator[TextIO]:
+    """Create a file with mode 0600, and remove it if the block raises."""
+    try:
+        file = open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
+    except FileExistsError:
+        raise InvalidRequest(
+            "key_file", f"{path} exists already", hint="remove it, or choose another path with --key-file"
+        ) from None
+    except OSError as error:
+        raise InvalidRequest(
+            "key_file", f"{path} can't be written: {error.strerror}", hint="choose another path with --key-file"
+        ) from None
+    try:
+        with file:
+            yield file
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _open_key_file(path: Path | None) -> AbstractContextManager[TextIO | None]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from inspect import Parameter
+from typing import Any
 
 import typer
 from rich.text import Text
 
 from reelstate.cli.documents import print_json
 from reelstate.cli.errors import hint_for
-from reelstate.cli.options import StatusName
-from reelstate.cli.session import connect, operator, run
+from reelstate.cli.options import (
+    AsJson,
+    Database,
+    Expected,
+    JobIds,
+    OfPipeline,
+    OfStatus,
+    OfUser,
+    Reason,
+    RequiredReason,
+)
+from reelstate.cli.session import call, operator
+from reelstate.cli.signatures import make_command, parameters_of
 from reelstate.cli.terminal import console
 from reelstate.core.errors import ReelstateError, StoreError
 from reelstate.core.machine import job_statuses
@@ -20,58 +33,83 @@ from reelstate.documents import Document
 from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operated, Operation, Selection
 
+REFUSED = "refused"
+
 
 @dataclass(frozen=True, slots=True)
-class JobChoice:
-    """Jobs by id, or all of some statuses; without `expected` the latter are only counted."""
+class Change:
+    """An operation on jobs, and the text for a job that it changed."""
 
-    job_ids: Sequence[int] | None = None
-    statuses: Collection[StatusName] | None = None
-    pipeline: str | None = None
-    user_id: str | None = None
-    expected: int | None = None
+    verb: Callable[[Engine, Operation], Awaitable[list[Operated]]]
+    done: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """The options of a change: jobs by id, or all of some statuses; without `expect` the latter are only counted."""
+
+    job_ids: JobIds = None
+    reason: Reason = None
+    status: OfStatus = None
+    pipeline: OfPipeline = None
+    user: OfUser = None
+    expect: Expected = None
+    database: Database = None
+    as_json: AsJson = False
 
     def __post_init__(self) -> None:
-        if self.job_ids and self.statuses:
+        if self.job_ids and self.status:
             raise typer.BadParameter("expected either ids or --status, not both", param_hint="JOB, --status")
-        if not self.job_ids and not self.statuses:
+        if not self.job_ids and not self.status:
             raise typer.BadParameter("expected job ids, or --status", param_hint="JOB")
-        if self.job_ids and (self.pipeline, self.user_id, self.expected) != (None, None, None):
+        if self.job_ids and (self.pipeline, self.user, self.expect) != (None, None, None):
             raise typer.BadParameter("only allowed with --status", param_hint="--pipeline, --user, --expect")
 
     @property
     def selection(self) -> Selection:
         return Selection(
-            statuses=frozenset(job_statuses(self.statuses) or ()),
+            statuses=frozenset(job_statuses(self.status) or ()),
             pipeline=self.pipeline,
-            user_id=self.user_id,
-            expected=self.expected or 0,
+            user_id=self.user,
+            expected=self.expect or 0,
         )
 
 
-Verb = Callable[[Engine, Operation], Awaitable[list[Operated]]]
-REFUSED = "refused"
+def operation(command: Callable[..., Change]) -> Callable[..., None]:
+    """Make a command that applies the change returned by a function, with the options of both."""
+    return _operation(command, parameters_of(JobOptions))
 
 
-def operate(
-    database: str | None, choice: JobChoice, verb: Verb, *, reason: str | None, done: str, as_json: bool
-) -> None:
-    """Apply an operation to each job and print the outcomes; exit with 1 if one is refused."""
-    if choice.statuses and choice.expected is None:
-        _preview(run(_count(database, choice)), as_json=as_json)
+def operation_with_reason(command: Callable[..., Change]) -> Callable[..., None]:
+    """Make such a command whose --reason is required."""
+    required = Parameter("reason", Parameter.KEYWORD_ONLY, annotation=RequiredReason)
+    return _operation(command, [required if each.name == "reason" else each for each in parameters_of(JobOptions)])
+
+
+def _operation(command: Callable[..., Change], shared: list[Parameter]) -> Callable[..., None]:
+    names = [each.name for each in shared]
+
+    def run_command(**options: Any) -> None:
+        chosen = {name: options.pop(name) for name in names}
+        change = command(**options)
+        operate(JobOptions(**chosen), change)
+
+    return make_command(command, run_command, [shared[0], *parameters_of(command), *shared[1:]])
+
+
+def operate(options: JobOptions, change: Change) -> None:
+    """Apply a change to each job and print the outcomes; exit with 1 if one is refused."""
+    if options.status and options.expect is None:
+        count = call(options.database, lambda engine: engine.count_jobs(options.selection))
+        _preview(count, as_json=options.as_json)
         return
-    outcomes = run(_outcomes(database, choice, verb, reason))
-    if as_json:
+    outcomes = call(options.database, lambda engine: _outcomes(engine, options, change), wait=True)
+    if options.as_json:
         print_json([_document(outcome) for outcome in outcomes])
     else:
         for outcome in outcomes:
-            _show(outcome, done)
+            _show(outcome, change.done)
     raise typer.Exit(1 if any(outcome.error for outcome in outcomes) else 0)
-
-
-async def _count(database: str | None, choice: JobChoice) -> int:
-    async with connect(database) as engine:
-        return await engine.count_jobs(choice.selection)
 
 
 def _preview(count: int, *, as_json: bool) -> None:
@@ -83,18 +121,19 @@ def _preview(count: int, *, as_json: bool) -> None:
         console().print("no jobs found")
 
 
-async def _outcomes(database: str | None, choice: JobChoice, verb: Verb, reason: str | None) -> list[Operated]:
-    async with connect(database, wait=True) as engine:
-        if choice.statuses:
-            return await verb(engine, Operation(actor=operator(), reason=reason, selection=choice.selection))
-        operations = [Operation(job_ids=[job_id], actor=operator(), reason=reason) for job_id in choice.job_ids or ()]
-        return [await _outcome(engine, verb, operation) for operation in operations]
+async def _outcomes(engine: Engine, options: JobOptions, change: Change) -> list[Operated]:
+    if options.status:
+        return await change.verb(
+            engine, Operation(actor=operator(), reason=options.reason, selection=options.selection)
+        )
+    operations = [Operation(job_ids=[each], actor=operator(), reason=options.reason) for each in options.job_ids or ()]
+    return [await _outcome(engine, change, operation) for operation in operations]
 
 
-async def _outcome(engine: Engine, verb: Verb, operation: Operation) -> Operated:
+async def _outcome(engine: Engine, change: Change, operation: Operation) -> Operated:
     """Return the outcome of one job; a refusal does not stop the others, a store error does."""
     try:
-        (outcome,) = await verb(engine, operation)
+        (outcome,) = await change.verb(engine, operation)
     except StoreError:
         raise
     except ReelstateError as error:

@@ -21,16 +21,18 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 
 def job_number(text: str | int) -> int:
     """Parse a job id."""
-    if str(text).isascii() and str(text).isdecimal() and int(text) <= MAX_ID:
-        return int(text)
-    raise typer.BadParameter(f"{text!r} is not a job id (expected a whole number, see `reel jobs`)")
+    return _id(text, "job")
 
 
 def video_number(text: str | int) -> int:
     """Parse a video id."""
+    return _id(text, "video")
+
+
+def _id(text: str | int, noun: str) -> int:
     if str(text).isascii() and str(text).isdecimal() and int(text) <= MAX_ID:
         return int(text)
-    raise typer.BadParameter(f"{text!r} is not a video id (expected a whole number, see `reel videos`)")
+    raise typer.BadParameter(f"{text!r} is not a {noun} id (expected a whole number, see `reel {noun}s`)")
 
 
 def profile_document(text: str | None) -> Json:

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reelstate.cli.ladder import qualities_table
 from reelstate.cli.terminal import age, bar, cut, moment, now, rough, share, span, status, table
 from reelstate.core.aggregate import remaining_time
 from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
@@ -365,3 +364,18 @@ def _capabilities(names: Collection[str]) -> str:
 
 def _indented(content: RenderableType) -> Padding:
     return Padding(content, (0, 0, 0, 2))
+
+
+def qualities_table(qualities: Iterable[Quality]) -> Table:
+    made = table("quality", "status", "", "", "segments", "details", flexible=["details"])
+    for each in qualities:
+        skipped = each.status is QualityStatus.SKIPPED
+        made.add_row(
+            each.quality,
+            status(each.status),
+            "" if skipped else bar(each.progress_percent, each.status),
+            "" if skipped else share(each.progress_percent),
+            "" if skipped else f"{each.segments_completed}/{each.segments_total}",
+            cut(each.error_message or (f"reused from version {each.reused_from}" if each.reused_from else "")),
+        )
+    return made

@@ -10,33 +10,24 @@ from rich.text import Text
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.page import pipelines_table
-from reelstate.cli.session import connect, run
+from reelstate.cli.session import call
+from reelstate.cli.signatures import list_by_default
 from reelstate.cli.terminal import console
-from reelstate.core.model import PipelineVersion
 from reelstate.documents import pipeline_document
+from reelstate.engine import Engine
 from reelstate.services.catalogue import SHOWN_DIGEST
 
 NEWEST = "newest"
 pipelines = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 
 
-@pipelines.callback(invoke_without_command=True)
-def show(context: typer.Context, database: Database = None, as_json: AsJson = False) -> None:
-    """List versions of pipelines, or pin the one that new jobs run.
-
-    Example: `reel pipelines --json`
-    """
-    if context.invoked_subcommand is None:
-        listing(database=database, as_json=as_json)
-
-
-@pipelines.command("list")
+@list_by_default(pipelines, "List versions of pipelines, or pin the one that new jobs run.", "reel pipelines --json")
 def listing(database: Database = None, as_json: AsJson = False) -> None:
     """List every version of every pipeline, which one new jobs run, and which workers have its code.
 
     Example: `reel pipelines list`
     """
-    found = run(_read(database))
+    found = call(database, Engine.pipelines)
     if as_json:
         print_json([pipeline_document(version) for version in found])
         return
@@ -56,19 +47,10 @@ def use(
 
     Example: `reel pipelines use thumbs 3f9a1c`
     """
-    current = run(_use(database, name, None if digest == NEWEST else digest))
+    chosen = None if digest == NEWEST else digest
+    current = call(database, lambda engine: engine.use_pipeline(name, chosen), wait=True)
     if as_json:
         print_json(pipeline_document(current))
         return
     how = "pinned" if current.pinned else NEWEST
     console().print(Text(f"{name}: new jobs run version {current.digest[:SHOWN_DIGEST]} ({how})"), soft_wrap=True)
-
-
-async def _read(database: str | None) -> list[PipelineVersion]:
-    async with connect(database) as engine:
-        return await engine.pipelines()
-
-
-async def _use(database: str | None, name: str, digest: str | None) -> PipelineVersion:
-    async with connect(database, wait=True) as engine:
-        return await engine.use_pipeline(name, digest)

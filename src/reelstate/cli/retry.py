@@ -6,27 +6,20 @@ from typing import Annotated
 
 import typer
 
-from reelstate.cli.operations import JobChoice, operate
-from reelstate.cli.options import AsJson, Database, Expected, JobIds, OfPipeline, OfStatus, OfUser, Reason, part_ranges
+from reelstate.cli.operations import Change, operation
+from reelstate.cli.options import part_ranges
 from reelstate.services.operate.retry import ALL_PARTS, From
 
 
+@operation
 def retry(
-    job_ids: JobIds = None,
     stage: Annotated[
         str | None, typer.Option("--from", metavar="STAGE", help="Retry everything from this stage on.")
     ] = None,
     parts: Annotated[
         str | None, typer.Option(help="With --from: only these parts of the stage, such as 3-9,12.")
     ] = None,
-    reason: Reason = None,
-    status: OfStatus = None,
-    pipeline: OfPipeline = None,
-    user: OfUser = None,
-    expect: Expected = None,
-    database: Database = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Change:
     """Retry jobs: their unfinished tasks, or everything from a stage on.
 
     Example: `reel retry 244813922304 --from encode --parts 3-9,12 --reason "new encoder"`
@@ -34,14 +27,7 @@ def retry(
     Example: `reel retry --status failed --pipeline transcode --expect 12`
     """
     start = _start(stage, parts)
-    operate(
-        database,
-        JobChoice(job_ids, status, pipeline, user, expect),
-        lambda engine, operation: engine.retry_many(operation, start),
-        reason=reason,
-        done="retried",
-        as_json=as_json,
-    )
+    return Change(lambda engine, jobs: engine.retry_many(jobs, start), "retried")
 
 
 def _start(stage: str | None, parts: str | None) -> From | None:

@@ -6,7 +6,7 @@ import asyncio
 import getpass
 import logging
 import os
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -35,6 +35,16 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(main)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+def call(database: str | None, verb: Callable[[Engine], Awaitable[T]], *, wait: bool = False) -> T:
+    """Open the engine of a database as `connect` does, and return the result of a verb."""
+
+    async def main() -> T:
+        async with connect(database, wait=wait) as engine:
+            return await verb(engine)
+
+    return run(main())
 
 
 def settings_for(database: str | None = None, app: str | None = None) -> Settings:

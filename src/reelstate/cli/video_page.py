@@ -9,8 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reelstate.cli.ladder import qualities_table
-from reelstate.cli.page import elapsed, error_line, job_note
+from reelstate.cli.page import elapsed, error_line, job_note, qualities_table
 from reelstate.cli.terminal import age, cut, moment, now, rough, span, status, table
 from reelstate.core.model import Job
 from reelstate.library.model import Video, VideoDetail, VideoStatus, VideoVersion

@@ -24,7 +24,8 @@ from reelstate.cli.options import (
     profile_document,
     video_number,
 )
-from reelstate.cli.session import connect, operator, run, settings_for
+from reelstate.cli.session import call, connect, operator, run, settings_for
+from reelstate.cli.signatures import list_by_default
 from reelstate.cli.submit import playlist_address, report_submitted
 from reelstate.cli.terminal import console
 from reelstate.cli.video_page import video_page, videos_table
@@ -36,7 +37,7 @@ from reelstate.library.documents import quality_document, version_document, vide
 from reelstate.library.ladder import latest_profile, read_qualities, shown_version
 from reelstate.library.model import Video, VideoDetail, VideoStatus
 from reelstate.library.playback import LIFETIME, Playback
-from reelstate.library.videos import VideoFilter, Videos
+from reelstate.library.videos import Videos
 from reelstate.media.packaging.manifest import MASTER
 from reelstate.media.planning.quality import Quality
 from reelstate.media.planning.request import TranscodeRequest
@@ -52,26 +53,9 @@ Limit = Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="The maximum n
 After = Annotated[str | None, typer.Option(metavar="CURSOR", help="Continue after this cursor.")]
 
 
-@videos.callback(invoke_without_command=True)
-def list_by_default(
-    context: typer.Context,
-    statuses: Statuses = None,
-    user: User = None,
-    deleted: Deleted = False,
-    limit: Limit = 50,
-    after: After = None,
-    database: Database = None,
-    as_json: AsJson = False,
-) -> None:
-    """List videos, or show, retranscode, roll back, delete or play one.
-
-    Example: `reel videos --status ready --json`
-    """
-    if context.invoked_subcommand is None:
-        listing(statuses, user, deleted, limit, after, database, as_json)
-
-
-@videos.command("list")
+@list_by_default(
+    videos, "List videos, or show, retranscode, roll back, delete or play one.", "reel videos --status ready --json"
+)
 def listing(
     statuses: Statuses = None,
     user: User = None,
@@ -85,8 +69,12 @@ def listing(
 
     Example: `reel videos list --status failed --user ada`
     """
-    video_filter = VideoFilter(statuses=statuses or None, user_id=user, deleted=deleted)
-    page = run(_read(database, limit, after, video_filter))
+    page = call(
+        database,
+        lambda engine: Videos(engine).list(
+            statuses=statuses or None, user_id=user, deleted=deleted, limit=limit, after=after
+        ),
+    )
     if as_json:
         print_json([video_document(video) for video in page.items])
     else:
@@ -99,7 +87,7 @@ def show(video_id: VideoId, database: Database = None, as_json: AsJson = False) 
 
     Example: `reel videos show 244813922304`
     """
-    detail, qualities = run(_detail(database, video_id))
+    detail, qualities = call(database, lambda engine: _read_detail(engine, video_id))
     playlist = playlist_address(settings_for(database).storage_url, video_id)
     if as_json:
         print_json(_document(detail, qualities, playlist))
@@ -244,34 +232,17 @@ Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
 
 
 def _change(database: str | None, video_id: int, change: Change, *, as_json: bool) -> None:
-    text, document = run(_run_change(database, change))
+    text, document = call(database, change, wait=True)
     if as_json:
         print_json({"id": video_id, **document})
     else:
         console().print(Text(f"video {video_id}: {text}"), soft_wrap=True)
 
 
-async def _run_change(database: str | None, change: Change) -> tuple[str, Document]:
-    async with connect(database, wait=True) as engine:
-        return await change(engine)
-
-
-async def _read(database: str | None, limit: int, after: str | None, video_filter: VideoFilter) -> Page[Video]:
-    async with connect(database) as engine:
-        return await Videos(engine).list(
-            statuses=video_filter.statuses,
-            user_id=video_filter.user_id,
-            deleted=video_filter.deleted,
-            limit=limit,
-            after=after,
-        )
-
-
-async def _detail(database: str | None, video_id: int) -> tuple[VideoDetail, list[Quality]]:
-    async with connect(database) as engine:
-        detail = await Videos(engine).get(video_id)
-        version = shown_version(detail)
-        return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
+async def _read_detail(engine: Engine, video_id: int) -> tuple[VideoDetail, list[Quality]]:
+    detail = await Videos(engine).get(video_id)
+    version = shown_version(detail)
+    return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
 
 
 async def _retranscode(

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.text import Text
 
 from reelstate.cli.documents import print_json
-from reelstate.cli.key_file import new_key_file
+from reelstate.cli.keys import call_keys, lifetime, new_key_file
 from reelstate.cli.options import AsJson, Database, Reason
 from reelstate.cli.page import workers_table
 from reelstate.cli.plain import echo
-from reelstate.cli.session import connect, operator, run, settings_for
+from reelstate.cli.session import call, operator
+from reelstate.cli.signatures import list_by_default
 from reelstate.cli.terminal import console
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import WorkerStatus
-from reelstate.core.model import Worker
 from reelstate.documents import Document, worker_document
 from reelstate.engine import Engine
-from reelstate.services.keys import Keys, MadeKey
+from reelstate.services.keys import MadeKey
 from reelstate.services.workers import require_worker_name
 
-DAY = 86_400.0
+T = TypeVar("T")
 workers = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the worker, which may have several instances.")]
 All = Annotated[bool, typer.Option("--all", "-a", help="Include offline instances.")]
 
 
-@workers.callback(invoke_without_command=True)
-def show(context: typer.Context, everyone: All = False, database: Database = None, as_json: AsJson = False) -> None:
-    """List workers; or register, drain, enable, disable or revoke them by name.
-
-    Example: `reel workers --json`
-    """
-    if context.invoked_subcommand is None:
-        listing(everyone=everyone, database=database, as_json=as_json)
-
-
-@workers.command("list")
+@list_by_default(
+    workers, "List workers; or register, drain, enable, disable or revoke them by name.", "reel workers --json"
+)
 def listing(everyone: All = False, database: Database = None, as_json: AsJson = False) -> None:
     """List workers with their tasks and when they were last seen.
 
     Example: `reel workers list --all`
     """
-    found = run(_read(database))
+    found = call(database, Engine.workers)
     if as_json:
         print_json([worker_document(worker) for worker in found])
         return
@@ -63,7 +55,7 @@ def drain(name: Name, reason: Reason = None, database: Database = None, as_json:
 
     Example: `reel workers drain encoder-7 --reason "new driver"`
     """
-    changed = run(_drain(database, name, reason))
+    changed = _change(database, name, Engine.drain, reason)
     text = f"draining ({_instances(len(changed))})" if changed else "no active instances"
     _print_result(name, text, {"changed": changed}, as_json=as_json)
 
@@ -74,7 +66,7 @@ def enable(name: Name, reason: Reason = None, database: Database = None, as_json
 
     Example: `reel workers enable encoder-7`
     """
-    changed = run(_enable(database, name, reason))
+    changed = _change(database, name, Engine.enable, reason)
     text = "enabled" + (f" ({_instances(len(changed))} no longer draining)" if changed else "")
     _print_result(name, text, {"changed": changed}, as_json=as_json)
 
@@ -87,7 +79,7 @@ def disable(name: Name, reason: Reason = None, database: Database = None, as_jso
 
     Example: `reel workers disable encoder-7 --reason "writes broken files"`
     """
-    released = run(_disable(database, name, reason))
+    released = _change(database, name, Engine.disable, reason)
     _print_result(name, f"disabled (tasks released: {released})", {"released": released}, as_json=as_json)
 
 
@@ -106,13 +98,18 @@ def register(
     Example: `reel workers register encoder-7 --key-file encoder-7.key`
     """
     require_worker_name(name)
+
+    def make() -> MadeKey:
+        actor = operator()
+        return call_keys(database, lambda keys: keys.register_worker(name, actor=actor, lifetime=lifetime(days)))
+
     if as_json:
-        made = run(_register(database, name, days))
+        made = make()
         print_json({"name": name, "id": made.key.id, "key": made.text})
         return
     path = key_file or Path(f"{name}.key")
     with new_key_file(path) as file:
-        file.write(run(_register(database, name, days)).text + "\n")
+        file.write(make().text + "\n")
     echo(f"key of {name} written to {path}; it is stored nowhere else")
     echo(f"next: copy it to the other machine, and there: reel worker --server URL --key-file {path.name}")
 
@@ -123,44 +120,17 @@ def revoke(name: Name, database: Database = None, as_json: AsJson = False) -> No
 
     Example: `reel workers revoke encoder-7`
     """
-    keys, tasks = run(_revoke(database, name))
+    keys, tasks = call(database, lambda engine: engine.revoke(name, actor=operator()), wait=True)
     text = f"keys revoked: {keys}; tasks released: {tasks}" if keys else "no valid key"
     _print_result(name, text, {"keys": keys, "released": tasks}, as_json=as_json)
 
 
-async def _register(database: str | None, name: str, days: float | None) -> MadeKey:
-    async with connect(database, wait=True) as engine:
-        keys = Keys(engine.store, pepper=settings_for(database).key_pepper)
-        lifetime = None if days is None else days * DAY
-        return await keys.register_worker(name, actor=operator(), lifetime=lifetime)
-
-
-async def _revoke(database: str | None, name: str) -> tuple[int, int]:
-    async with connect(database, wait=True) as engine:
-        return await engine.revoke(name, actor=operator())
-
-
-async def _read(database: str | None) -> list[Worker]:
-    async with connect(database) as engine:
-        return await engine.workers()
-
-
-async def _drain(database: str | None, name: str, reason: str | None) -> list[int]:
-    async with connect(database, wait=True) as engine:
+def _change(database: str | None, name: str, verb: Callable[..., Awaitable[T]], reason: str | None) -> T:
+    async def change(engine: Engine) -> T:
         await _require(engine, name)
-        return await engine.drain(name, actor=operator(), reason=reason)
+        return await verb(engine, name, actor=operator(), reason=reason)
 
-
-async def _enable(database: str | None, name: str, reason: str | None) -> list[int]:
-    async with connect(database, wait=True) as engine:
-        await _require(engine, name)
-        return await engine.enable(name, actor=operator(), reason=reason)
-
-
-async def _disable(database: str | None, name: str, reason: str | None) -> int:
-    async with connect(database, wait=True) as engine:
-        await _require(engine, name)
-        return await engine.disable(name, actor=operator(), reason=reason)
+    return call(database, change, wait=True)
 
 
 async def _require(engine: Engine, name: str) -> None:

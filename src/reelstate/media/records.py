@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, Self, TypeVar, Union, get_args, get_or
 from reelstate.core.errors import InvalidRequest
 
 Record = TypeVar("Record")
+Limit = TypeVar("Limit")
 Reader = Callable[[Any], Any]
 """Returns a checked value, or raises `_Invalid`."""
 MAX_TEXT: Final = 4096
@@ -28,6 +29,7 @@ MAX_NAME: Final = 60
 """Characters of a field's name that an error shows."""
 _RATIO: Final = re.compile(r"-?[0-9]{1,20}(?:/[0-9]{1,20})?", re.ASCII)
 _NOT_STORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_JSON_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _PLAIN: Final = (str, int, float, types.NoneType)
 
 
@@ -44,10 +46,22 @@ class Between:
 
 
 class OneOf:
-    """The values that a text may have."""
+    """The values that a text or a whole number may have."""
 
-    def __init__(self, *values: str) -> None:
-        self.values: Final = frozenset(values)
+    def __init__(self, *values: str | int) -> None:
+        self.values: Final = values
+
+    def check(self, value: Any) -> None:
+        if value not in self.values:
+            shown = value[:50] if isinstance(value, str) else value
+            raise _Invalid(f"invalid value {shown!r} (expected {', '.join(map(repr, self.values))})")
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleOf:
+    """The number that a whole number is a multiple of."""
+
+    step: int
 
 
 class Matching:
@@ -57,6 +71,8 @@ class Matching:
         self.pattern: Final = re.compile(pattern, re.ASCII)
 
 
+DEPENDS: Final = object()
+"""Marks a field whose default depends on other fields; its schema has no default."""
 Index = Annotated[int, Between(0, 10_000)]
 """The number of a stream or a track."""
 Count = Annotated[int, Between(0, MAX_NUMBER)]
@@ -244,12 +260,24 @@ def _plain_reader(kind: Any, limits: Collection[Any]) -> Reader:
     if kind is Fraction:
         return lambda value: _within(_ratio(value), number)
     if kind is int:
-        return lambda value: _within(value if type(value) is int else _refuse_type(int), number)
+        return _whole_number_reader(number, limits)
     if kind is float:
         return lambda value: _within(value if _is_finite(value) else _refuse_type(float), number)
     if kind is bool:
         return lambda value: value if type(value) is bool else _refuse_type(bool)
     raise TypeError(f"{kind!r} can't be the type of a field in a record")
+
+
+def _whole_number_reader(number: Between, limits: Collection[Any]) -> Reader:
+    values = _limit(OneOf, limits)
+
+    def read(value: Any) -> Any:
+        _within(value if type(value) is int else _refuse_type(int), number)
+        if values:
+            values.check(value)
+        return value
+
+    return read
 
 
 def _refuse_type(kind: type) -> Any:
@@ -278,8 +306,7 @@ def _ratio(value: Any) -> Fraction:
 
 def _text_reader(limits: Collection[Any]) -> Reader:
     most = _between(limits, Between(0, MAX_TEXT)).most
-    values = next((limit.values for limit in limits if isinstance(limit, OneOf)), None)
-    pattern = next((limit.pattern for limit in limits if isinstance(limit, Matching)), None)
+    values, matching = _limit(OneOf, limits), _limit(Matching, limits)
 
     def read(text: Any) -> str:
         if type(text) is not str:
@@ -288,14 +315,56 @@ def _text_reader(limits: Collection[Any]) -> Reader:
             raise _Invalid(f"has {len(text):,} characters (expected at most {most})")
         if _NOT_STORABLE.search(text):
             raise _Invalid("contains a character that can't be stored")
-        if values is not None and text not in values:
-            raise _Invalid(f"invalid value {text[:50]!r} (expected {', '.join(map(repr, sorted(values)))})")
-        if pattern is not None and pattern.fullmatch(text) is None:
-            raise _Invalid(f"{text[:50]!r} does not match {pattern.pattern}")
+        if values:
+            values.check(text)
+        if matching and matching.pattern.fullmatch(text) is None:
+            raise _Invalid(f"{text[:50]!r} does not match {matching.pattern.pattern}")
         return text
 
     return read
 
 
 def _between(limits: Collection[Any], otherwise: Between) -> Between:
-    return next((limit for limit in limits if isinstance(limit, Between)), otherwise)
+    return _limit(Between, limits) or otherwise
+
+
+def _limit(kind: type[Limit], limits: Collection[Any]) -> Limit | None:
+    return next((limit for limit in limits if isinstance(limit, kind)), None)
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a record; a text in the annotation of a field is its description."""
+    hints = get_type_hints(kind, include_extras=True)
+    required = [each.name for each in fields(kind) if each.default is MISSING]
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+        "properties": {each.name: _schema(hints[each.name], each.default) for each in fields(kind)},
+    }
+
+
+def _schema(hint: Any, default: Any = MISSING, *limits: Any) -> dict[str, Any]:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _schema(inner[0], default, *inner[1:], *limits)
+    between, values, matching = _limit(Between, limits), _limit(OneOf, limits), _limit(Matching, limits)
+    step, description = _limit(MultipleOf, limits), _limit(str, limits)
+    if origin in (Union, types.UnionType):
+        schema = _schema(inner[0])
+        schema["type"] = [schema["type"], "null"]
+    elif origin is tuple and between:
+        schema = {"type": "array", "minItems": between.least, "maxItems": between.most, "items": _schema(inner[0])}
+    else:
+        schema = schema_of(hint) if is_dataclass(hint) else {"type": _JSON_TYPES[hint]}
+        schema |= {"minimum": _json_number(between.least), "maximum": _json_number(between.most)} if between else {}
+    schema |= {"enum": list(values.values)} if values else {}
+    schema |= {"pattern": f"^{matching.pattern.pattern}$"} if matching else {}
+    schema |= {"multipleOf": step.step} if step else {}
+    if isinstance(default, _PLAIN) and default is not None and DEPENDS not in limits:
+        schema["default"] = default
+    return schema | ({"description": description} if description else {})
+
+
+def _json_number(number: int | Fraction) -> int | float:
+    return number if isinstance(number, int) else float(number)

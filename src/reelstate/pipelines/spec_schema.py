@@ -91,8 +91,9 @@ def _schema_of_type(place: str, spec: type[Any]) -> dict[str, Json]:
 class SpecSchema:
     """A stored schema, compiled for the first spec."""
 
-    def __init__(self, schema: Mapping[str, Json]) -> None:
+    def __init__(self, schema: Mapping[str, Json], place: str = "spec") -> None:
         self._schema = schema
+        self._place = place
 
     @cached_property
     def _validator(self) -> Validator:
@@ -104,7 +105,7 @@ class SpecSchema:
             return
         # Not `validate`: the errors of all branches of an `anyOf` take it seconds for a large spec.
         found = self._validator.evaluate(spec).errors()[:MAX_ERRORS]
-        faults = _of_matching_branches([_Fault.of(self._schema, spec, each) for each in found])
+        faults = _of_matching_branches([_Fault.of(self._schema, spec, each, self._place) for each in found])
         raise _explain([fault for fault in faults if fault.path == faults[0].path])
 
 
@@ -112,6 +113,7 @@ class SpecSchema:
 class _Fault:
     """An error of the validator: path, keyword and subschema."""
 
+    root: str
     path: tuple[str, ...]
     value: Json
     keyword: str
@@ -119,13 +121,13 @@ class _Fault:
     text: str
 
     @classmethod
-    def of(cls, schema: Json, spec: Json, error: EvaluationErrorEntry) -> _Fault:
+    def of(cls, schema: Json, spec: Json, error: EvaluationErrorEntry, root: str) -> _Fault:
         path, (*location, keyword) = _steps(error["instanceLocation"]), _steps(error["schemaLocation"])
-        return cls(path, _at(spec, path), keyword, _mapping(_at(schema, location)), error["error"])
+        return cls(root, path, _at(spec, path), keyword, _mapping(_at(schema, location)), error["error"])
 
     @property
     def place(self) -> str:
-        return _path("spec", self.path)
+        return _path(self.root, self.path)
 
 
 def _of_matching_branches(faults: list[_Fault]) -> list[_Fault]:
@@ -244,7 +246,7 @@ def _hint(expected: str) -> str:
 
 def _path(place: str, steps: Sequence[str | int]) -> str:
     for step in map(str, steps):
-        place += f"[{step}]" if step.isdecimal() else f".{step}"
+        place += f"[{step}]" if step.isdecimal() else f".{step}" if place else step
     return place if len(place) <= 200 else f"{place[:199]}…"  # noqa: PLR2004
 
 

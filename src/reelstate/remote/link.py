@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,7 +24,7 @@ from reelstate.core.model import (
     Report,
     Verdict,
 )
-from reelstate.remote.server import LONG_REQUEST_TIMEOUT, HttpPermit, KeyNotAccepted, ServerClient
+from reelstate.remote.server import LONG_REQUEST_TIMEOUT, REQUEST_TIMEOUT, HttpPermit, KeyNotAccepted, ServerClient
 from reelstate.remote.wire import (
     MAX_ITEMS,
     MAX_LINES,
@@ -46,6 +46,7 @@ from reelstate.remote.wire import (
     ResultsAnswer,
     VerdictAnswer,
     WireClaimRequest,
+    WireMessage,
 )
 from reelstate.worker.leases import Lease, log_fields
 from reelstate.worker.link import Connect, Link
@@ -137,31 +138,22 @@ class HttpLink:
         return Report(answer.verdicts, answer.drain)
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
-        async def send(batch: Sequence[Completion]) -> VerdictAnswer:
-            def request() -> CompleteRequest:
-                return CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
+        def request(batch: Sequence[Completion]) -> CompleteRequest:
+            return CompleteRequest(items=[CompletionItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.post("/complete", request, VerdictAnswer, seconds=LONG_REQUEST_TIMEOUT)
-
-        return await self._deliver(items, send)
+        return await self._deliver("/complete", items, request, seconds=LONG_REQUEST_TIMEOUT)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
-        async def send(batch: Sequence[Failure]) -> VerdictAnswer:
-            def request() -> FailRequest:
-                return FailRequest(items=[FailureItem.of(each, self._permit(each)) for each in batch])
+        def request(batch: Sequence[Failure]) -> FailRequest:
+            return FailRequest(items=[FailureItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.post("/fail", request, VerdictAnswer)
-
-        return await self._deliver(items, send)
+        return await self._deliver("/fail", items, request)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
-        async def send(batch: Sequence[Release]) -> VerdictAnswer:
-            def request() -> ReleaseRequest:
-                return ReleaseRequest(items=[ReleaseItem.of(each, self._permit(each)) for each in batch])
+        def request(batch: Sequence[Release]) -> ReleaseRequest:
+            return ReleaseRequest(items=[ReleaseItem.of(each, self._permit(each)) for each in batch])
 
-            return await self._server.post("/release", request, VerdictAnswer)
-
-        return await self._deliver(items, send)
+        return await self._deliver("/release", items, request)
 
     async def results(
         self,
@@ -194,17 +186,27 @@ class HttpLink:
         return "" if permit is None else permit.text
 
     async def _deliver(
-        self, items: Sequence[T], send: Callable[[Sequence[T]], Awaitable[VerdictAnswer]]
+        self,
+        path: str,
+        items: Sequence[T],
+        request: Callable[[Sequence[T]], WireMessage],
+        *,
+        seconds: float = REQUEST_TIMEOUT,
     ) -> list[Verdict]:
         """Send a batch. Renew expired permits first; if a permit is refused, send each item alone."""
+
+        async def send(batch: Sequence[T]) -> list[Verdict]:
+            answer = await self._server.post(path, lambda: request(batch), VerdictAnswer, seconds=seconds)
+            return answer.verdicts
+
         try:
-            return (await send(items)).verdicts
+            return await send(items)
         except PermitExpired:
             await self.report(self._state.worker_id, [Progress(key=each.key, token=each.token) for each in items])
-            return (await send(items)).verdicts
+            return await send(items)
         except PermitRefused as error:
             if len(items) > 1:
-                return [(await self._deliver([each], send))[0] for each in items]
+                return [(await self._deliver(path, [each], request, seconds=seconds))[0] for each in items]
             fields = log_fields((items[0].key, items[0].token))
             logger.error("permit refused %s error=%s", fields, error)  # noqa: TRY400
             return [Verdict.LOST]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -37,6 +37,7 @@ MAX_WAIT: Final = 60.0
 PREFIX: Final = "/api/worker"
 PERMIT_HEADER: Final = "Reel-Permit"
 
+Outcome = TypeVar("Outcome", Progress, Completion, Failure, Release)
 Json = Any
 Id = Annotated[int, Field(ge=0, lt=2**63)]
 Text = Annotated[str, Field(max_length=4096)]
@@ -135,47 +136,46 @@ class ClaimAnswer(WireAnswer):
         return Claim(tasks, self.isolated_waiting)
 
 
+_OF_A_TASK: Final = TaskFields.model_fields.keys() - {"key", "stage", "permit"}
+"""Fields that have the same name in a `ClaimedTask`."""
+
+
 def _task_fields(task: ClaimedTask, permit: str) -> TaskFields:
-    return TaskFields.model_construct(
-        key=task.key,
-        token=task.token,
-        attempt=task.attempt,
-        max_attempts=task.max_attempts,
-        lost=task.lost,
-        lease=task.lease,
-        input=task.input,
-        checkpoint=task.checkpoint,
-        stage=task.stage_name,
-        strict_lease=task.strict_lease,
-        timeout=task.timeout,
-        permit=permit,
-    )
+    shared = {name: getattr(task, name) for name in _OF_A_TASK}
+    return TaskFields.model_construct(key=task.key, stage=task.stage_name, permit=permit, **shared)
 
 
 def _claimed_task(fields: TaskFields, job: JobFields, permit: Permit) -> ClaimedTask:
+    shared = {name: getattr(fields, name) for name in _OF_A_TASK}
     return ClaimedTask(
         key=TaskKey(*fields.key),
-        token=fields.token,
-        attempt=fields.attempt,
-        max_attempts=fields.max_attempts,
-        lost=fields.lost,
-        lease=fields.lease,
-        input=fields.input,
-        checkpoint=fields.checkpoint,
         pipeline=job.pipeline,
         stage_name=fields.stage,
         spec=job.spec,
-        strict_lease=fields.strict_lease,
-        timeout=fields.timeout,
         permit=permit,
+        **shared,
     )
 
 
-class Item(WireMessage):
+class Item(WireMessage, Generic[Outcome]):
+    """A record about a task. Its fields have the names of the record's; the permit stands for key and token."""
+
+    kind: ClassVar[type[Any]]
+    """The record."""
     permit: Text
 
+    @classmethod
+    def of(cls, record: Outcome, permit: str) -> Self:
+        return cls(permit=permit, **{name: getattr(record, name) for name in cls.model_fields if name != "permit"})
 
-class ProgressItem(Item):
+    def record(self, key: TaskKey, token: int) -> Outcome:
+        values = {name: value for name, value in self if name != "permit"}
+        record: Outcome = self.kind(key=key, token=token, **values)
+        return record
+
+
+class ProgressItem(Item[Progress]):
+    kind = Progress
     percent: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = None
     message: Line | None = None
     step: Line | None = None
@@ -188,65 +188,22 @@ class ProgressItem(Item):
     def lines(self) -> int:
         return len(self.logs) + len(self.steps) + len(self.states)
 
-    @classmethod
-    def of(cls, progress: Progress, permit: str) -> Self:
-        return cls(
-            permit=permit,
-            percent=progress.percent,
-            message=progress.message,
-            step=progress.step,
-            checkpoint=progress.checkpoint,
-            logs=progress.logs,
-            steps=progress.steps,
-            states=progress.states,
-        )
 
-    def progress(self, key: TaskKey, token: int) -> Progress:
-        return Progress(
-            key=key,
-            token=token,
-            percent=self.percent,
-            message=self.message,
-            step=self.step,
-            checkpoint=self.checkpoint,
-            logs=self.logs,
-            steps=self.steps,
-            states=self.states,
-        )
-
-
-class CompletionItem(Item):
+class CompletionItem(Item[Completion]):
+    kind = Completion
     result: Json = None
     skipped: bool = False
 
-    @classmethod
-    def of(cls, completion: Completion, permit: str) -> Self:
-        return cls(permit=permit, result=completion.result, skipped=completion.skipped)
 
-    def completion(self, key: TaskKey, token: int) -> Completion:
-        return Completion(key=key, token=token, result=self.result, skipped=self.skipped)
-
-
-class FailureItem(Item):
+class FailureItem(Item[Failure]):
+    kind = Failure
     error: Json
     retryable: bool = True
     retry_in: Seconds | None = None
 
-    @classmethod
-    def of(cls, failure: Failure, permit: str) -> Self:
-        return cls(permit=permit, error=failure.error, retryable=failure.retryable, retry_in=failure.retry_in)
 
-    def failure(self, key: TaskKey, token: int) -> Failure:
-        return Failure(key=key, token=token, error=self.error, retryable=self.retryable, retry_in=self.retry_in)
-
-
-class ReleaseItem(Item):
-    @classmethod
-    def of(cls, _: Release, permit: str) -> Self:
-        return cls(permit=permit)
-
-    def release(self, key: TaskKey, token: int) -> Release:
-        return Release(key=key, token=token)
+class ReleaseItem(Item[Release]):
+    kind = Release
 
 
 class ReportRequest(WireMessage):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
+from typing import TypeVar
 
 from reelstate.artifacts.stored import stored
 from reelstate.core.errors import ReelstateError
@@ -34,6 +35,7 @@ from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.tracks import PlannedAudio, PlannedCaptions
 from reelstate.media.results import Encoded, MadeAudio, MadeCaptions, MadeFile, MadeSprites, MadeTrack, Pictures
 
+P = TypeVar("P", PlannedAudio, PlannedCaptions)
 KeyOf = Callable[[str], str]
 """Returns the key of a file of the package."""
 
@@ -323,7 +325,7 @@ def _renditions(contents: StreamContents, key: str, audio: Sequence[_Track]) -> 
             name=name,
             language=made.language,
             default=made.number == default,
-            autoselect=not _planned_audio(contents, made).commentary,
+            autoselect=not _planned(contents.plan.audio, made.number).commentary,
             codec=track.track.codec,
             channels=track.track.channels,
             rates=hls.measure_rates(track.parts),
@@ -339,7 +341,7 @@ def _subtitles(contents: StreamContents, key: str, captions: Sequence[_Captions]
             language=made.language,
             default=made.number == default,
             forced=made.forced,
-            autoselect=not _planned_captions(contents, made).commentary,
+            autoselect=not _planned(contents.plan.captions, made.number).commentary,
         )
 
 
@@ -348,28 +350,29 @@ def _default(audio: Sequence[MadeAudio]) -> int:
     return next((made.number for made in audio if made.default), audio[0].number) if audio else 0
 
 
-def _planned_audio(contents: StreamContents, made: MadeAudio) -> PlannedAudio:
-    return next(track for track in contents.plan.audio if track.number == made.number)
+def _planned(tracks: Iterable[P], number: int) -> P:
+    return next(track for track in tracks if track.number == number)
 
 
-def _planned_captions(contents: StreamContents, made: MadeCaptions) -> PlannedCaptions:
-    return next(track for track in contents.plan.captions if track.number == made.number)
+def _names(tracks: Iterable[PlannedAudio | PlannedCaptions], fallback: str) -> list[str]:
+    labels = (
+        TrackLabel(
+            title=track.title,
+            language=track.language,
+            forced=isinstance(track, PlannedCaptions) and track.forced,
+            commentary=track.commentary,
+        )
+        for track in tracks
+    )
+    return track_names(labels, fallback)
 
 
 def _audio_names(contents: StreamContents) -> list[str]:
-    planned = [_planned_audio(contents, made) for made in contents.audio]
-    return track_names(
-        (TrackLabel(title=each.title, language=each.language, commentary=each.commentary) for each in planned), "Audio"
-    )
+    return _names((_planned(contents.plan.audio, made.number) for made in contents.audio), "Audio")
 
 
 def _caption_names(contents: StreamContents, captions: Iterable[_Captions]) -> list[str]:
-    planned = [_planned_captions(contents, made) for _, made in captions]
-    tracks = (
-        TrackLabel(title=each.title, language=each.language, forced=each.forced, commentary=each.commentary)
-        for each in planned
-    )
-    return track_names(tracks, "Captions")
+    return _names((_planned(contents.plan.captions, made.number) for _, made in captions), "Captions")
 
 
 def _dash(
@@ -383,14 +386,14 @@ def _dash(
     sound = [
         replace(
             _representation(contents, key, track), language=made.language, label=name,
-            roles=_audio_roles(_planned_audio(contents, made), default),
+            roles=_audio_roles(_planned(contents.plan.audio, made.number), default),
         )
         for made, track, name in zip(contents.audio, audio, _audio_names(contents), strict=True)
     ]  # fmt: skip
     text = [
         dash.CaptionsTrack(
             name=entry.name, uri=hls.relative_uri(key, entry.file), language=made.language, label=name,
-            roles=_caption_roles(_planned_captions(contents, made)),
+            roles=_caption_roles(_planned(contents.plan.captions, made.number)),
         )
         for (entry, made), name in zip(captions, _caption_names(contents, captions), strict=True)
     ]  # fmt: skip

@@ -33,8 +33,7 @@ from reelstate.media.results import (
     Verified,
 )
 from reelstate.media.sandbox.limits import ProcessLimits
-from reelstate.media.stages.earlier import read_earlier
-from reelstate.media.stages.stage import SHORT_TIMEOUT, StageGroup, handler, read_results
+from reelstate.media.stages.stage import SHORT_TIMEOUT, StageGroup, handler, read_earlier, read_results
 from reelstate.worker.run import Run
 
 DECODE_BATCH: Final = 8

@@ -26,8 +26,7 @@ from reelstate.media.sources.errors import SourceUnseekable
 from reelstate.media.sources.facts import SourceFacts
 from reelstate.media.sources.probe import WHOLE_FILE_LIMITS, count_frames, probe
 from reelstate.media.sources.source import fetch, open_source
-from reelstate.media.stages.earlier import read_earlier
-from reelstate.media.stages.stage import SHORT_TIMEOUT, STALL, StageGroup, handler
+from reelstate.media.stages.stage import SHORT_TIMEOUT, STALL, StageGroup, handler, read_earlier
 from reelstate.media.tools import report_waiting
 from reelstate.worker.run import Run
 

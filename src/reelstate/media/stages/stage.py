@@ -8,10 +8,14 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Final, Protocol, Self, TypeVar
 
-from reelstate.core.errors import InvalidRequest, StorageError
+from reelstate.artifacts import keys
+from reelstate.artifacts.storage import Storage
+from reelstate.core.errors import InvalidRequest, StorageError, StorageMissing
 from reelstate.core.outcome import Fail, Retry
 from reelstate.media.ffmpeg.progress import Advance
+from reelstate.media.packaging.manifest import MANIFEST, Manifest, read_manifest
 from reelstate.media.planning.plan import Plan
+from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sandbox.sandbox import AUTO, REQUIRE
 from reelstate.media.sources.errors import SourceError
 from reelstate.media.tools import MediaTools
@@ -87,3 +91,14 @@ class EncodeProgress:
         """Report one progress message of ffmpeg."""
         if advance.out_time_us:
             await self._task.progress(ENCODED_PERCENT * min(advance.out_time_us / self._microseconds, 1))
+
+
+async def read_earlier(storage: Storage, request: TranscodeRequest) -> Manifest | None:
+    """Return the manifest of the version that a request reuses; None if it reuses none, or it is not stored."""
+    if request.reuse_from is None:
+        return None
+    try:
+        data = await storage.get_bytes(f"{keys.version(request.reuse_from)}/{MANIFEST}")
+    except StorageMissing:
+        return None
+    return await asyncio.to_thread(read_manifest, data)
