@@ -6,8 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from oban import Oban as ObanInstance
-from oban import job
-from oban.schema import install
+from oban import job, schema
 
 from bench.engine.stopwatch import Stopwatch, batches
 from bench.engine.system import BATCH, IDLE, EventLoop, System, payload
@@ -40,7 +39,7 @@ class Oban:
 
     async def prepare(self, url: str) -> None:
         self._pool = await ObanInstance.create_pool(url, min_size=10, max_size=10)
-        await install(self._pool)
+        await schema.install(self._pool)
         self._client = ObanInstance(pool=self._pool)
 
     async def submit_simple(self, count: int) -> float:
