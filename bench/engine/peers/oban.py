@@ -6,26 +6,28 @@ from importlib.metadata import version
 from typing import Any
 
 from oban import Oban as ObanInstance
-from oban import job, schema
+from oban import schema, worker
 
 from bench.engine.stopwatch import Stopwatch, batches
 from bench.engine.system import BATCH, IDLE, EventLoop, System, payload
 
 LIMIT = 50
 UNFINISHED = "SELECT EXISTS (SELECT FROM oban_jobs WHERE state <> 'completed')"
-handled: "asyncio.Queue[float]" = asyncio.Queue()
+handled: asyncio.Queue[float] = asyncio.Queue()
 watch = Stopwatch(0)
 
 
-@job(queue="default")
-async def noop(**_: Any) -> None:
-    if watch.handle():
+@worker(queue="default")
+class Noop:
+    async def process(self, _: Any) -> None:
+        if watch.handle():
+            handled.put_nowait(time.perf_counter())
+
+
+@worker(queue="default")
+class Start:
+    async def process(self, _: Any) -> None:
         handled.put_nowait(time.perf_counter())
-
-
-@job(queue="default")
-async def start(**_: Any) -> None:
-    handled.put_nowait(time.perf_counter())
 
 
 class Oban:
@@ -45,7 +47,7 @@ class Oban:
     async def submit_simple(self, count: int) -> float:
         started = time.perf_counter()
         for numbers in batches(count, BATCH):
-            await self._client.enqueue_many([noop.new(payload(number)) for number in numbers])
+            await self._client.enqueue_many([Noop.new(payload(number)) for number in numbers])
         return count / (time.perf_counter() - started)
 
     async def drain_simple(self, count: int) -> float:
@@ -62,7 +64,7 @@ class Oban:
     async def _dispatched(self, server: ObanInstance) -> float:
         await asyncio.sleep(IDLE)
         enqueued = time.perf_counter()
-        await server.enqueue(start.new(payload(0)))
+        await server.enqueue(Start.new(payload(0)))
         return await handled.get() - enqueued
 
     async def _rate_when_finished(self) -> float:
