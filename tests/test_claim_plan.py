@@ -11,7 +11,7 @@ import pytest
 
 from reelstate.engine import Engine
 from reelstate.stores.postgres.store import PostgresTransaction
-from reelstate.stores.store import Row, statement_name
+from reelstate.stores.store import Batch, Row, Statement
 from tests.engines import a_worker, engine_at
 from tests.postgres import PostgresServer
 
@@ -56,17 +56,16 @@ class Explained(Exception):
 
 async def explain_claim(engine: Engine, worker: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the plan of the statement that a claim runs, as it ran."""
-    run = PostgresTransaction.run
 
-    async def run_by_name(
-        transaction: PostgresTransaction, statement: Any, *batch: Any, **parameters: Any
-    ) -> list[Row]:
-        rows = await run(transaction, statement_name(statement), *batch, **parameters)
-        raise Explained(rows[0][0][0])
+    async def explain(
+        transaction: PostgresTransaction, statement: Statement[Row], batch: Batch | None = None, /, **parameters: Any
+    ) -> None:
+        ((plan,),) = await (await transaction._execute(statement.name, batch, parameters)).fetchall()
+        raise Explained(plan[0])
 
     statements: dict[str, str] = engine.store._statements  # type: ignore[attr-defined]
     monkeypatch.setitem(statements, "claim", f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statements['claim']}")
-    monkeypatch.setattr(PostgresTransaction, "run", run_by_name)
+    monkeypatch.setattr(PostgresTransaction, "run", explain)
     with pytest.raises(Explained) as plan:
         await engine.claim(worker, LIMIT)
     monkeypatch.undo()

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from reelstate.api.auth import COOKIE
+from reelstate.stores.store import STATEMENTS
 from tests.api.video_server import VIDEOS, VideoLibrary, library_at
 
 BYTES = bytes(range(256)) * 8
@@ -237,7 +238,7 @@ async def test_a_ticket_is_neither_logged_nor_stored(scene: Scene, caplog: pytes
     assert not [line for line in lines if ticket in line]
 
     async def stored(transaction: Any) -> Any:
-        return await transaction.run("play_ticket", digest=ticket)
+        return await transaction.run(STATEMENTS["play_ticket"], digest=ticket)
 
     assert await scene.library.api.engine.store.read(stored) == []
     file = scene.library.api.context.settings.database_url.removeprefix("sqlite:///")

@@ -17,7 +17,7 @@ from reelstate.feed.subscriber import MessageKind
 from reelstate.services.states import States
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
-from reelstate.stores.store import Batch, Flow, Store, Transaction, statement_name
+from reelstate.stores.store import Batch, Flow, Store, Transaction
 from tests.conformance.scenarios import (
     a_running_task,
     declared,
@@ -264,7 +264,7 @@ class CountingTransaction:
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
         rows = await self._transaction.run(statement, batch, **parameters)
-        self._counting.statements.append(statement_name(statement))
+        self._counting.statements.append(statement.name)
         self._counting.rows += len(rows)
         return rows
 

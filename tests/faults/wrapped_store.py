@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from reelstate.engine import Engine
-from reelstate.stores.store import Batch, Flow, Row, Store, Transaction, statement_name
+from reelstate.stores.store import Batch, Flow, Row, Store, Transaction
 
 Result = TypeVar("Result")
 Around = Callable[[str, Callable[[], Awaitable[list[Row]]]], Awaitable[list[Row]]]
@@ -18,7 +18,7 @@ class WrappedTransaction:
         self._around = around
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
-        return await self._around(statement_name(statement), lambda: self._inner.run(statement, batch, **parameters))
+        return await self._around(statement.name, lambda: self._inner.run(statement, batch, **parameters))
 
 
 class WrappedStore:

@@ -18,6 +18,7 @@ from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.operate.retry import From
+from reelstate.stores.store import STATEMENTS
 from tests.engines import FakeClock, a_worker, engine_at
 from tests.faults.wrapped_store import Pause, wrap_engine
 from tests.races.test_deadlocks import deadlocks
@@ -205,7 +206,7 @@ async def test_no_two_verbs_break_an_invariant_when_interleaved(stage: Stage, ur
 
 
 async def find_rows(engine: Engine, check: str) -> list[tuple[object, ...]]:
-    return await engine.store.read(lambda transaction: transaction.run(f"doctor_{check}", limit=10))
+    return await engine.store.read(lambda transaction: transaction.run(STATEMENTS[f"doctor_{check}"], limit=10))
 
 
 async def cancel_unfinished(engine: Engine, job: RunningJob) -> None:

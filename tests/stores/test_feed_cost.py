@@ -15,7 +15,7 @@ from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.subscribe import Subscription, subscribe
-from reelstate.stores.store import Batch, Flow, Row, Statement, Store, statement_name
+from reelstate.stores.store import Batch, Flow, Row, Statement, Store
 from tests.conformance.scenarios import progress, submitted, take_one
 from tests.engines import a_worker, done, engine_at
 from tests.manual_sql import ManualSql
@@ -71,10 +71,10 @@ class _Metered:
         measured = self._steps if hasattr(self.inner, "_shapes") else self._rows
         rows, cost = await measured(statement, parameters)
         assert batch is None
-        self.costs.setdefault(statement_name(statement), []).append(cost / log.WINDOW)
+        self.costs.setdefault(statement.name, []).append(cost / log.WINDOW)
         return rows
 
-    async def _steps(self, statement: Statement[Any] | str, parameters: dict[str, Any]) -> tuple[list[Row], float]:
+    async def _steps(self, statement: Statement[Any], parameters: dict[str, Any]) -> tuple[list[Row], float]:
         steps = 0
 
         def count() -> None:
@@ -87,10 +87,10 @@ class _Metered:
         connection.set_progress_handler(None, 100)
         return rows, steps / STEPS_A_ROW
 
-    async def _rows(self, statement: Statement[Any] | str, parameters: dict[str, Any]) -> tuple[list[Row], float]:
+    async def _rows(self, statement: Statement[Any], parameters: dict[str, Any]) -> tuple[list[Row], float]:
         statements = self.inner._statements
-        statements["explain"] = f"EXPLAIN (ANALYZE, FORMAT JSON) {statements[statement_name(statement)]}"
-        (((plan,),),) = await self.inner.run("explain", **parameters)
+        statements["explain"] = f"EXPLAIN (ANALYZE, FORMAT JSON) {statements[statement.name]}"
+        (((plan,),),) = await (await self.inner._execute("explain", None, {**parameters})).fetchall()
         return await self.inner.run(statement, **parameters), _read(plan["Plan"]) / READS_A_ROW
 
 

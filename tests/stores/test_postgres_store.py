@@ -17,7 +17,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Completion, SubmitOptions, Verdict
 from reelstate.engine import Engine
 from reelstate.stores.postgres.store import PostgresStore
-from reelstate.stores.store import Transaction
+from reelstate.stores.store import STATEMENTS, Transaction
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, engine_at
 from tests.faults.proxy import Cut, through_proxy
 from tests.postgres import PostgresServer, PostgresUnavailable, system_bins
@@ -68,8 +68,8 @@ class Counting:
 
     async def note(self, transaction: Transaction) -> int:
         self.runs += 1
-        ((number,),) = await transaction.run("submit_ids", count=1)
-        await transaction.run("workers_register", id=number, **WORKER)
+        ((number,),) = await transaction.run(STATEMENTS["submit_ids"], count=1)
+        await transaction.run(STATEMENTS["workers_register"], id=number, **WORKER)
         await connection_of(transaction).execute(
             "INSERT INTO reelstate.facts VALUES ('noted', '1') ON CONFLICT (name)"
             " DO UPDATE SET value = (facts.value::integer + 1)::text"

@@ -29,7 +29,7 @@ from reelstate.library.publishing import load_unpublished, needed_sources, remov
 from reelstate.stores import migrate
 from reelstate.stores.sqlite import store as sqlite_store
 from reelstate.stores.sqlite.store import SQLiteStore
-from reelstate.stores.store import Batch, Row, Transaction
+from reelstate.stores.store import STATEMENTS, Batch, Row, Transaction
 
 KEYS = ("job_id", "stage", "part")
 HELD = (*KEYS, "token")
@@ -81,7 +81,7 @@ async def open_store(path: Path | str, **options: Any) -> SQLiteStore:
 
 async def run(store: SQLiteStore, statement: str, batch: Batch | None = None, **parameters: Any) -> list[Any]:
     async def flow(transaction: Transaction) -> list[Any]:
-        return await transaction.run(statement, batch, **parameters)
+        return await transaction.run(STATEMENTS[statement], batch, **parameters)
 
     return await store.write(flow)
 
@@ -90,16 +90,18 @@ async def seed(store: SQLiteStore, jobs: int, lanes: int = 1) -> int:
     """Jobs of one ready task each, spread over lanes, and a worker for them all; return the worker."""
 
     async def flow(transaction: Transaction) -> int:
-        ((pipeline,),) = await transaction.run("declare_pipeline", name="p", digest="d", graph="{}")
+        ((pipeline,),) = await transaction.run(STATEMENTS["declare_pipeline"], name="p", digest="d", graph="{}")
         needs = [["a"], ["b"], ["a", "b"]][:lanes]
         words = [{"pipeline": "p", "needs": need, "prefers": []} for need in needs]
-        numbers = [(await transaction.run("declare_lane", **lane))[0][0] for lane in words]
-        worker, *ids = [row[0] for row in await transaction.run("submit_ids", count=jobs + 1)]
-        await transaction.run("workers_register", id=worker, **WORKER)
+        numbers = [(await transaction.run(STATEMENTS["declare_lane"], **lane))[0][0] for lane in words]
+        worker, *ids = [row[0] for row in await transaction.run(STATEMENTS["submit_ids"], count=jobs + 1)]
+        await transaction.run(STATEMENTS["workers_register"], id=worker, **WORKER)
         specs = Batch(("id", "spec"), [(job, "{}") for job in ids])
-        await transaction.run("submit", specs, pipeline_id=pipeline, **JOB)
+        await transaction.run(STATEMENTS["submit"], specs, pipeline_id=pipeline, **JOB)
         for place, lane in enumerate(numbers):
-            await transaction.run("orchestrate_single", job_ids=ids[place::lanes], lane=lane, sole=True, **TASK)
+            await transaction.run(
+                STATEMENTS["orchestrate_single"], job_ids=ids[place::lanes], lane=lane, sole=True, **TASK
+            )
         return int(worker)
 
     return await store.write(flow)
@@ -337,10 +339,10 @@ async def test_a_long_read_blocks_no_other_transaction(store: SQLiteStore) -> No
     looking, seen_enough = threading.Event(), threading.Event()
 
     async def flow(transaction: Transaction) -> tuple[list[Row], list[Row]]:
-        before = await transaction.run("observe_workers")
+        before = await transaction.run(STATEMENTS["observe_workers"])
         looking.set()
         assert seen_enough.wait(300)
-        return before, await transaction.run("observe_workers")
+        return before, await transaction.run(STATEMENTS["observe_workers"])
 
     survey = asyncio.create_task(store.survey(flow))
     await asyncio.to_thread(looking.wait, 300)
@@ -383,7 +385,7 @@ async def test_looking_for_superseded_versions_needs_no_write(
 
 async def test_a_flow_that_fails_leaves_nothing_behind(store: SQLiteStore) -> None:
     async def flow(transaction: Transaction) -> None:
-        await transaction.run("workers_enable", name="w", enabled=False)
+        await transaction.run(STATEMENTS["workers_enable"], name="w", enabled=False)
         raise ValueError("on the way")
 
     with pytest.raises(ValueError, match="on the way"):

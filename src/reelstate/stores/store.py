@@ -13,10 +13,10 @@ SQLite.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from reelstate.core.document import UNREADABLE
 
@@ -117,32 +117,23 @@ class Statement(Generic[RowType]):
         columns: tuple[str, ...] = self.row._fields  # type: ignore[attr-defined]  # a NamedTuple has it
         return columns
 
+    def records(self, rows: Iterable[Row]) -> list[RowType]:
+        """Return rows as records."""
+        return list(map(self.row._make, rows))  # type: ignore[attr-defined]  # a NamedTuple has it
+
     def check(self, names: Sequence[str]) -> None:
         """Raise if a store returns other columns than declared; a store checks each statement once."""
         if tuple(names) != self.columns:
             raise AssertionError(f"sql/{self.name}.sql returns {tuple(names)}, declared are {self.columns}")
 
 
-def statement_name(statement: Statement[Any] | str) -> str:
-    return statement if isinstance(statement, str) else statement.name
-
-
 class Transaction(Protocol):
     """Runs statements; all or none of them take effect."""
 
-    @overload
     async def run(
         self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
-    ) -> list[RowType]: ...
-
-    @overload
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
-
-    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
-        """Run one statement and return its rows: records for a declared `Statement`, plain tuples for a name.
-
-        The store adds the parameter `now`.
-        """
+    ) -> list[RowType]:
+        """Run one statement and return its rows as records. The store adds the parameter `now`."""
         ...
 
 

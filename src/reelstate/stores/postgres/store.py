@@ -16,7 +16,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
-from typing import Any, LiteralString, TypeVar, cast, overload
+from typing import Any, LiteralString, TypeVar, cast
 
 import psycopg
 from psycopg.types.json import set_json_loads
@@ -100,23 +100,14 @@ class PostgresTransaction:
         self._checked = checked
         self._prepare = prepare
 
-    @overload
     async def run(
         self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
-    ) -> list[RowType]: ...
-
-    @overload
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
-
-    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
-        if isinstance(statement, str):
-            cursor = await self._execute(statement, batch, parameters)
-            return await cursor.fetchall() if cursor.description else []
+    ) -> list[RowType]:
         cursor = await self._execute(statement.name, batch, parameters)
         if statement.name not in self._checked:
             statement.check([column.name for column in cursor.description or ()])
             self._checked.add(statement.name)
-        return list(map(statement.row._make, await cursor.fetchall())) if cursor.description else []
+        return statement.records(await cursor.fetchall()) if cursor.description else []
 
     async def _execute(
         self, statement: str, batch: Batch | None, parameters: dict[str, Any]

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from reelstate.core.errors import InvalidRequest, SchemaMismatch, StoreUnavailable
 from reelstate.runtime.private_files import create_file
@@ -27,7 +27,7 @@ from reelstate.stores.sqlite import guards
 from reelstate.stores.sqlite.address import database_path, require_usable_path
 from reelstate.stores.sqlite.faults import is_busy, translate
 from reelstate.stores.sqlite.statement import ResultShape, SqliteStatement, bind, split
-from reelstate.stores.store import Batch, Clock, Flow, Row, RowType, Statement, Transaction
+from reelstate.stores.store import Batch, Clock, Flow, RowType, Statement, Transaction
 
 Result = TypeVar("Result")
 Setting = int | str
@@ -53,16 +53,10 @@ class SQLiteTransaction:
     _shapes: dict[str, ResultShape]
     _clock: Clock | None
 
-    @overload
     async def run(
         self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
-    ) -> list[RowType]: ...
-
-    @overload
-    async def run(self, statement: str, batch: Batch | None = None, /, **parameters: Any) -> list[Row]: ...
-
-    async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
-        name = statement if isinstance(statement, str) else statement.name
+    ) -> list[RowType]:
+        name = statement.name
         known = self._statements[name]
         values = {name: bind(value) for name, value in parameters.items()}
         values["now"] = self._clock().timestamp() if self._clock else time.time()
@@ -75,12 +69,10 @@ class SQLiteTransaction:
         if shape is None:
             shape = self._shapes[name] = ResultShape.of(cursor)
         rows = shape.read(cursor.fetchall()) if cursor.description else []
-        if statement is name:
-            return rows
         if not shape.checked:
             statement.check(shape.names)
             shape.checked = True
-        return list(map(statement.row._make, rows))
+        return statement.records(rows)
 
 
 class SQLiteStore:
