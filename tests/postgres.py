@@ -256,7 +256,7 @@ class PostgresServer:
             if self._became_ready(stale):
                 return
             self.stop("immediate")
-            time.sleep(0.2)
+            time.sleep(0.2)  # until the sessions have ended: they belong to no process of ours
         tail = self._log.read_text(errors="replace")[-2000:]
         raise PostgresUnavailable(f"{self.bin / 'postgres'} did not start:\n{tail}")
 
@@ -281,7 +281,7 @@ class PostgresServer:
             status = self._status()
             if len(status) > _STATUS_LINE and status[:3] != stale[:3] and status[_STATUS_LINE] == "ready":
                 return True
-            time.sleep(0.02)
+            time.sleep(0.02)  # another process, which gives no signal
         return False
 
     def _status(self) -> list[str]:

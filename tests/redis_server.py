@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
+from tests.waiting import INTERVAL
+
 _GUARD: Final = '"$@" & echo $!; exec 1> /dev/null; cat > /dev/null; kill -9 $!'
 """The pipe to the guard closes when this process ends, in any way."""
 _PORTS: Final = range(20_000, 32_000)
@@ -80,7 +82,7 @@ class RedisServer:
                 line.sendall(b"PING\r\n")
                 if line.recv(64):
                     return
-            time.sleep(0.01)
+            time.sleep(INTERVAL)  # another process, which gives no signal
         raise RedisUnavailableHere(f"it does not answer on port {self.port}")
 
     def _wait_until_it_is_gone(self) -> None:
@@ -90,7 +92,7 @@ class RedisServer:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
             except OSError:
                 return
-            time.sleep(0.01)
+            time.sleep(INTERVAL)  # another process, which gives no signal
 
 
 def _program() -> Path:

@@ -23,6 +23,7 @@ from reelstate.engine import Engine
 from reelstate.runtime.loop_thread import StepwiseIterator
 from reelstate.runtime.verbs import Noun
 from tests.engines import FAN, SIMPLE, done
+from tests.waiting import let_others_run, until_true
 
 ROOT = Path(__file__).parents[1]
 
@@ -130,7 +131,7 @@ async def test_closing_an_iterator_waits_for_a_step_that_was_interrupted() -> No
             await asyncio.Event().wait()
             yield 1
         finally:
-            await asyncio.sleep(0.01)
+            await let_others_run(10)
             cleaned.set()
 
     steps = StepwiseIterator(slow)
@@ -186,9 +187,7 @@ def test_closing_ends_the_calls_of_other_threads(database_url: str) -> None:
     assert [next(events).entity for _ in range(2)] == ["job", "stage"]
     with ThreadPoolExecutor(2) as pool:
         calls: list[Future[Any]] = [pool.submit(reel.wait, job.job_id), pool.submit(list, events)]
-        until = time.monotonic() + 300
-        while begun(reel) != {"Engine.wait", "StepwiseIterator.next"} and time.monotonic() < until:
-            time.sleep(0.001)
+        until_true(lambda: begun(reel) == {"Engine.wait", "StepwiseIterator.next"})
         reel.close()
         for call in calls:
             with pytest.raises(StoreUnavailable):
@@ -210,10 +209,7 @@ def test_a_failed_open_is_reported_at_once_and_leaves_no_thread(tmp_path: Path) 
         rs.connect(f"sqlite:///{tmp_path}/nowhere/jobs.db")
     with pytest.raises(InvalidRequest, match="unknown kind of store"):
         rs.connect("mysql://host/name")
-    until = time.monotonic() + 300
-    while threads() and time.monotonic() < until:
-        time.sleep(0.001)
-    assert threads() == []
+    until_true(lambda: not threads(), "its threads end")
 
 
 def test_a_call_from_its_own_loop_is_refused_instead_of_waiting_for_itself(reel: rs.BlockingReel) -> None:

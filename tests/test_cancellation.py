@@ -3,6 +3,7 @@ import asyncio
 from reelstate.core.errors import RedisUnavailable
 from reelstate.locks.lock import Lock
 from reelstate.runtime.cancellation import cancel_and_wait
+from tests.waiting import let_others_run
 
 
 class FailsWhileCleaningUp(Lock):
@@ -55,7 +56,7 @@ async def test_a_task_that_swallows_cancellations_is_cancelled_until_it_ends() -
                 swallowed += 1
 
     task = asyncio.create_task(stubborn())
-    await asyncio.sleep(0)
+    await let_others_run()
     await cancel_and_wait(task)
     assert task.done()
     assert swallowed == 2

@@ -2,8 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -11,6 +9,7 @@ import psycopg
 import pytest
 
 from tests.postgres import PostgresServer, StopMode, system_bins
+from tests.waiting import until_true
 
 KILLED_WHILE_IT_RUNS = """
 import os, signal
@@ -30,15 +29,6 @@ def ask(url: str, statement: str) -> object:
 def run(url: str, statement: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(statement.encode())
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 300) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def alive(process: int) -> bool:
@@ -80,7 +70,7 @@ def test_a_commit_survives_a_kill_of_the_server() -> None:
     with PostgresServer() as server, psycopg.connect(server.new_database(), autocommit=True) as connection:
         connection.execute("CREATE TABLE videos AS SELECT 'Metropolis' AS title")
         os.kill(server.pid, signal.SIGKILL)
-        assert eventually(lambda: not server.running)
+        until_true(lambda: not server.running)
         server.start()
         url = f"postgresql://postgres@127.0.0.1:{server.port}/{connection.info.dbname}"
         assert ask(url, "SELECT title FROM videos") == "Metropolis"
@@ -99,8 +89,8 @@ def test_the_server_stops_when_its_parent_is_killed() -> None:
     )
     assert killed.returncode == -signal.SIGKILL
     process, folder = killed.stdout.split()
-    assert eventually(lambda: not alive(int(process)))
-    assert eventually(lambda: not Path(folder).exists())
+    until_true(lambda: not alive(int(process)))
+    until_true(lambda: not Path(folder).exists())
 
 
 def test_a_closed_server_leaves_nothing_behind() -> None:

@@ -14,7 +14,7 @@ import httpx
 
 from reelstate.api.app import create_app
 from reelstate.api.context import Context
-from reelstate.api.server import HttpServer, listen, url_of
+from reelstate.api.server import HttpServer, TimedConfig, listen, url_of
 from reelstate.config import Settings
 from reelstate.engine import Engine
 from reelstate.services.keys import MadeKey, Scope
@@ -50,6 +50,12 @@ class Server:
     keys: dict[str, MadeKey]
     _clients: AsyncExitStack
     _made: dict[str, httpx.AsyncClient] = field(default_factory=dict)
+
+    def set_timings(self, **seconds: float) -> None:
+        """Change when connections are closed; it applies to new timers."""
+        config = self.server.config
+        assert isinstance(config, TimedConfig)
+        config.timings = replace(config.timings, **seconds)
 
     async def client(self, role: str) -> httpx.AsyncClient:
         """Return the client of a role; it is closed with the server."""

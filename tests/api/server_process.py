@@ -59,7 +59,7 @@ class ServerProcess:
         async with asyncio.timeout(TIMEOUT), httpx.AsyncClient(verify=PLAIN, trust_env=False) as client:
             while not await _lives(client, self.url):
                 assert self._process.poll() is None, self._log.read_text()
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # another process, which gives no signal
 
     def kill(self) -> None:
         """Kill the process, which cleans up nothing."""

@@ -7,9 +7,10 @@ from reelstate.app import open_engine
 from reelstate.connections.breaker import Circuit
 from reelstate.connections.timeouts import timeout_left, timeout_of
 from tests.api.api_server import NOBODY, Server, api_server
-from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
+from tests.dispatch.redis_engines import dispatch_of, redis_engine
 from tests.faults.proxy import through_proxy
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 JOBS = "/api/v1/jobs"
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given, strategies
 from hypothesis.strategies import SearchStrategy
 
-from reelstate.api import server
 from reelstate.api.body import MAX_BODY_DEPTH, too_deep
 from reelstate.api.rate import Buckets
+from reelstate.api.server import ConnectionTimings
 from reelstate.core.errors import StoreUnavailable
 from reelstate.core.model import Json
 from reelstate.engine import Engine
 from tests.api.api_server import NOBODY, Server, api_server
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 JOBS = "/api/v1/jobs"
 MIB = 1024 * 1024
@@ -32,7 +32,7 @@ async def raw(api: Server, *pieces: bytes, pause: float = 0.0) -> bytes:
         for piece in pieces:
             writer.write(piece)
             await writer.drain()
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause)  # the pace of the client
         async with asyncio.timeout(TIMEOUT):
             return await reader.read()
     except ConnectionError:
@@ -163,7 +163,7 @@ async def test_a_client_that_disconnects_within_a_body_is_not_a_server_error(
     writer.write(head(api, "Content-Length: 1000") + b"{")
     await writer.drain()
     writer.close()
-    await until(lambda: any(record.name == "reelstate.access" for record in caplog.records), TIMEOUT)
+    await until(lambda: any(record.name == "reelstate.access" for record in caplog.records))
     assert [record.levelname for record in caplog.records if record.name != "reelstate.access"] == []
     assert f"POST {JOBS} 408" in caplog.text
 
@@ -176,9 +176,9 @@ async def test_no_body_is_read_without_a_valid_key(api: Server, path: str) -> No
         assert answer.startswith(b"HTTP/1.1 401")
 
 
-async def test_an_incomplete_request_times_out(api: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert server.CHECK_INTERVAL <= 15
-    monkeypatch.setattr(server, "CHECK_INTERVAL", 0.2)
+async def test_an_incomplete_request_times_out(api: Server) -> None:
+    assert ConnectionTimings().check <= 15
+    api.set_timings(check=0.2)
     assert await raw(api, b"POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\n", pause=0.05) == b""
     kept = await raw(api, b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     assert kept.startswith(b"HTTP/1.1 200")
@@ -206,7 +206,7 @@ def test_a_token_bucket_refills_and_the_oldest_is_dropped() -> None:
     assert not any(buckets.take("a") for _ in range(2000))
     assert sum(bool(buckets.take("a")) for _ in range(500)) > 0
     assert buckets.take("a", 10_000) > 5
-    time.sleep(0.05)
+    time.sleep(0.05)  # a bucket refills by its clock; a longer time is as good
     assert buckets.take("a", 20) == 0
     for number in range(20_000):
         buckets.take(str(number))

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reelstate.api import server
 from reelstate.api.ranges import BLOCK
+from reelstate.api.server import MAX_STUCK_CHECKS, ConnectionTimings
 from tests.api.video_server import VIDEOS, VideoLibrary
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 SMALL = 8192
 FILE = bytes(range(256)) * (3 * BLOCK // 256)
@@ -43,18 +43,16 @@ async def read(connection: socket.socket, pause: float) -> bytes:
     async with asyncio.timeout(TIMEOUT):
         while data := await asyncio.get_running_loop().sock_recv(connection, SMALL):
             came += data
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause)  # the pace of the client
     return came
 
 
 @pytest.mark.parametrize("lines", [("Connection: close",), ()], ids=["once", "kept"])
-async def test_a_slow_client_receives_the_whole_response(
-    library: VideoLibrary, monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
-) -> None:
+async def test_a_slow_client_receives_the_whole_response(library: VideoLibrary, lines: tuple[str, ...]) -> None:
     spec = {"source": "https://example.com/video.mov", "note": "x" * 200_000}
     jobs = [await library.api.submit(pipeline="transcode", spec=spec) for _ in range(6)]
     # From here on: a short interval would close the connections of the client that submits between its requests.
-    monkeypatch.setattr(server, "CHECK_INTERVAL", 0.5)
+    library.api.set_timings(check=0.5)
     library.api.server.config.timeout_keep_alive = 0
     with await asked(library, "/api/v1/jobs", *lines) as connection:
         came = await read(connection, pause=0.002)
@@ -62,15 +60,15 @@ async def test_a_slow_client_receives_the_whole_response(
     assert [job["id"] for job in page["items"]] == jobs[::-1]
 
 
-async def test_a_client_that_reads_nothing_is_cut_off(library: VideoLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert server.CHECK_INTERVAL * server.MAX_STUCK_CHECKS <= 60
+async def test_a_client_that_reads_nothing_is_cut_off(library: VideoLibrary) -> None:
+    assert ConnectionTimings().check * MAX_STUCK_CHECKS <= 60
     video_id, job_id = await library.make("ada")
     key = f"versions/{job_id}/encode/0/1/720p.mp4"
     await library.storage.put_bytes(key, FILE)
-    monkeypatch.setattr(server, "CHECK_INTERVAL", 0.05)
+    library.api.set_timings(check=0.05)
     with await asked(library, f"{VIDEOS}/{video_id}/files/{key}") as connection:
         begun = await asyncio.get_running_loop().sock_recv(connection, SMALL)
-        await until(lambda: not library.api.server.server_state.connections, TIMEOUT)
+        await until(lambda: not library.api.server.server_state.connections)
         rest = await read(connection, pause=0)
     assert begun.startswith(b"HTTP/1.1 200")
     assert len(begun) + len(rest) < len(FILE)

@@ -13,7 +13,7 @@ from reelstate.engine import Engine
 from reelstate.services.keys import Keys
 from tests.api.api_server import Server, api_server
 from tests.api.event_stream import EVENT_STREAM
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 EVENTS = "/api/v1/events"
 pytestmark = pytest.mark.parametrize("dialect", ["postgres"])

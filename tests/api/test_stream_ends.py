@@ -19,7 +19,7 @@ from reelstate.feed.subscriber import BUFFER
 from reelstate.services.keys import Keys, Scope
 from tests.api.api_server import NOBODY, Server, api_server
 from tests.api.event_stream import EVENT_STREAM, RECORDED, event_stream
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 EVENTS = "/api/v1/events"
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])

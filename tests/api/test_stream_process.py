@@ -30,7 +30,7 @@ async def work(engine: Engine, stop: asyncio.Event, seed: int) -> None:
         await engine.submit_many([Submission(pipeline="simple", spec={}) for _ in range(count)])
         tasks = (await engine.claim(worker, count)).tasks
         await engine.complete([done(task) for task in tasks])
-        await asyncio.sleep(chance.uniform(0, 0.2))
+        await asyncio.sleep(chance.uniform(0, 0.2))  # the pace of the jobs
 
 
 class Client:
@@ -108,7 +108,7 @@ async def disturbed(server: ServerProcess, client: Client, *, times: int, kills:
             await client.receive(chance.randint(1, 400))
         if turn <= kills:
             hearing = asyncio.create_task(client.receive(1_000_000))
-            await asyncio.sleep(chance.uniform(0.05, 0.3))
+            await asyncio.sleep(chance.uniform(0.05, 0.3))  # it is killed at any moment
             server.kill()
             await hearing
             await server.start()

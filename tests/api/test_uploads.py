@@ -15,8 +15,9 @@ from reelstate.library import receiver as reception
 from reelstate.library.publishing import needed_sources
 from reelstate.library.uploads import Uploads
 from reelstate.library.videos import Videos
-from tests.api.upload_clients import PIECE, begin, digest_header, offset_of, send, sending, sha256, until
+from tests.api.upload_clients import PIECE, begin, digest_header, offset_of, send, sending, sha256
 from tests.api.video_server import UPLOADS, VIDEOS, VideoLibrary, library_at
+from tests.waiting import until
 
 MIB = 1024 * 1024
 VIDEO = random.Random(1).randbytes(3 * MIB + 17)

@@ -5,7 +5,6 @@ import base64
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -64,10 +63,3 @@ async def sending(
         yield writer
     finally:
         writer.transport.abort()
-
-
-async def until(condition: Any, seconds: float = 60.0) -> None:
-    """Wait until a condition holds that another process or task causes."""
-    async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 - there is no event to wait for
-            await asyncio.sleep(0.02)

@@ -326,9 +326,9 @@ async def test_a_slow_download_may_take_any_time_while_bytes_arrive(
         await request.head("200 OK", Content_Length=8, ETag=TAG, Last_Modified="Wed, 21 Oct 2015 07:28:00 GMT")
         for sign in b"8 bytes.":
             await request.send(bytes([sign]))
-            await asyncio.sleep(0.25)
+            await asyncio.sleep(0.45)  # the pace of the bytes: all together they take longer than the timeout
 
-    short = {name: "1s" if value == "60s" else value for name, value in bucket.CLIENT.items()}
+    short = {name: "3s" if value == "60s" else value for name, value in bucket.CLIENT.items()}
     monkeypatch.setattr(bucket, "CLIENT", short)
     monkeypatch.setattr(bucket, "RETRIES", {**bucket.RETRIES, "max_retries": 0})
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):

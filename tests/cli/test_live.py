@@ -14,7 +14,7 @@ from reelstate.engine import Engine
 from reelstate.library.ladder import LadderReader
 from tests.cli.test_videos import RESULTS, a_video, half_done
 from tests.engines import FakeClock, a_worker, done, engine_at
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 LADDER = r"720p +in_progress +\S+ +{percent} % +{segments}"
 
@@ -74,9 +74,7 @@ async def test_a_low_terminal_only_names_stages_that_are_not_in_progress(height:
         job_id, _ = await half_of_the_second_chunk(engine)
         console = screen(height)
         watching = asyncio.create_task(follow(engine, job_id, console))
-        await asyncio.sleep(0)
-        while "720p" not in shown(console):  # noqa: ASYNC110 - drawing sets no event
-            await asyncio.sleep(0.01)
+        await until(lambda: "720p" in shown(console))
         drawn = shown(console)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)

@@ -12,13 +12,14 @@ from reelstate.core.model import Event, TaskProgress, TaskState
 from reelstate.core.state import State
 from reelstate.engine import Engine
 from reelstate.feed import feed
+from reelstate.feed.feed import FeedTimings
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.feed import FeedItem
 from tests.conformance.scenarios import a_running_task, finish, progress, running_parts, submitted, take_one
 from tests.engines import a_worker, done
 from tests.manual_sql import ManualSql
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 TIMEOUT = 300.0
 Enough = Callable[[FeedMessage[FeedItem]], bool]
@@ -222,8 +223,8 @@ async def test_only_the_selected_kinds_are_sent(engine: Engine) -> None:
         engine.subscribe(job_id, only=["stages"])  # type: ignore[list-item]
 
 
-async def test_a_subscriber_with_few_events_gets_bookmarks(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "BOOKMARK_INTERVAL", 0.0)
+async def test_a_subscriber_with_few_events_gets_bookmarks(engine: Engine) -> None:
+    engine.feed.timings = FeedTimings(bookmark=0.0)
     quiet, loud = await submitted(engine), await submitted(engine)
     async with subscribed(engine, quiet) as reader:
         await reader.replayed()

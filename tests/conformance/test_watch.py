@@ -6,7 +6,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, NotFound, WaitTimeout
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Event
+from reelstate.core.model import Event, JobDetail
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.engine import Engine
 from reelstate.feed import feed
@@ -24,7 +24,7 @@ from tests.conformance.scenarios import (
     take_one,
 )
 from tests.engines import FakeClock, a_worker, done, failed
-from tests.worker.local_workers import until
+from tests.waiting import let_others_run, until
 
 TIMEOUT = 300.0
 FAN_RESULTS = {"plan": {"items": [1, 2, 3]}}
@@ -34,6 +34,16 @@ async def seen(engine: Engine, job_id: int, after: str | None = None) -> list[Ev
     """Everything that a watcher sees until it is let go."""
     async with asyncio.timeout(TIMEOUT):
         return [event async for event in engine.watch(job_id, after)]
+
+
+async def wait_for_wakeup(engine: Engine, job_id: int) -> JobDetail:
+    """Wait for a job in a way that only a wake-up can end."""
+    return await watching.wait(engine.store, engine.catalogue, engine.dispatch, job_id, TIMEOUT, poll=3600.0)
+
+
+def is_listening(engine: Engine) -> bool:
+    """Return whether something in this process waits for wake-ups of the engine."""
+    return bool(engine.dispatch._local.has_listeners)  # type: ignore[attr-defined]
 
 
 async def everything(engine: Engine, job_id: int) -> list[Event]:
@@ -63,7 +73,7 @@ async def test_the_history_of_an_inactive_job_is_replayed_and_ends(engine: Engin
 async def test_events_during_a_watch_are_received(engine: Engine) -> None:
     job_id = await submitted(engine, "fan")
     watcher = asyncio.create_task(seen(engine, job_id))
-    await asyncio.sleep(0)
+    await let_others_run()
     await finish(engine, await a_worker(engine), FAN_RESULTS)
     assert await watcher == await everything(engine, job_id)
 
@@ -135,25 +145,19 @@ ENDS: dict[str, Callable[[Engine, int], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("status", ENDS)
-async def test_wait_returns_the_job_when_it_is_inactive(
-    engine: Engine, status: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feed, "POLL_INTERVAL", 3600.0)  # only a wake-up can end it
-    monkeypatch.setattr(watching, "POLL_INTERVAL", 3600.0)
+async def test_wait_returns_the_job_when_it_is_inactive(engine: Engine, status: str) -> None:
     job_id = await submitted(engine)
-    waiting = asyncio.create_task(engine.wait(job_id, timeout=TIMEOUT))
-    await asyncio.sleep(0.01)
+    waiting = asyncio.create_task(wait_for_wakeup(engine, job_id))
+    await until(lambda: is_listening(engine))
     await ENDS[status](engine, job_id)
     assert (await waiting).job.status == status
     assert (await engine.wait(job_id, timeout=0)).job.status == status
 
 
-async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "POLL_INTERVAL", 3600.0)
-    monkeypatch.setattr(watching, "POLL_INTERVAL", 3600.0)
+async def test_wait_is_woken_by_the_completion_itself(engine: Engine) -> None:
     task = await a_running_task(engine)
-    waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=TIMEOUT))
-    await asyncio.sleep(0.01)
+    waiting = asyncio.create_task(wait_for_wakeup(engine, task.key.job_id))
+    await until(lambda: is_listening(engine))
     await engine.complete([done(task)])
     assert (await waiting).job.status is JobStatus.COMPLETED
 
@@ -161,7 +165,7 @@ async def test_wait_is_woken_by_the_completion_itself(engine: Engine, monkeypatc
 async def test_wait_needs_no_wakeup(engine: Engine) -> None:
     task = await a_running_task(engine)
     waiting = asyncio.create_task(engine.wait(task.key.job_id, timeout=TIMEOUT))
-    await asyncio.sleep(0.01)
+    await until(lambda: is_listening(engine))
     await Engine(engine.store).complete([done(task)])
     assert (await waiting).job.status is JobStatus.COMPLETED
 

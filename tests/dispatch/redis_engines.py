@@ -1,8 +1,7 @@
 """Engines on a Redis, for tests that look at its contents."""
 
-import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -32,16 +31,6 @@ async def redis_engine(url: str, redis_url: str, **options: Any) -> AsyncIterato
     async with open_engine(url, pipelines=[SIMPLE, FAN, PARTS], settings=settings) as engine:
         await engine.mirror()
         yield engine
-
-
-async def until(look: Callable[[], Awaitable[object]], what: str, seconds: float = 300.0) -> None:
-    """Wait until a condition holds."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not await look():  # noqa: ASYNC110 - the state is in Redis
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        pytest.fail(f"{what}: not within {seconds} s")
 
 
 async def hinted(engine: Engine) -> set[TaskKey]:

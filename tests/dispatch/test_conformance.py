@@ -17,6 +17,7 @@ from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.engine import Engine
 from tests.dispatch.conftest import wait_for
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, done, failed
+from tests.waiting import INTERVAL, until
 
 KINDS = {
     "poll": {"dispatch": "poll"},
@@ -122,8 +123,7 @@ async def test_what_is_released_or_due_again_is_claimed_elsewhere(here: Engine, 
     async def due() -> bool:
         return bool((await there.orchestrate()).ready)
 
-    while not await due():  # noqa: ASYNC110 - only time makes it due
-        await asyncio.sleep(0.02)
+    await until(due)
     (third,) = await claimed(here, one)
     assert third.key == task.key
     assert third.attempt == 2
@@ -207,7 +207,7 @@ async def test_many_claimers_get_every_task_once(here: Engine, there: Engine) ->
                 if tasks:
                     assert set(await engine.complete([done(task) for task in tasks])) == {Verdict.OK}
                 else:
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(INTERVAL)  # the others hold the rest, and give no signal
 
     await asyncio.gather(*(work(*each) for each in workers))
     assert sorted(found) == jobs

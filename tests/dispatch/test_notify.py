@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
-from reelstate.dispatch import notify
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
-from reelstate.dispatch.notify import NotifyDispatch
+from reelstate.dispatch.notify import NotifyDispatch, NotifyTimings
 from tests.dispatch.conftest import StartNotifier, wait_for
 from tests.dispatch.pooler import pooled
 from tests.postgres import PostgresServer, memory_folder
+from tests.waiting import until, until_true
 
 
 @asynccontextmanager
-async def dispatching(url: str) -> AsyncIterator[NotifyDispatch]:
-    dispatch = NotifyDispatch(url)
+async def dispatching(url: str, **timings: float) -> AsyncIterator[NotifyDispatch]:
+    dispatch = NotifyDispatch(url, NotifyTimings(**timings))
     await dispatch.open()
     try:
         yield dispatch
@@ -101,7 +101,7 @@ async def test_a_thousand_wakeups_are_a_handful_of_notifications(postgres_url: s
         for _ in range(100):
             for _ in range(10):
                 dispatch.notify(Wakeup.WORK)
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.002)  # the pace of a busy process
         took = time.monotonic() - began
         sent = await sending
     assert sent, "the last of them must not be lost"
@@ -112,14 +112,11 @@ async def test_the_first_wakeup_after_a_pause_is_written_before_notify_returns(p
     async with raw_listener(postgres_url) as listening, dispatching(postgres_url) as dispatch:
         dispatch.notify(Wakeup.WORK)
         await anext(listening.notifies(timeout=300))
-        await asyncio.sleep(0.06)
+        await until(lambda: dispatch._batch.is_idle)
         dispatch.notify(Wakeup.STOP)
         # This process does nothing more, not even a turn of its event loop: the server has it already.
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            until = time.monotonic() + 300
-            while not _stop_was_sent(connection) and time.monotonic() < until:
-                pass
-            assert _stop_was_sent(connection)
+            until_true(lambda: _stop_was_sent(connection))
 
 
 def _stop_was_sent(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
@@ -135,7 +132,11 @@ async def test_connections_are_opened_when_they_are_needed(postgres_url: str) ->
         listener = silent.listen(EVERY_WAKEUP)
         await wait_for(listener, Wakeup.WORK)
         assert sorted(await sessions(postgres_url)) == ["NOTIFY reelstate, 'work'", "SELECT pg_backend_pid()"]
-    assert await sessions(postgres_url) == []
+
+    async def all_ended() -> bool:
+        return not await sessions(postgres_url)
+
+    await until(all_ended, "the server has ended the sessions")
 
 
 async def test_after_a_restart_both_ends_reconnect_and_all_listeners_wake(
@@ -165,7 +166,7 @@ async def test_a_wakeup_under_way_when_the_connection_broke_is_sent_again(own_se
     async with dispatching(own_server.url) as sender, raw_listener(own_server.url) as listening:
         sender.notify(Wakeup.WORK)
         await anext(listening.notifies(timeout=300))
-        await asyncio.sleep(0.06)
+        await until(lambda: sender._batch.is_idle)
         with psycopg.connect(own_server.url, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(%s, 5000)", [sender._sender.pid])
         sender.notify(Wakeup.STOP)  # this end has not seen yet that the other is gone
@@ -173,10 +174,9 @@ async def test_a_wakeup_under_way_when_the_connection_broke_is_sent_again(own_se
 
 
 async def test_on_a_dead_server_a_wakeup_costs_nothing_and_is_logged_once(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, refusing_port: int
+    caplog: pytest.LogCaptureFixture, refusing_port: int
 ) -> None:
-    monkeypatch.setattr(notify, "FLUSH_TIMEOUT", 3600.0)
-    async with dispatching(f"postgresql://nobody@127.0.0.1:{refusing_port}/nowhere") as dispatch:
+    async with dispatching(f"postgresql://nobody@127.0.0.1:{refusing_port}/nowhere", flush=3600.0) as dispatch:
         listener = dispatch.listen(EVERY_WAKEUP)
         began = time.perf_counter()
         for _ in range(1000):
@@ -194,10 +194,9 @@ async def test_on_a_dead_server_a_wakeup_costs_nothing_and_is_logged_once(
 
 
 async def test_behind_a_pooler_that_delivers_nothing_it_falls_back_to_polling(
-    postgres_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    postgres_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notify, "PROBE_TIMEOUT", 0.2)
-    async with pooled(postgres_url, drops_notifications=True) as url, dispatching(url) as dispatch:
+    async with pooled(postgres_url, drops_notifications=True) as url, dispatching(url, probe=0.2) as dispatch:
         listener = dispatch.listen(EVERY_WAKEUP)
         assert dispatch._listening is not None
         with caplog.at_level(logging.WARNING):
@@ -211,14 +210,13 @@ async def test_behind_a_pooler_that_delivers_nothing_it_falls_back_to_polling(
 
 
 async def test_a_server_that_refuses_to_listen_is_tried_again(
-    own_server: PostgresServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    own_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notify, "REFUSED_RETRY_SECONDS", 0.05)
     url = own_server.new_database()
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as owner:
         await owner.execute("CREATE ROLE guest LOGIN")
         await owner.execute("REVOKE EXECUTE ON FUNCTION pg_backend_pid() FROM PUBLIC")
-        async with dispatching(f"{url}?user=guest") as dispatch:
+        async with dispatching(f"{url}?user=guest", refused_retry=0.05) as dispatch:
             listener = dispatch.listen(EVERY_WAKEUP)
             with caplog.at_level(logging.WARNING):
                 while "permission denied" not in caplog.text:

@@ -11,7 +11,8 @@ from reelstate.config import Settings
 from reelstate.connections.redis import RedisSettings
 from reelstate.core.model import Submission
 from reelstate.pipelines.declaration import Pipeline
-from tests.dispatch.redis_engines import dispatch_of, until
+from tests.dispatch.redis_engines import dispatch_of
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("count", [1000, pytest.param(10_000, marks=pytest.mark.prove)])

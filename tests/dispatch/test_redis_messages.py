@@ -21,9 +21,10 @@ from reelstate.engine import Engine
 from reelstate.library.videos import Videos
 from reelstate.pipelines.declaration import Pipeline
 from tests.api.api_server import api_server
-from tests.dispatch.redis_engines import redis_engine, until
+from tests.dispatch.redis_engines import redis_engine
 from tests.engines import a_worker, done
 from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
+from tests.waiting import until
 
 
 class Inbox:

@@ -9,17 +9,14 @@ from reelstate.connections.redis import RedisClient, RedisSettings
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Submission, TaskKey
 from reelstate.dispatch.dispatch import Wakeup
-from reelstate.dispatch.hint_queue import TAKEN_MILLISECONDS
 from reelstate.dispatch.hints import ASK_STORE, ClaimFilter, Lane, ReadyTask
 from reelstate.dispatch.mirror import Mirror
 from reelstate.engine import Engine
 from reelstate.services.mirror import mirror_ready, source_of
-from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine, until
+from tests.dispatch.redis_engines import ANYTHING, Statements, dispatch_of, hinted, redis_engine
 from tests.engines import a_worker, done
 from tests.manual_sql import ManualSql
-
-BEFORE_IT_EXPIRES = TAKEN_MILLISECONDS / 1000 - 1
-"""Seconds in which a taken hint is not handed out again."""
+from tests.waiting import until
 
 
 @pytest.fixture(params=["sorted", "streams"])
@@ -53,6 +50,7 @@ async def keys_of(redis: RedisClient) -> list[str]:
 
 
 async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine: Engine) -> None:
+    dispatch_of(engine).queue.taken_milliseconds = 3_600_000  # so that it comes back by no other way
     worker = await a_worker(engine)
     job = (await engine.submit("parts", {"parts": 5})).job_id
     await until(lambda: mirrored(engine), "the parts are mirrored")
@@ -66,7 +64,7 @@ async def test_what_is_submitted_is_hinted_at_and_what_is_claimed_is_not(engine:
         tasks.extend((await engine.claim(worker, 10)).tasks)
         return sorted(task.key for task in tasks) == [TaskKey(job, 0, part) for part in range(5)]
 
-    await until(claimed, "what was given back is claimed with the rest", BEFORE_IT_EXPIRES)
+    await until(claimed, "what was given back is claimed with the rest")
     await until(lambda: mirrored(engine), "nothing is mirrored any more")
     assert await hinted(engine) == set()
 
@@ -226,6 +224,7 @@ async def test_a_wrong_hint_costs_one_claim_and_is_removed(engine: Engine) -> No
 
 
 async def test_a_worker_that_drains_takes_no_hint_from_others(engine: Engine) -> None:
+    dispatch_of(engine).queue.taken_milliseconds = 3_600_000  # so that it comes back by no other way
     worker, other = await a_worker(engine), await a_worker(engine, "other")
     await engine.drain("worker")
     job = (await engine.submit("simple")).job_id
@@ -235,7 +234,7 @@ async def test_a_worker_that_drains_takes_no_hint_from_others(engine: Engine) ->
     async def claimed() -> bool:
         return [task.key.job_id for task in (await engine.claim(other)).tasks] == [job]
 
-    await until(claimed, "another worker gets it at once", BEFORE_IT_EXPIRES)
+    await until(claimed, "another worker gets it at once")
 
 
 async def holds_ten(engine: Engine) -> bool:

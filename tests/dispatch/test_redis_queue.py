@@ -1,6 +1,5 @@
 """The two queues of hints, on a real Redis and without a store."""
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Collection
 
@@ -8,11 +7,11 @@ import pytest
 
 from reelstate.connections.redis import RedisClient, RedisSettings, open_redis
 from reelstate.core.model import TaskKey
-from reelstate.dispatch import hint_queue
 from reelstate.dispatch.hint_queue import HintQueue, key_of, member, score
 from reelstate.dispatch.hints import ChannelMessage, Hint, Lane, MirrorSource, ReadyTask
 from reelstate.dispatch.mirror import Mirror
 from reelstate.dispatch.redis import QUEUES
+from tests.waiting import until
 
 OURS = Lane("ours", frozenset(), frozenset())
 GPU = Lane("ours", frozenset({"gpu"}), frozenset())
@@ -68,16 +67,22 @@ async def test_what_was_claimed_is_gone_and_what_was_not_comes_back_at_once(queu
     assert sorted(await taken(queue)) == [hint.key for hint in hints[2:]]
 
 
-async def test_hints_of_a_worker_that_died_before_its_claim_are_handed_out_again(
-    queue: HintQueue, redis: RedisClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hint_queue, "TAKEN_MILLISECONDS", 100)
+async def test_hints_that_another_worker_has_taken_are_not_handed_out(queue: HintQueue, redis: RedisClient) -> None:
+    other = type(queue)(redis)
+    queue.taken_milliseconds = other.taken_milliseconds = 3_600_000
     await queue.add([waiting(1)])
     assert await taken(queue) == [waiting(1).key]
-    other = type(queue)(redis)
     assert await taken(other) == []
-    await asyncio.sleep(0.15)
-    assert await taken(other) == [waiting(1).key]
+
+
+async def test_hints_of_a_worker_that_died_before_its_claim_are_handed_out_again(
+    queue: HintQueue, redis: RedisClient
+) -> None:
+    other = type(queue)(redis)
+    queue.taken_milliseconds = other.taken_milliseconds = 100
+    await queue.add([waiting(1)])
+    assert await taken(queue) == [waiting(1).key]
+    assert await until(lambda: taken(other)) == [waiting(1).key]
 
 
 async def test_what_is_added_again_is_there_once(queue: HintQueue) -> None:
@@ -178,9 +183,10 @@ async def test_a_busy_period_during_a_comparison_is_noticed(queue: HintQueue, re
 
 
 async def _wait_until_not_busy(queue: HintQueue) -> None:
-    async with asyncio.timeout(300):
-        while await queue.busy_periods() is None:  # noqa: ASYNC110 - only Redis knows
-            await asyncio.sleep(0.01)
+    async def is_known() -> bool:
+        return await queue.busy_periods() is not None
+
+    await until(is_known)
 
 
 async def test_everything_that_is_there_can_be_listed(queue: HintQueue) -> None:

@@ -12,10 +12,11 @@ from reelstate.app import open_engine
 from reelstate.config import Settings, effective_settings
 from reelstate.connections.redis import RedisSettings, open_redis
 from reelstate.core.errors import InvalidRequest, RedisRefused, RedisUnavailable
-from tests.dispatch.redis_engines import dispatch_of, redis_engine, until
+from tests.dispatch.redis_engines import dispatch_of, redis_engine
 from tests.dispatch.redis_proxy import certificate, proxied, tls_context
 from tests.engines import SIMPLE, a_worker
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 SECRET = "canary-of-redis"
 

@@ -36,8 +36,8 @@ async def test_no_start_of_a_worker_misses_a_wakeup(starts: int, postgres_databa
                 open_engine(postgres_database, pipelines=[pipeline], settings=settings) as client,
                 open_engine(postgres_database, pipelines=[pipeline], settings=settings, workers=1),
             ):
-                # The first job comes before, while or after the worker registers, listens and claims first.
-                await asyncio.sleep(dice.choice([0.0, dice.uniform(0.0, 0.3)]))
+                # At any moment: before, while or after the worker registers, listens and claims for the first time.
+                await asyncio.sleep(dice.choice([0.0, dice.uniform(0.0, 0.3)]))  # no signal is random
                 for _ in range(2):
                     job_id = (await client.submit("timed")).job_id
                     assert await ran.get() == job_id

@@ -6,6 +6,7 @@ import pytest
 from reelstate.dispatch.dispatch import EVERY_WAKEUP, Wakeup
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.wakeups import LocalWakeups, WakeupBatch
+from tests.waiting import let_others_run, until
 
 AT_ONCE = 0.0
 
@@ -14,7 +15,7 @@ async def test_a_wakeup_wakes_a_waiting_listener() -> None:
     dispatch = PollDispatch()
     listener = dispatch.listen()
     waiting = asyncio.create_task(listener.wait(300))
-    await asyncio.sleep(0)
+    await let_others_run()
     dispatch.notify(Wakeup.WORK)
     assert await waiting == {Wakeup.WORK}
 
@@ -53,7 +54,7 @@ async def test_a_cancelled_wait_loses_no_wakeup() -> None:
     local = LocalWakeups()
     listener = local.listen(EVERY_WAKEUP)
     waiting = asyncio.create_task(listener.wait(300))
-    await asyncio.sleep(0)
+    await let_others_run()
     local.notify(Wakeup.WORK)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -94,7 +95,7 @@ async def test_after_a_pause_a_wakeup_is_sent_at_once_again() -> None:
     sent: list[Collection[Wakeup]] = []
     batch = WakeupBatch(sent.append, interval=0.0)
     batch.notify(Wakeup.WORK)
-    await asyncio.sleep(0.01)
+    await until(lambda: batch.is_idle)
     batch.notify(Wakeup.WORK)
     assert len(sent) == 2
 

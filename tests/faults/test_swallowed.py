@@ -13,15 +13,15 @@ from reelstate.config import DEFAULTS
 from reelstate.connections import postgres as postgres_link
 from reelstate.connections.postgres import AnswerLost, WatchedConnection
 from reelstate.core.machine import JobStatus
-from reelstate.dispatch import notify
 from reelstate.dispatch.dispatch import Wakeup
-from reelstate.dispatch.notify import NotifyDispatch
+from reelstate.dispatch.notify import NotifyDispatch, NotifyTimings
 from reelstate.engine import Engine
 from reelstate.keeper import Keeper
 from reelstate.locks.postgres import PostgresLock
 from reelstate.worker.settings import WorkerSettings
 from tests.faults.swallowing_proxy import swallowing_proxy
-from tests.worker.local_workers import QUICK, engine_for, run_worker, until, wait_inactive
+from tests.waiting import forever, until
+from tests.worker.local_workers import QUICK, engine_for, run_worker, wait_inactive
 
 TIMEOUT = 300.0
 PROMISED = 15.0
@@ -32,13 +32,12 @@ PROMISED = 15.0
 def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the timeouts of a connection; the sum of the real ones has its own test."""
     monkeypatch.setattr(postgres_link, "ANSWER_TIMEOUT", 0.5)
-    monkeypatch.setattr(notify, "PING_INTERVAL", 0.5)
 
 
 def test_the_timeouts_add_up_to_less_than_what_is_promised() -> None:
     """The first statement on a dead connection may come as late as the longest interval between two."""
     detection = postgres_link.ANSWER_TIMEOUT + postgres_link.TRANSIT_TIMEOUT
-    intervals = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, notify.PING_INTERVAL)
+    intervals = (DEFAULTS.heartbeat, DEFAULTS.sweep_every, DEFAULTS.poll, NotifyTimings().ping)
     assert max(intervals) + detection <= PROMISED
     shutdown = WorkerSettings(name="any").shutdown_timeout
     assert detection < shutdown, "a stopping worker notices it while it still tries to release its tasks"
@@ -68,7 +67,7 @@ async def test_a_worker_continues_after_every_open_connection_was_swallowed(post
         before = await last_heartbeat(direct)
         other = await direct.submit("video", "short")
         assert (await wait_inactive(direct, other.id, TIMEOUT)).job.status is JobStatus.COMPLETED
-        await until(lambda: has_newer_heartbeat(direct, before), TIMEOUT)
+        await until(lambda: has_newer_heartbeat(direct, before))
         go.set()
         assert (await wait_inactive(direct, long.id, TIMEOUT)).job.status is JobStatus.COMPLETED
         (task,) = (await direct.tasks(long.id)).items
@@ -84,10 +83,10 @@ async def test_a_keeper_continues_after_its_connections_were_swallowed(postgres_
         open_engine(url) as engine,
     ):
         keeping = asyncio.create_task(Keeper(engine, settings).run())
-        await until(lambda: keeper_seen_after(direct, None), TIMEOUT)
+        await until(lambda: keeper_seen_after(direct, None))
         proxy.swallow()
         seen = (await direct.keepers()).seen_at
-        await until(lambda: keeper_seen_after(direct, seen), TIMEOUT)
+        await until(lambda: keeper_seen_after(direct, seen))
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
 
@@ -128,7 +127,7 @@ async def test_a_lock_whose_connection_is_swallowed_is_lost(postgres_database: s
 @pytest.mark.usefixtures("short_timeouts")
 async def test_a_long_statement_is_waited_for(postgres_database: str) -> None:
     async with await WatchedConnection.connect(postgres_database, autocommit=True) as connection:
-        cursor = await connection.execute("SELECT 'slept' FROM pg_sleep(2)")
+        cursor = await connection.execute("SELECT 'slept' FROM pg_sleep(2)")  # a statement that takes long
         assert await cursor.fetchone() == ("slept",)
 
 
@@ -154,7 +153,7 @@ async def test_a_worker_that_cant_release_its_tasks_names_them(postgres_database
     @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
-        await asyncio.sleep(1000)
+        await forever()
 
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),
@@ -181,7 +180,7 @@ async def test_a_worker_that_stops_on_a_swallowed_connection_releases_its_task(p
     @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
-        await asyncio.sleep(1000)
+        await forever()
 
     async with (
         swallowing_proxy(postgres_database) as (url, proxy),

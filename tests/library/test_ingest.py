@@ -158,7 +158,7 @@ async def ingested(engine: Engine, folder: Path, **terms: Any) -> list[IngestedF
 @asynccontextmanager
 async def watching(engine: Engine, folder: Path, **terms: Any) -> AsyncIterator[IngestRun]:
     run = IngestRun()
-    given = Ingest(**{"folder": folder, "settle": SETTLE, "poll": SETTLE, "watch": True, **terms})
+    given = Ingest(**{"folder": folder, "settle": SETTLE, "poll": SETTLE, "rescan": 3600.0, "watch": True, **terms})
     running = asyncio.create_task(ingest(engine, given, run.report, run.stop))
     try:
         yield run
@@ -256,7 +256,6 @@ def eyes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         monkeypatch.setattr(Inotify, "open", classmethod(lambda _: None))
     else:
         require_inotify()
-        monkeypatch.setattr(module, "RESCAN_EVERY", 3600.0)
     return str(request.param)
 
 

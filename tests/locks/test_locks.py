@@ -77,7 +77,7 @@ async def test_a_waiter_acquires_it_when_it_is_released(make: Make) -> None:
     first, second = make(), make(timeout=20.0)
     assert await first.acquire()
     waiting = asyncio.create_task(second.acquire())
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.1)  # a time in which it may not be acquired
     assert not waiting.done()
     await first.release()
     assert await waiting
@@ -98,7 +98,7 @@ async def test_it_is_renewed_far_beyond_its_time_to_live(make: Make) -> None:
         end = time.monotonic() + 7.0
         while time.monotonic() < end:
             assert not await make().acquire()
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # a time in which it may not expire
         assert lock.held
 
 
@@ -168,10 +168,10 @@ async def test_an_outage_shorter_than_the_time_to_live_keeps_the_lock(frail_redi
     terms = RedisSettings(url=frail_redis.url, timeout=0.1)
     async with open_redis(terms) as redis, RedisLock(redis, "job", ttl=6.0) as lock:
         frail_redis.freeze()
-        await asyncio.sleep(2.0)
+        await asyncio.sleep(2.0)  # the length of the outage
         assert lock.held
         frail_redis.thaw()
-        await asyncio.sleep(5.0)
+        await asyncio.sleep(5.0)  # a time in which it may not expire
         assert lock.held, "it was renewed after that"
 
 

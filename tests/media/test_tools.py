@@ -10,6 +10,7 @@ import pytest
 from reelstate.config import Settings
 from reelstate.media.tools import MediaTools, report_waiting
 from tests.media.processes import names_in
+from tests.waiting import let_others_run
 
 
 class FakeTask:
@@ -30,7 +31,7 @@ async def test_a_long_step_is_reported_repeatedly_until_it_ends() -> None:
         assert all(message.startswith("storing") for message in messages)
         assert len(set(messages)) == 3, "a repeated message would be no progress"
     before = task.messages.qsize()
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.05)  # a time in which nothing may be reported
     assert task.messages.qsize() == before
 
 
@@ -65,8 +66,7 @@ async def test_the_folder_of_a_task_is_deleted_whenever_the_task_is_cancelled(tm
 
     for turns in range(6):
         task = asyncio.create_task(work())
-        for _ in range(turns):
-            await asyncio.sleep(0)
+        await let_others_run(turns)
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()

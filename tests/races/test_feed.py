@@ -10,6 +10,7 @@ import pytest
 from reelstate.core.model import Submission
 from tests.engines import engine_at
 from tests.races.racing_processes import SIZE, RacingProcesses, start
+from tests.waiting import let_others_run
 
 
 async def write_events(url: str, times: int, number: int, parties: int) -> int:
@@ -43,7 +44,7 @@ class NaiveReader:
                 last = rows[-1][0] if rows else last
                 if finished and not rows:
                     return
-                await asyncio.sleep(0)
+                await let_others_run()
 
 
 async def feed_is_whole(url: str, racers: RacingProcesses, *, times: int) -> None:
@@ -63,7 +64,7 @@ async def feed_is_whole(url: str, racers: RacingProcesses, *, times: int) -> Non
             after = page.after
             if finished and not page.items:
                 break
-            await asyncio.sleep(0)
+            await let_others_run()
         assert await writers == list(range(SIZE))
         await control
         async with await psycopg.AsyncConnection.connect(url) as connection:

@@ -20,6 +20,7 @@ from reelstate.api.worker import BODY_OVERHEAD, router
 from reelstate.config import DEFAULTS
 from tests.media.test_results import HOSTILE, paths, put
 from tests.remote.malicious_worker import MEBIBYTE, STAGES, MaliciousWorker, Watch, attacked_server, hello
+from tests.waiting import let_others_run
 
 Json = Any
 STALL = 0.25
@@ -117,7 +118,7 @@ class Guarded:
         for _ in range(TRIES):
             self.watch.worst = 0.0
             await attack()
-            await asyncio.sleep(0)
+            await let_others_run()
             if self.watch.worst <= STALL:
                 break
         else:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from tests.faults.wrapped_store import Result, WrappedStore
 from tests.remote.lossy_proxy import LossyProxy
 from tests.remote.remote_workers import create_key, proxy_to, run_remote_worker, settings_for
 from tests.remote.scripted_worker import remotes_of
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 PARTS = 12
 cut = rs.Pipeline("cut")
@@ -298,8 +299,11 @@ async def test_a_file_that_is_too_large_fails_the_task_instead_of_being_sent_aga
         settings = settings_for(await create_key(api, "far"), proxy, tmp_path / "far")
         files = HttpFiles(settings.server_url)
         job = await engine.submit("simple")
-        async with run_remote_worker([large], settings), asyncio.timeout(300):
-            while not (error := (await engine.tasks(job.id)).items[0].error):  # noqa: ASYNC110 - a row of the store
-                await asyncio.sleep(0.05)
+
+        async def task_error() -> Any:
+            return (await engine.tasks(job.id)).items[0].error
+
+        async with run_remote_worker([large], settings):
+            error = await until(task_error)
     assert "30,000,000" in error["message"]
     assert not list((tmp_path / "server").glob("reel-upload-*"))

@@ -8,7 +8,7 @@ from reelstate.engine import Engine
 from tests.api.api_server import Server, api_server
 from tests.manual_sql import ManualSql
 from tests.remote.scripted_worker import REGISTRATION, Json, ScriptedWorker, error_name, output_prefix, remotes_of
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 
 async def task_status(engine: Engine, task: Json) -> TaskStatus:

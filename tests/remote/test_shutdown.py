@@ -15,7 +15,7 @@ from tests.engines import engine_at
 from tests.media.source_videos import profile
 from tests.media.test_results import FACTS, PLAN
 from tests.remote.scripted_worker import ScriptedWorker, remotes_of
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 BEFORE = ({"profile": "tiny", "size": 1}, FACTS.to_json())
 """Results of `validate` and `probe`, which are accepted without running the stage again."""

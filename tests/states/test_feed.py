@@ -12,6 +12,7 @@ from reelstate.core.errors import StoreUnavailable
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import Entry, LogPage, Order, Topics, page_after
 from reelstate.feed.subscriber import FeedMessage, MessageKind, SubscriptionOptions
+from tests.waiting import let_others_run, until
 
 Wanted = Callable[[int], bool]
 
@@ -37,7 +38,7 @@ class Numbers:
 
     async def read(self, after: str, limit: int, topics: Topics = None) -> LogPage[int]:  # noqa: ARG002 - one topic
         self.reads += 1
-        await asyncio.sleep(0)
+        await let_others_run()
         if self.unreachable:
             raise StoreUnavailable("unreachable")
         self._changed.clear()
@@ -96,7 +97,7 @@ async def collected(
                 if message.item == last:
                     return seen, kinds
                 if slow and random.random() < 0.1:
-                    await asyncio.sleep(slow * random.random())
+                    await asyncio.sleep(slow * random.random())  # the pace of a slow subscriber
 
 
 async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() -> None:
@@ -111,11 +112,10 @@ async def test_many_kinds_of_subscribers_each_see_their_own_once_and_in_order() 
                 if number == last // 2:
                     half_way.set()
                 if random.random() < 0.2:
-                    await asyncio.sleep(0)
+                    await let_others_run()
                 if number in {700, 1500}:
                     log.unreachable = True
-                    while not feed._stale:  # noqa: ASYNC110 - it has no event to wait for
-                        await asyncio.sleep(0.001)
+                    await until(lambda: feed._stale)
                     log.unreachable = False
 
         async def late(wanted: Wanted) -> tuple[list[int], list[MessageKind]]:
@@ -173,11 +173,11 @@ async def test_a_slow_subscriber_delays_no_other_and_gets_the_cursor_to_resume_f
         slow = feed.follow("0")
         assert (await anext(slow)).kind is MessageKind.REPLAY_COMPLETE
         first = asyncio.create_task(anext(slow))
-        await asyncio.sleep(0)
+        await let_others_run()
         fast = asyncio.create_task(collected(feed, log, 50))
         for number in range(1, 51):
             log.add(number)
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.001)  # the pace of a writer: the fast one keeps up, the slow one reads nothing
         assert (await fast)[0] == list(range(1, 51))
         messages = [await first, *[message async for message in slow]]
         assert messages[-1].kind is MessageKind.OVERFLOW
@@ -189,8 +189,7 @@ async def test_a_slow_subscriber_delays_no_other_and_gets_the_cursor_to_resume_f
 async def test_one_reader_serves_all_and_stops_with_the_last() -> None:
     async with fed() as (log, feed), asyncio.timeout(300):
         readers = [asyncio.create_task(collected(feed, log, 10)) for _ in range(200)]
-        while feed.figures.subscribers < 200:  # noqa: ASYNC110 - a figure has no event to wait for
-            await asyncio.sleep(0.001)
+        await until(lambda: feed.figures.subscribers == 200)
         before = log.reads
         for number in range(1, 11):
             log.add(number)
@@ -230,12 +229,12 @@ async def test_a_subscriber_after_the_last_item_joins_a_reader_that_began_behind
         first = feed.follow("100", until="100")
         assert (await anext(first)).kind is MessageKind.REPLAY_COMPLETE
         waiting = asyncio.create_task(anext(first))
-        await asyncio.sleep(0)
+        await let_others_run()
         second = feed.follow("0", until="1")
         assert [(await anext(second)).item, (await anext(second)).kind] == [1, MessageKind.REPLAY_COMPLETE]
         coming = asyncio.create_task(anext(second))
         before = log.reads
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # a time in which it may not read again and again
         assert log.reads - before < 5, "it waits, and does not ask again and again"
         waiting.cancel()
         coming.cancel()
@@ -269,8 +268,7 @@ async def test_a_subscriber_that_joins_during_a_read_misses_nothing() -> None:
         first = asyncio.create_task(anext(even))
         await log.reading.wait()  # what it has read is of even numbers alone
         second = asyncio.create_task(anext(odd))
-        while feed.figures.subscribers < 2:  # noqa: ASYNC110 - a figure has no event to wait for
-            await asyncio.sleep(0)
+        await until(lambda: feed.figures.subscribers == 2)
         for _ in range(10):
             log.gate.release()
         assert [(await first).item, (await second).item] == [2, 1]

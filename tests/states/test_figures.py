@@ -15,7 +15,7 @@ from reelstate.states.manager import StateManager
 from reelstate.states.memory import MemoryStore, _MemoryJob
 from reelstate.states.sql import SqlStateStore
 from tests.states.conftest import sql_states
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 Counting = MemoryStore | SqlStateStore
 

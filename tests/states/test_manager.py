@@ -12,6 +12,7 @@ from reelstate.core.state import FINISHED, LOWEST, Severity, State
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.states.manager import StateManager
 from reelstate.states.state_store import StateStore
+from tests.waiting import let_others_run
 
 Messages = AsyncGenerator[FeedMessage[State], None]
 
@@ -339,7 +340,7 @@ async def test_closing_ends_a_subscription_that_waits(store: StateStore, by: str
     await one.set_state("a", 1)
     assert summary(await taken(messages, 1)) == [(0, "a", 1, False)], "it is live"
     waiting = asyncio.ensure_future(anext(messages, None))
-    await asyncio.sleep(0)
+    await let_others_run()
     await (one if by == "manager" else store).close()
     async with asyncio.timeout(300):
         assert await waiting is None

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from reelstate.core.state import StateKey
-from reelstate.feed import feed
+from reelstate.feed.feed import FeedTimings
 from reelstate.feed.subscriber import MessageKind
 from reelstate.states.manager import StateManager
 from tests.postgres import PostgresServer, StopMode
@@ -60,7 +60,7 @@ class Writer:
     async def write(self, manager: StateManager, tag: str) -> None:
         while not self.over:
             await manager.set_state(tag, 5)
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.002)  # the pace of a writer
         last = await manager.set_finished(tag)
         self.written[last.key] = last.version
 
@@ -71,7 +71,9 @@ async def watched(url: str) -> AsyncIterator[tuple[Writer, Watcher]]:
     writer, watchers = Writer(), (Watcher(), Watcher())
     async with sql_states(url) as store, asyncio.timeout(300), asyncio.TaskGroup() as group:
         monitor = await StateManager.open("job", None, TASKS, store)
-        figures = (await store.feed(monitor.job.job_id)).figures
+        feed = await store.feed(monitor.job.job_id)
+        feed.timings = FeedTimings(stale_after=0.2)
+        figures = feed.figures
         for watcher in watchers:
             group.create_task(watcher.watch(monitor))
         for task in range(TASKS):
@@ -90,8 +92,7 @@ async def watched(url: str) -> AsyncIterator[tuple[Writer, Watcher]]:
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-async def test_the_server_is_restarted(mode: StopMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed, "STALE_AFTER", 0.2)
+async def test_the_server_is_restarted(mode: StopMode) -> None:
     with PostgresServer() as server:
         async with watched(server.new_database()) as (_, watcher):
             await asyncio.to_thread(server.stop, mode)

@@ -9,7 +9,7 @@ from reelstate.core.state import StateKey
 from reelstate.engine import Engine
 from reelstate.states.manager import StateManager
 from tests.engines import PARTS, a_worker
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 WORKERS, PARTS_EACH, REPORTS = 3, 4, 15
 TAGS = ("a", "b")

@@ -14,16 +14,19 @@ import pytest
 from reelstate.core.model import Event, TaskProgress
 from reelstate.core.state import State
 from reelstate.engine import Engine
-from reelstate.feed import feed
+from reelstate.feed.feed import FeedTimings
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.services import feed as log
 from reelstate.services.feed import FeedItem
 from reelstate.services.subscribe import EVENTS
 from tests.engines import engine_at
+from tests.waiting import until
 
 TASKS = 8
 OWNERS = ("ann", "bob")
 TIMEOUT = 600.0
+OFTEN = FeedTimings(bookmark=0.2)
+"""Frequent bookmarks, so that subscribers with few events also reach the end."""
 
 Row = tuple[object, ...]
 """What a row of the record is of, and at last its version."""
@@ -57,7 +60,7 @@ class Reader:
                 self._note(message)
                 left -= 1
                 if self.slow:
-                    await asyncio.sleep(self.slow * random.random())
+                    await asyncio.sleep(self.slow * random.random())  # the pace of a slow reader
                 if message.cursor and end.done() and order(message.cursor) >= order(end.result()):
                     return True
                 if left == 0 or message.kind is MessageKind.OVERFLOW:
@@ -117,6 +120,7 @@ def assert_complete(reader: Reader, record: dict[Row, tuple[int | None, str | No
 
 async def run_readers(url: str, versions: int, copies: int, processes: int, jobs: int) -> int:
     async with engine_at(url) as engine, asyncio.timeout(TIMEOUT), asyncio.TaskGroup() as group:
+        engine.feed.timings = OFTEN
         made = [(await engine.submit("parts", {"parts": TASKS}, user_id=OWNERS[n % 2])).job_id for n in range(jobs)]
         readers = [
             *(Reader() for _ in range(copies)),
@@ -135,7 +139,7 @@ async def run_readers(url: str, versions: int, copies: int, processes: int, jobs
         end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         listening = [group.create_task(reader.read(engine, end)) for reader in readers]
         working = group.create_task(worked(url, versions, processes))
-        await asyncio.sleep(1.5)  # those who come late come when something has happened
+        await until(lambda: readers[0].seen, "something has happened before the late ones come")
         listening += [group.create_task(reader.read(engine, end)) for reader in late]
         await working
         record = await recorded(url)
@@ -168,12 +172,6 @@ def narrow_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "WINDOW", 40)
 
 
-@pytest.fixture(autouse=True)
-def frequent_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that subscribers with few events also reach the end."""
-    monkeypatch.setattr(feed, "BOOKMARK_INTERVAL", 0.2)
-
-
 async def test_every_event_is_delivered_once(state_database: str) -> None:
     delivered = await run_readers(state_database, versions=6, copies=2, processes=2, jobs=2)
     assert delivered > 4_000
@@ -201,6 +199,7 @@ async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> Non
     """The premise of the other tests: transactions do not commit in the order of their numbers."""
     reader = Reader({"only": EVENTS})
     async with engine_at(state_database) as engine, asyncio.timeout(TIMEOUT):
+        engine.feed.timings = OFTEN
         await engine.submit("parts", {"parts": 40})
         engine.store._statements.update(NAIVE)  # type: ignore[attr-defined]
         reading = asyncio.create_task(reader.read(engine, asyncio.get_running_loop().create_future()))
@@ -208,7 +207,7 @@ async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> Non
         before = -1
         while len(reader.seen) > before:  # until nothing comes any more
             before = len(reader.seen)
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # that nothing more comes has no signal
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
     wanted = wanted_of(reader, await recorded(state_database))

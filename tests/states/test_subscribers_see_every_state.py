@@ -13,6 +13,7 @@ from reelstate.core.state import StateKey
 from reelstate.feed.subscriber import MessageKind
 from reelstate.states.manager import StateManager
 from tests.states.conftest import sql_states
+from tests.waiting import until
 
 TASKS, TAGS = 8, 5
 TIMEOUT = 600.0
@@ -51,7 +52,7 @@ class Reader:
                     self.seen.setdefault(message.item.key, []).append(message.item.version)
                     left -= 1
                     if self.slow:
-                        await asyncio.sleep(self.slow * random.random())
+                        await asyncio.sleep(self.slow * random.random())  # the pace of a slow reader
                     if done(self.seen):
                         return True
                 if left == 0 or message.kind is MessageKind.OVERFLOW:
@@ -85,7 +86,7 @@ async def run_readers(url: str, readers: list[Reader], count: int, late: list[Re
         for reader in readers:
             group.create_task(reader.read(manager, has_all(scope_keys(reader), count)))
         writing = group.create_task(written(url, count, processes))
-        await asyncio.sleep(1.0)  # those who come late come when something was written
+        await until(lambda: readers[0].seen, "something was written before the late ones come")
         for reader in late:
             group.create_task(reader.read(manager, has_all(scope_keys(reader), count)))
         await writing
@@ -154,6 +155,6 @@ async def test_a_cursor_of_numbers_alone_misses_some(state_database: str) -> Non
         before = -1
         while len(seen) > before:  # until nothing comes any more
             before = len(seen)
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # that nothing more comes has no signal
         reading.cancel()
     assert 0 < len(seen) < TASKS * TAGS * count

@@ -17,7 +17,7 @@ async def write(url: str, tasks: int, tags: int, count: int, *own: int) -> None:
             for status in range(1, count + 1):
                 await manager.set_state(tag, status, event_id=f"{tag}-{status}")
                 if random.random() < 0.05:
-                    await asyncio.sleep(random.random() / 200)
+                    await asyncio.sleep(random.random() / 200)  # an uneven pace
 
         await asyncio.gather(*(one(manager, f"tag-{tag}") for manager in managers for tag in range(tags)))
 

@@ -21,6 +21,7 @@ from reelstate.stores.store import STATEMENTS, Transaction
 from tests.engines import FAN, PARTS, SIMPLE, a_worker, engine_at
 from tests.faults.proxy import Cut, through_proxy
 from tests.postgres import PostgresServer, PostgresUnavailable, system_bins
+from tests.waiting import let_others_run
 
 
 @pytest.fixture
@@ -310,7 +311,7 @@ class Crowd:
             self.completed += await self._engine.complete(
                 [Completion(key=task.key, token=task.token) for task in tasks]
             )
-            await asyncio.sleep(0)
+            await let_others_run()
 
     async def more(self, count: int) -> None:
         """Wait until `count` more submits are acknowledged."""

@@ -30,6 +30,7 @@ from reelstate.stores import migrate
 from reelstate.stores.sqlite import store as sqlite_store
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import STATEMENTS, Batch, Row, Transaction
+from tests.waiting import let_others_run
 
 KEYS = ("job_id", "stage", "part")
 HELD = (*KEYS, "token")
@@ -395,7 +396,7 @@ async def test_a_flow_that_fails_leaves_nothing_behind(store: SQLiteStore) -> No
 
 async def test_a_flow_may_await_nothing_but_its_transaction(store: SQLiteStore) -> None:
     async def flow(transaction: Transaction) -> None:
-        await asyncio.sleep(0)
+        await let_others_run()
 
     with pytest.raises(RuntimeError, match="nothing but its transaction"):
         await store.write(flow)

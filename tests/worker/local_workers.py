@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,6 +14,7 @@ from reelstate.core.machine import STOPPED_JOBS
 from reelstate.core.model import JobDetail
 from reelstate.engine import Engine
 from reelstate.worker.loop import WorkerLoop
+from tests.waiting import until
 
 QUICK = rs.Settings(
     poll=0.05, heartbeat=0.2, worker_grace=5.0, worker_kill_after=1.0, worker_capabilities="-ffmpeg", gpu_grace=0.2
@@ -52,15 +52,13 @@ async def run_worker(
 async def wait_inactive(engine: Engine, job_id: int, seconds: float = 300.0) -> JobDetail:
     """Wait until a job is finished or stopped, and return it; due tasks are made ready meanwhile."""
 
-    async def poll() -> JobDetail:
-        while True:
-            await engine.orchestrate()
-            detail = await engine.job(job_id)
-            if detail.job.ended or detail.job.status in STOPPED_JOBS:
-                return detail
-            await asyncio.sleep(0.02)  # a retry becomes due without a signal
+    async def inactive() -> JobDetail | None:
+        await engine.orchestrate()
+        detail = await engine.job(job_id)
+        return detail if detail.job.ended or detail.job.status in STOPPED_JOBS else None
 
-    return await asyncio.wait_for(poll(), seconds)
+    detail: JobDetail = await until(inactive, f"job {job_id} is inactive", seconds=seconds)
+    return detail
 
 
 async def count_leased(engine: Engine) -> int:
@@ -71,13 +69,3 @@ async def count_leased(engine: Engine) -> int:
 async def has_leased(engine: Engine, count: int) -> bool:
     """Return whether `count` tasks are leased."""
     return await count_leased(engine) == count
-
-
-async def until(condition: Callable[[], Any], seconds: float = 300.0) -> None:
-    """Poll a condition of the store, of another thread or process, until it is true."""
-    async with asyncio.timeout(seconds):
-        while True:
-            found = condition()
-            if await found if inspect.isawaitable(found) else found:
-                return
-            await asyncio.sleep(0.01)

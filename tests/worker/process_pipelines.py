@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import reelstate as rs
 from reelstate.worker.run import MAX_PIPE_MESSAGE
+from tests.waiting import block_forever
 
 BLOCK = 1024 * 1024
 
@@ -64,7 +64,7 @@ def step(task: rs.BlockingRun) -> object:
             forked = os.fork()
             if not forked:
                 os.setsid()
-                time.sleep(1000)
+                block_forever()
             Path(task.spec["pid"]).write_text(str(forked))
             os._exit(7)
         case "too large":
@@ -76,7 +76,7 @@ def step(task: rs.BlockingRun) -> object:
         case "hang":
             child = subprocess.Popen(["sleep", "1000"])
             Path(task.spec["pids"]).write_text(f"{os.getpid()} {child.pid}")
-            time.sleep(1000)
+            block_forever()
     return None
 
 
@@ -96,4 +96,4 @@ endless = rs.Pipeline("endless")
 
 @endless.stage(process=True, timeout=0.3, attempts=1)
 def wait_forever(task: rs.BlockingRun) -> None:
-    time.sleep(1000)
+    block_forever()

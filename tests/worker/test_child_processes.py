@@ -2,8 +2,9 @@ import contextlib
 import os
 from pathlib import Path
 
+from tests.waiting import until
 from tests.worker import process_pipelines
-from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
+from tests.worker.local_workers import engine_for, run_worker, wait_inactive
 
 
 async def test_handlers_in_processes_report_like_the_others(database_url: str) -> None:
@@ -45,14 +46,14 @@ async def test_cancel_kills_the_process_and_its_children(database_url: str, tmp_
     pids = tmp_path / "pids"
     async with (
         engine_for(database_url, process_pipelines.fragile) as engine,
-        run_worker(engine, database_url, [process_pipelines.fragile], heartbeat=30.0),
+        run_worker(engine, database_url, [process_pipelines.fragile], heartbeat=600.0, stale_after=1800.0),
     ):
         job = await engine.submit("fragile", {"how": "hang", "pids": str(pids)})
         await until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
         found = [int(pid) for pid in pids.read_text().split()]
         assert all(map(_is_alive, found))
         await engine.cancel(job.id, reason="test")
-        await until(lambda: not any(map(_is_alive, found)), 20.0)  # before a heartbeat
+        await until(lambda: not any(map(_is_alive, found)))  # before the next heartbeat
 
 
 def _is_alive(pid: int) -> bool:

@@ -3,7 +3,8 @@ from typing import Any
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus
-from tests.worker.local_workers import count_leased, engine_for, has_leased, run_worker, until, wait_inactive
+from tests.waiting import until
+from tests.worker.local_workers import count_leased, engine_for, has_leased, run_worker, wait_inactive
 
 
 async def test_an_isolated_task_runs_alone_and_the_others_continue_after_it(database_url: str) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.local_workers import count_leased, engine_for, until
+from tests.waiting import until
+from tests.worker.local_workers import count_leased, engine_for
 from tests.worker.unstoppable_pipeline import unstoppable
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,8 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus
-from tests.worker.local_workers import count_leased, engine_for, has_leased, run_worker, until, wait_inactive
+from tests.waiting import until
+from tests.worker.local_workers import count_leased, engine_for, has_leased, run_worker, wait_inactive
 
 
 async def test_stages_fan_out_and_in_and_their_results_are_the_outputs(database_url: str) -> None:

@@ -1,6 +1,7 @@
 """However a worker or one of its runs ends, no lease is renewed any more and no slot stays occupied."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +19,8 @@ from reelstate.core.model import Claim, Completion, Progress, Report, Verdict
 from reelstate.engine import Engine
 from reelstate.worker.heartbeat import HeartbeatAnswer
 from reelstate.worker.loop import WorkerLoop
-from tests.worker.local_workers import QUICK, count_leased, engine_for, run_worker, until, wait_inactive
+from tests.waiting import forever, until
+from tests.worker.local_workers import QUICK, count_leased, engine_for, run_worker, wait_inactive
 
 
 class Link:
@@ -64,13 +66,17 @@ def worker_over(link: Any, engine: Engine, url: str, video: rs.Pipeline) -> Work
     return worker
 
 
+WAITING = "waiting for tasks"
+"""A line of the log when the shutdown of a worker has begun."""
+
+
 def waiting_pipeline() -> tuple[rs.Pipeline, asyncio.Event]:
     video, started = rs.Pipeline("video"), asyncio.Event()
 
     @video.stage(lease=2)
     async def cut(task: rs.Run) -> None:
         started.set()
-        await asyncio.sleep(1000)
+        await forever()
 
     return video, started
 
@@ -80,17 +86,18 @@ async def submit_and_wait(url: str, video: rs.Pipeline, **settings: Any) -> None
         url, pipelines=[video], workers=1, settings=replace(QUICK, database_url=url, **settings)
     ) as engine:
         await engine.submit("video")
-        await asyncio.sleep(1000)
+        await forever()
 
 
 async def test_a_program_that_is_cancelled_twice_does_not_wait_for_the_grace_and_leaves_no_lease(
-    database_url: str,
+    database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "reelstate.worker")
     video, started = waiting_pipeline()
     body = asyncio.create_task(submit_and_wait(database_url, video, worker_grace=600.0))
     await started.wait()
     body.cancel()
-    await asyncio.sleep(0.1)  # until its shutdown has begun, which has no signal
+    await until(lambda: WAITING in caplog.text)
     body.cancel()
     done, _ = await asyncio.wait([body], timeout=300)
     assert body in done
@@ -99,7 +106,10 @@ async def test_a_program_that_is_cancelled_twice_does_not_wait_for_the_grace_and
         assert await count_leased(engine) == 0
 
 
-async def test_a_worker_that_is_cancelled_during_its_shutdown_renews_and_runs_nothing(database_url: str) -> None:
+async def test_a_worker_that_is_cancelled_during_its_shutdown_renews_and_runs_nothing(
+    database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "reelstate.worker")
     video, started = waiting_pipeline()
     before = set(threading.enumerate())
     async with engine_for(database_url, video) as engine:
@@ -107,9 +117,9 @@ async def test_a_worker_that_is_cancelled_during_its_shutdown_renews_and_runs_no
         running = asyncio.create_task(worker.run())
         await engine.submit("video")
         await started.wait()
-        for _ in range(2):
-            running.cancel()
-            await asyncio.sleep(0.1)  # until its shutdown has begun, which has no signal
+        running.cancel()
+        await until(lambda: WAITING in caplog.text)
+        running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(running, 300)
         await until(lambda: not [each for each in set(threading.enumerate()) - before if "heartbeat" in each.name])
@@ -176,7 +186,12 @@ async def test_a_run_that_is_stopped_before_its_first_step_frees_its_slot_at_onc
     video = rs.Pipeline("video")
     ran: list[str] = []
     video.stage(name="cut")(lambda task: ran.append(task.spec))
-    async with engine_for(database_url, video) as engine, run_worker(engine, database_url, [video]) as worker:
+    # One that waited for the handler to end would wait for an hour.
+    slow_kill = {"kill_after": 3600.0}
+    async with (
+        engine_for(database_url, video) as engine,
+        run_worker(engine, database_url, [video], timings=slow_kill) as worker,
+    ):
         other = await engine.register("other", hostname="here", software="0", pipelines=["video"])
         await engine.drain("worker")
         await until(lambda: worker._draining)
@@ -184,7 +199,7 @@ async def test_a_run_that_is_stopped_before_its_first_step_frees_its_slot_at_onc
         (task,) = (await engine.claim(other, 1)).tasks
         await worker._accept([task])
         worker._on_heartbeat(HeartbeatAnswer([((task.key, task.token), Verdict.LOST)], drain=True))
-        await until(lambda: worker.running == 0, 1.0)
+        await until(lambda: worker.running == 0)
         assert ran == []
 
 
@@ -294,8 +309,7 @@ async def test_a_worker_that_is_stopped_does_not_wait_for_an_unreachable_store(d
 
         async def register(self, *_: Any, **__: Any) -> int:
             self.called.set()
-            await asyncio.sleep(1000)
-            return 0
+            await forever()
 
     async with engine_for(database_url, video) as engine:
         link = Unreachable(engine)

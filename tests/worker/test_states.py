@@ -14,7 +14,8 @@ from reelstate.dispatch.dispatch import Wakeup
 from reelstate.engine import Engine
 from reelstate.states import FINISHED, MessageKind, Severity
 from reelstate.worker.leases import HeldTask
-from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
+from tests.waiting import until
+from tests.worker.local_workers import engine_for, run_worker, wait_inactive
 from tests.worker.process_pipelines import reporting
 
 REPORTED = [

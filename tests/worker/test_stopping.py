@@ -1,8 +1,8 @@
 import asyncio
 import contextlib
 import threading
-import time
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -10,11 +10,11 @@ import reelstate as rs
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Worker
 from reelstate.engine import Engine
-from tests.worker.local_workers import count_leased, engine_for, run_worker, until, wait_inactive
+from tests.waiting import forever, run_until_stopped, until
+from tests.worker.local_workers import count_leased, engine_for, run_worker, wait_inactive
 
-HEARTBEAT = 30.0
-BEFORE_A_HEARTBEAT = 20.0
-"""A worker that stops within this time was notified by a wake-up."""
+NO_HEARTBEAT: dict[str, Any] = {"heartbeat": 1200.0, "stale_after": 3600.0}
+"""A worker that stops was notified by a wake-up: the next heartbeat comes after every time limit of a test."""
 
 
 @pytest.mark.parametrize("style", ["async", "thread"])
@@ -27,7 +27,8 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
         async def cut(task: rs.Run) -> None:
             started.set()
             try:
-                await asyncio.sleep(1000 if task.spec == "long" else 0)
+                if task.spec == "long":
+                    await forever()
             except asyncio.CancelledError:
                 stopped.set()
                 raise
@@ -37,20 +38,20 @@ async def test_cancel_stops_the_handler_and_frees_the_slot(database_url: str, st
         def cut_in_thread(task: rs.BlockingRun) -> None:
             started.set()
             try:
-                while task.spec == "long":
-                    time.sleep(0.01)
+                if task.spec == "long":
+                    run_until_stopped()
             except rs.Stopped:
                 stopped.set()
                 raise
 
     async with (
         engine_for(database_url, video) as engine,
-        run_worker(engine, database_url, [video], worker_concurrency=1, heartbeat=HEARTBEAT) as worker,
+        run_worker(engine, database_url, [video], worker_concurrency=1, **NO_HEARTBEAT) as worker,
     ):
         job = await engine.submit("video", "long")
         await until(started.is_set)
         await engine.cancel(job.id, reason="changed my mind")
-        await until(stopped.is_set, BEFORE_A_HEARTBEAT)
+        await until(stopped.is_set)
         detail = await wait_inactive(engine, (await engine.submit("video", "short")).id)
         assert worker.running == 0
     assert detail.job.status is JobStatus.COMPLETED
@@ -78,7 +79,7 @@ async def test_a_handler_that_does_not_stop_is_counted_and_its_slot_is_not_used(
                 running.add("unstoppable")
                 while not release.is_set():
                     with contextlib.suppress(asyncio.CancelledError):
-                        await asyncio.sleep(0.05)
+                        await until(release.is_set)
                 running.discard("unstoppable")
             elif task.spec == "pair":
                 await asyncio.to_thread(alongside.wait, 60)
@@ -181,7 +182,7 @@ async def test_a_task_that_lost_its_lease_is_stopped_and_its_result_refused(data
         runs.append(task.token)
         if task.token == 1:
             try:
-                await asyncio.sleep(1000)
+                await forever()
             except asyncio.CancelledError:
                 ended.set()
                 return -1
@@ -233,7 +234,7 @@ async def test_a_task_that_exceeds_the_grace_is_released_without_counting_an_att
     @video.stage
     async def cut(task: rs.Run) -> None:
         started.set()
-        await asyncio.sleep(1000)
+        await forever()
 
     grace = 1000.0 if stopped_twice else 0.1
     async with engine_for(database_url, video) as engine:
@@ -260,7 +261,7 @@ async def test_an_operator_drains_and_enables_a_worker(database_url: str) -> Non
 
     async with (
         engine_for(database_url, video) as engine,
-        run_worker(engine, database_url, [video], heartbeat=HEARTBEAT),
+        run_worker(engine, database_url, [video], **NO_HEARTBEAT),
     ):
         first = await engine.submit("video")
         await asyncio.wait_for(started.wait(), 300)
@@ -282,19 +283,20 @@ async def test_a_disabled_worker_stops_and_releases_its_tasks_at_once(database_u
     async def cut(task: rs.Run) -> None:
         started.set()
         try:
-            await asyncio.sleep(1000 if task.attempt == 1 and not stopped.is_set() else 0)
+            if task.attempt == 1 and not stopped.is_set():
+                await forever()
         except asyncio.CancelledError:
             stopped.set()
             raise
 
     async with (
         engine_for(database_url, video) as engine,
-        run_worker(engine, database_url, [video], heartbeat=HEARTBEAT),
+        run_worker(engine, database_url, [video], **NO_HEARTBEAT),
     ):
         job = await engine.submit("video")
         await asyncio.wait_for(started.wait(), 300)
         assert await engine.disable("worker", reason="it overheats") == 1
-        await asyncio.wait_for(stopped.wait(), BEFORE_A_HEARTBEAT)
+        await asyncio.wait_for(stopped.wait(), 300)
         (task,) = (await engine.tasks(job.id)).items
         assert (task.status, task.attempt) == (TaskStatus.READY, 0)
         await engine.enable("worker")

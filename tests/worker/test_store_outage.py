@@ -15,7 +15,8 @@ from reelstate.core.machine import JobStatus, WorkerStatus
 from reelstate.core.model import Progress, Report
 from reelstate.engine import Engine
 from reelstate.worker.link import Link
-from tests.worker.local_workers import QUICK, engine_for, run_worker, until, wait_inactive
+from tests.waiting import until
+from tests.worker.local_workers import QUICK, engine_for, run_worker, wait_inactive
 
 
 class FailingLink:

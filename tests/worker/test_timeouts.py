@@ -12,7 +12,8 @@ import pytest
 import reelstate as rs
 from reelstate.core.machine import JobStatus
 from reelstate.engine import Engine
-from tests.worker.local_workers import engine_for, run_worker, until, wait_inactive
+from tests.waiting import INTERVAL, forever, run_until_stopped, until
+from tests.worker.local_workers import engine_for, run_worker, wait_inactive
 from tests.worker.process_pipelines import endless
 
 TIMEOUT = 300.0
@@ -26,14 +27,13 @@ def endless_in(style: str) -> rs.Pipeline:
 
         @video.stage(name="cut", timeout=0.3, attempts=1)
         async def cut(task: rs.Run) -> None:
-            await asyncio.sleep(1000)
+            await forever()
 
     else:
 
         @video.stage(name="cut", timeout=0.3, attempts=1)
         def cut_in_thread(task: rs.BlockingRun) -> None:
-            while True:
-                time.sleep(0.01)
+            run_until_stopped()
 
     return video
 
@@ -63,10 +63,10 @@ async def test_the_next_run_begins_after_the_timed_out_one_has_ended(database_ur
     def cut(task: rs.BlockingRun) -> None:
         order.append(f"begin {task.attempt}")
         try:
-            while task.attempt == 1:
-                time.sleep(0.01)
+            if task.attempt == 1:
+                run_until_stopped()
         finally:
-            time.sleep(0.5 if task.attempt == 1 else 0)
+            time.sleep(0.5 if task.attempt == 1 else 0)  # it ends late: the next run must not begin before
             order.append(f"end {task.attempt}")
 
     async with engine_for(database_url, video) as engine, sweeping(engine), run_worker(engine, database_url, [video]):
@@ -106,7 +106,7 @@ async def sweeping(engine: Engine) -> Any:
     async def sweep() -> None:
         while True:
             await engine.reclaim()
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(INTERVAL)  # the interval of a very busy keeper
 
     task = asyncio.create_task(sweep())
     try:

@@ -5,6 +5,7 @@ import contextlib
 import time
 
 import reelstate as rs
+from tests.waiting import forever
 
 unstoppable = rs.Pipeline("unstoppable")
 
@@ -16,4 +17,4 @@ async def step(task: rs.Run) -> None:
         await asyncio.to_thread(time.sleep, 1000)
     while True:
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(1000)
+            await forever()

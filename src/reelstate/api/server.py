@@ -11,6 +11,7 @@ import resource
 import socket
 import ssl
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,18 +27,30 @@ from reelstate.core.errors import InvalidRequest
 
 logger = logging.getLogger("reelstate.server")
 BACKLOG: Final = 2048
-CHECK_INTERVAL: Final = 15.0
-"""Seconds between checks of a connection. One that is idle at two checks in a row is closed."""
 MAX_STUCK_CHECKS: Final = 4
 """Checks in a row without bytes taken by the client before it is disconnected; one, when the response is complete."""
 
-HEAD_TIMEOUT: Final = 10.0
-"""Seconds within which a new connection must send its first request head."""
 MAX_HEAD: Final = 32 * 1024
 """Bytes of a request head, which is held before any key is checked."""
 
 ABORT: Final = "abort"
 """Key in the request state: a function that aborts the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionTimings:
+    """When connections are closed, in seconds."""
+
+    check: float = 15.0
+    """Between two checks of a connection. One that is idle at two checks in a row is closed."""
+    head: float = 10.0
+    """Within which a new connection must send its first request head."""
+
+
+class TimedConfig(uvicorn.Config):
+    """The configuration of uvicorn, and the timings of connections."""
+
+    timings = ConnectionTimings()
 
 
 class TimedProtocol(H11Protocol):
@@ -47,7 +60,7 @@ class TimedProtocol(H11Protocol):
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}
         self._pauses = self._stuck = 0
-        self._silent = self.loop.call_later(HEAD_TIMEOUT, self._close_silent)
+        self._silent = self.loop.call_later(self._timings.head, self._close_silent)
         self._schedule_check()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -59,6 +72,10 @@ class TimedProtocol(H11Protocol):
         if cycle is None:
             self.transport.abort()
 
+    @property
+    def _timings(self) -> ConnectionTimings:
+        return self.config.timings if isinstance(self.config, TimedConfig) else ConnectionTimings()
+
     def pause_writing(self) -> None:
         self._pauses += 1
         super().pause_writing()
@@ -69,7 +86,7 @@ class TimedProtocol(H11Protocol):
         return self.transport.get_write_buffer_size(), self._pauses
 
     def _schedule_check(self) -> None:
-        self.loop.call_later(CHECK_INTERVAL, self._check, self.cycle, self._unsent)
+        self.loop.call_later(self._timings.check, self._check, self.cycle, self._unsent)
 
     def _check(self, before: object, unsent: tuple[int, int]) -> None:
         waiting, closing = self._unsent[0], self.transport.is_closing()
@@ -97,7 +114,7 @@ class HttpServer(uvicorn.Server):
         if settings.tls_cert:
             tls = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key or None}
         super().__init__(
-            uvicorn.Config(
+            TimedConfig(
                 app,
                 http=TimedProtocol,
                 ws="none",

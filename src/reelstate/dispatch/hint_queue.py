@@ -96,6 +96,7 @@ class HintQueue(abc.ABC):
         self._state, self._filling = redis.key(self.kind, "state"), redis.key(self.kind, "filling")
         self._busy, self._busy_until = redis.key(self.kind, "busy"), 0.0
         self._prefix = redis.key(self.kind, "lane", "")
+        self.taken_milliseconds = TAKEN_MILLISECONDS
 
     async def add(self, tasks: Sequence[ReadyTask], *, announce: tuple[str, str] | None = None) -> int:
         """Add tasks, or move them to their position, and announce it, in one round trip. Return how many."""
@@ -120,7 +121,9 @@ class HintQueue(abc.ABC):
 
     async def take(self, lanes: Sequence[int], limit: int) -> TakenHints:
         """Take up to `limit` hints. They are handed out again after a while unless they are settled."""
-        arguments = [str(each) for each in (self._prefix, limit, TAKEN_MILLISECONDS, *lanes, *self._extra_arguments())]
+        arguments = [
+            str(each) for each in (self._prefix, limit, self.taken_milliseconds, *lanes, *self._extra_arguments())
+        ]
 
         async def call(client: Client) -> list[Any]:
             async with client.pipeline(transaction=False) as pipe:

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -28,24 +29,32 @@ logger = logging.getLogger("reelstate.dispatch")
 CHANNEL = "reelstate"
 UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, OSError)
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 5.0
-REFUSED_RETRY_SECONDS = 30.0
-"""Between two attempts on a server that answers but refuses LISTEN, such as a standby."""
-FLUSH_TIMEOUT = 1.0
-"""Seconds that closing waits for a wake-up to be sent."""
-PROBE_TIMEOUT = 2.0
-PING_INTERVAL = 5.0
-"""Seconds without a notification after which a listener tests its connection."""
 
 Connection = WatchedConnection
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyTimings:
+    """How long a dispatch waits, in seconds."""
+
+    refused_retry: float = 30.0
+    """Between two attempts on a server that answers but refuses LISTEN, such as a standby."""
+    flush: float = 1.0
+    """For a wake-up to be sent when it is closed."""
+    probe: float = 2.0
+    """For the notification that tests whether any arrive."""
+    ping: float = 5.0
+    """Without a notification until a listener tests its connection."""
 
 
 class NotifyDispatch(HintlessDispatch):
     """Sends and receives wake-ups of one database."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timings: NotifyTimings | None = None) -> None:
+        self.timings = timings or NotifyTimings()
         self._address = _with_application_name(url)
         self._local = LocalWakeups()
-        self._sender = Sender(self._address)
+        self._sender = Sender(self._address, self.timings.flush)
         self._batch = WakeupBatch(self._sender.send)
         self._listening: asyncio.Task[None] | None = None
 
@@ -86,7 +95,7 @@ class NotifyDispatch(HintlessDispatch):
                 if not has_warned:
                     logger.warning("no wake-ups, LISTEN refused error=%s; work is found by polling", _first_line(error))
                 has_warned = True
-                await asyncio.sleep(REFUSED_RETRY_SECONDS)
+                await asyncio.sleep(self.timings.refused_retry)
             except NotificationsLost as error:
                 logger.warning(
                     "no wake-ups error=%s; work is found by polling. Behind a pooler that shares connections between"
@@ -104,14 +113,14 @@ class NotifyDispatch(HintlessDispatch):
         probe = os.urandom(8).hex()
         async with await _connect(self._address) as other:
             await other.execute("SELECT pg_notify(%s, %s)", [CHANNEL, probe])
-        async for notification in connection.notifies(timeout=PROBE_TIMEOUT):
+        async for notification in connection.notifies(timeout=self.timings.probe):
             if notification.payload == probe:
                 return
         raise NotificationsLost("LISTEN was accepted, but nothing arrives")
 
     async def _receive(self, connection: Connection) -> None:
         while True:
-            async for notification in connection.notifies(timeout=PING_INTERVAL):
+            async for notification in connection.notifies(timeout=self.timings.ping):
                 if notification.pid != self._sender.pid:
                     sent = notification.payload.split()
                     self._local.notify(*(wakeup for wakeup in Wakeup if wakeup in sent))
@@ -125,8 +134,9 @@ class NotificationsLost(Exception):
 class Sender:
     """Writes NOTIFY to its socket at once, and reads the answer of the server when it comes."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, flush_timeout: float) -> None:
         self._address = address
+        self._flush_timeout = flush_timeout
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._socket = -1
@@ -153,7 +163,7 @@ class Sender:
     async def close(self) -> None:
         if not self._is_unreachable:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._idle.wait(), FLUSH_TIMEOUT)
+                await asyncio.wait_for(self._idle.wait(), self._flush_timeout)
         self._closed = True
         if self._connecting is not None:
             await cancel_and_wait(self._connecting)

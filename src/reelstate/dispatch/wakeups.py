@@ -65,6 +65,11 @@ class WakeupBatch:
         self._waiting: set[Wakeup] = set()
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the next wake-up is sent at once."""
+        return self._timer is None
+
     def notify(self, wakeup: Wakeup) -> None:
         self._waiting.add(wakeup)
         if self._timer is None:

@@ -31,18 +31,25 @@ from reelstate.runtime.cancellation import cancel_and_wait
 logger = logging.getLogger("reelstate.feed")
 
 PAGE: Final = 500
-POLL_INTERVAL: Final = 0.5
-"""Seconds between two reads of the log without a wake-up."""
-MIN_POLL_INTERVAL: Final = 0.05
-"""Seconds between two reads at least, and after a wake-up until its entries are readable."""
-BOOKMARK_INTERVAL: Final = 15.0
 VALUES_INTERVAL: Final = 0.25
 """Seconds between two reads of values at least."""
 VALUES_SHARE: Final = 10
 """Reading values takes at most one part in `VALUES_SHARE` of the reader's time."""
 FIRST_DELAY, MAX_DELAY = 1.0, 60.0
-STALE_AFTER: Final = 3.0
-"""Seconds without an answer after which subscribers get `stale`: a store may itself wait long for a database."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedTimings:
+    """How often a feed reads, in seconds."""
+
+    poll: float = 0.5
+    """Between two reads of the log without a wake-up."""
+    min_poll: float = 0.05
+    """Between two reads at least, and after a wake-up until its entries are readable."""
+    bookmark: float = 15.0
+    """Between two bookmarks of a subscriber that gets nothing else."""
+    stale_after: float = 3.0
+    """Without an answer until subscribers get `stale`: a store may itself wait long for a database."""
 
 
 @dataclass(slots=True)
@@ -89,6 +96,7 @@ class Feed(Generic[Item]):
         values: Values[Item] | None = None,
     ) -> None:
         self.log = log
+        self.timings = FeedTimings()
         self._marks = marks
         self._versions: dict[Hashable, int] = {}
         self._buffer = buffer
@@ -264,7 +272,7 @@ class Feed(Generic[Item]):
 
     async def _read_forever(self) -> None:
         delay = self._delay
-        polls = LogPolls()
+        polls = LogPolls(self.timings)
         while True:
             try:
                 with self._stale_when_late():
@@ -353,7 +361,8 @@ class Feed(Generic[Item]):
 
     @contextlib.contextmanager
     def _stale_when_late(self) -> Iterator[None]:
-        late = asyncio.get_running_loop().call_later(STALE_AFTER, self._set_stale, "no answer from the store")
+        loop = asyncio.get_running_loop()
+        late = loop.call_later(self.timings.stale_after, self._set_stale, "no answer from the store")
         try:
             yield
         finally:
@@ -383,19 +392,20 @@ def _needs_bookmark(entries: Sequence[Entry[Item]], options: SubscriptionOptions
 class LogPolls:
     """When to read a log again: at a wake-up, shortly after one, and at intervals."""
 
-    def __init__(self) -> None:
-        self._timeout = POLL_INTERVAL
+    def __init__(self, timings: FeedTimings) -> None:
+        self._timings = timings
+        self._timeout = timings.poll
         self._last = 0.0
         self._bookmarked = time.monotonic()
 
     async def next(self, log: Log[Item]) -> None:
         woken = await log.wait(self._timeout)
-        self._timeout = MIN_POLL_INTERVAL if woken else POLL_INTERVAL
-        await asyncio.sleep(max(0.0, self._last + MIN_POLL_INTERVAL - time.monotonic()))
+        self._timeout = self._timings.min_poll if woken else self._timings.poll
+        await asyncio.sleep(max(0.0, self._last + self._timings.min_poll - time.monotonic()))
         self._last = time.monotonic()
 
     def bookmark_is_due(self) -> bool:
-        due = time.monotonic() >= self._bookmarked + BOOKMARK_INTERVAL
+        due = time.monotonic() >= self._bookmarked + self._timings.bookmark
         self._bookmarked = time.monotonic() if due else self._bookmarked
         return due
 

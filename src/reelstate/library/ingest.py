@@ -52,6 +52,7 @@ class Ingest:
     patterns: Sequence[str] = PATTERNS
     settle: float = 3.0
     poll: float = 2.0
+    rescan: float = RESCAN_EVERY
     watch: bool = False
     spec: Mapping[str, Json] = field(default_factory=dict)
     priority: int | str = 5
@@ -233,7 +234,7 @@ class _Folder:
             path: identity for path in self._walk(self._terms.folder) if (identity := identity_of(path)) is not None
         }
         self._settling.see_all(found, _now())
-        self._next_scan = _now() + (RESCAN_EVERY if self._notices else self._terms.poll)
+        self._next_scan = _now() + (self._terms.rescan if self._notices else self._terms.poll)
 
     def _walk(self, folder: Path) -> Iterator[Path]:
         self._watch(folder)

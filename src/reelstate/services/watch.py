@@ -60,7 +60,13 @@ async def watch(
 
 
 async def wait(
-    store: Store, catalogue: Catalogue, dispatch: Dispatch, job_id: int, seconds: float | None = None
+    store: Store,
+    catalogue: Catalogue,
+    dispatch: Dispatch,
+    job_id: int,
+    seconds: float | None = None,
+    *,
+    poll: float = POLL_INTERVAL,
 ) -> JobDetail:
     """Return the job as soon as it is inactive; raise `WaitTimeout` after `seconds`. Read it at least once.
 
@@ -72,7 +78,7 @@ async def wait(
     try:
         async with limit:
             while detail.job.status not in INACTIVE_JOBS:
-                await listener.wait(POLL_INTERVAL)
+                await listener.wait(poll)
                 detail = await observe_job(store, catalogue, job_id)
     except TimeoutError:
         if seconds is None or not limit.expired():

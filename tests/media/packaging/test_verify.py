@@ -13,6 +13,7 @@ from reelstate.media.packaging import verify as verify_module
 from reelstate.media.packaging.manifest import Manifest
 from reelstate.media.packaging.verify import verify
 from tests.media.streams import PACKAGE, Package, builds, package
+from tests.waiting import let_others_run
 
 CHUNK = "versions/7/encode/1/1/180p.mp4"
 MASTER = f"{PACKAGE}/master.m3u8"
@@ -86,7 +87,7 @@ async def test_after_an_outage_nothing_is_read_any_more(good: Package) -> None:
 
     with pytest.raises(ConnectionError):
         await verify(get, Manifest.from_json(good.manifest))
-    await asyncio.sleep(0)
+    await let_others_run()
     failed = asked[verify_module.CONCURRENT_READS - 1]
     assert sorted(stopped) == sorted(key for key in asked if key != failed)
 
@@ -361,7 +362,7 @@ async def test_four_files_are_read_at_a_time(good: Package) -> None:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
-        await asyncio.sleep(0)
+        await let_others_run()
         at_once -= 1
         return await good.get(key, start, length)
 
