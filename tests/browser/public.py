@@ -103,8 +103,7 @@ def played_in_browser(
         heard = page.run("hearEachTrack()", TIMEOUT) if tracks else []
         if joins:
             page.run(f"playOver({json.dumps(list(joins))}, {PLAYBACK_RATE})", TIMEOUT)
-        page.run(f"playToEnd({PLAYBACK_RATE})", TIMEOUT)
-        return {**page.run("state()"), "heard": heard}
+        return {**page.run(f"playToEnd({PLAYBACK_RATE})", TIMEOUT), "heard": heard}
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from tests.browser.chromium import Page
 from tests.browser.conftest import Published
 from tests.browser.files import Files
 from tests.browser.numbered import DURATION, FRAMES, HEIGHTS, JOINS, RATE
+from tests.browser.test_growing import WAITING
 
 AROUND = [frame + step for frame in reversed(JOINS) for step in (-1, 0, 1)]
 """The last join first, so that each is a leap to where nothing is loaded yet."""
 
-AHEAD = 5
 EXACT = {"maxFragLookUpTolerance": 0}
 """Keeps hls.js from treating a position just before a segment as inside it and skipping the gap."""
 
@@ -29,7 +29,7 @@ def open_hls(page: Page, files: Files, published: Published, height: int | None 
 
 def assert_untroubled(page: Page) -> None:
     state = page.run("state()")
-    assert state["errors"] == []
+    assert set(state["errors"]) <= {WAITING}, "a busy machine may show a frame later, but every frame"
     assert state["error"] is None
     assert state["corrupted"] == 0
 
@@ -37,14 +37,9 @@ def assert_untroubled(page: Page) -> None:
 def assert_numbered(page: Page) -> list[int]:
     """What was shown is what belongs at that time, in whatever rung; gives the numbers of the frames."""
     frames = page.run("frames")
-    wrong = [(time, number, now) for time, number, now in frames if not _belongs(time, number, now)]
+    wrong = [(time, number) for time, number in frames if round(time * RATE) != number]
     assert wrong == []
-    return [number for _, number, _ in frames]
-
-
-def _belongs(time: float, number: int, now: float) -> bool:
-    """Until a script reads it, the screen has gone on, up to where the clock is by then and a few frames."""
-    return round(time * RATE) <= number <= max(time, now) * RATE + AHEAD
+    return [number for _, number in frames]
 
 
 def test_a_stream_plays_from_its_first_frame_over_every_join_to_its_end(

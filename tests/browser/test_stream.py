@@ -11,7 +11,7 @@ from reelstate.api.streams import Streams
 from tests.api.api_server import Server, api_server
 from tests.browser.chromium import Browser, Page
 from tests.engines import a_worker, done, engine_at
-from tests.worker.local_workers import until
+from tests.waiting import until
 
 FOLLOW = """
     function follow(path) {

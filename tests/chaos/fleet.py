@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from reelstate.app import open_engine
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Event, Submission, Task, Worker
 from reelstate.engine import Engine
+from reelstate.stores.sqlite.address import database_path
 from tests.chaos import pipelines
 from tests.chaos.reel_process import HERE
 
@@ -109,6 +111,9 @@ class Member:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def resume(self) -> None:
+        self.send(Signals.SIGCONT)
 
     async def ended(self, seconds: float = TIMEOUT) -> int:
         """Wait for the process and return its exit code."""
@@ -203,6 +208,15 @@ class Fleet:
         """Return the newest instance of a name."""
         return max((each for each in await self.engine.workers() if each.name == name), key=lambda each: each.id)
 
+    async def freeze(self, member: Member) -> None:
+        """Freeze a process at a moment when it does not hold the write lock of a SQLite file, which would stop all."""
+        while True:
+            member.freeze()
+            if not self.url.startswith("sqlite") or _can_write(database_path(self.url)):
+                return
+            member.resume()
+            await asyncio.sleep(POLL_INTERVAL)  # its transaction ends, and gives no signal
+
     async def wait_ready(self, *names: str) -> None:
         await self.wait_for(lambda: self.are_online(*names), f"workers {names} register")
 
@@ -286,6 +300,16 @@ async def open_fleet(url: str, folder: Path, bytecode: Path) -> AsyncIterator[Fl
             yield fleet
         finally:
             fleet.close()
+
+
+def _can_write(path: Path | None) -> bool:
+    """Return whether no process holds the write lock of a SQLite file now."""
+    with contextlib.closing(sqlite3.connect(path or ":memory:", timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        return True
 
 
 def _matches(run: Run, wanted: dict[str, Any]) -> bool:

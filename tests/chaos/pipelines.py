@@ -54,8 +54,8 @@ def result(task: Attempt) -> dict[str, Any]:
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - another process changes it
-        await asyncio.sleep(POLL_INTERVAL)
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(POLL_INTERVAL)  # a file that the test makes gives no signal
 
 
 async def in_loop(task: rs.Run) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def in_thread(task: rs.BlockingRun) -> dict[str, Any]:
     record(task, "started")
     try:
         while not may_pass(task):
-            time.sleep(POLL_INTERVAL)
+            time.sleep(POLL_INTERVAL)  # a file that the test makes gives no signal
     except rs.Stopped:
         record(task, "stopped")
         raise
@@ -83,7 +83,7 @@ def in_process(task: rs.BlockingRun) -> dict[str, Any]:
     pids = [subprocess.Popen(["sleep", "1000"]).pid] if options(task).get("grandchild") else []
     record(task, "started", grandchildren=pids)
     while not may_pass(task):
-        time.sleep(POLL_INTERVAL)
+        time.sleep(POLL_INTERVAL)  # a file that the test makes gives no signal
     return result(task)
 
 
@@ -94,7 +94,7 @@ async def gather(task: rs.Run) -> dict[str, Any]:
 
 async def brief(task: rs.Run) -> int:
     record(task, "started")
-    await asyncio.sleep(task.spec.get("seconds", 0.0))
+    await asyncio.sleep(task.spec.get("seconds", 0.0))  # the work that the test asks for
     return int(task.input)
 
 

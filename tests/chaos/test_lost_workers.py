@@ -79,7 +79,7 @@ async def test_a_worker_that_was_frozen_is_refused_stops_its_handlers_and_contin
     (encode,) = fleet.runs(stage="encode")
 
     frozen_at = time.time()
-    members[frozen].freeze()
+    await fleet.freeze(members[frozen])
     first_after = await fleet.wait_for(lambda: find_second_claim(fleet, job), "another worker takes over") - frozen_at
     await fleet.wait_status(job)
     version = (await fleet.engine.job(job)).job.version

@@ -27,7 +27,7 @@ OUTAGE_SECONDS = 1.0
 
 async def kill(server: RedisServer, link: RedisClient) -> None:
     await asyncio.to_thread(server.stop)
-    await asyncio.sleep(OUTAGE_SECONDS)
+    await asyncio.sleep(OUTAGE_SECONDS)  # the length of the outage
     await asyncio.to_thread(server.start)
 
 
@@ -47,7 +47,7 @@ async def restart(server: RedisServer, link: RedisClient) -> None:
 
 async def fill(server: RedisServer, link: RedisClient) -> None:
     await link.client.config_set("maxmemory", "1")
-    await asyncio.sleep(OUTAGE_SECONDS)
+    await asyncio.sleep(OUTAGE_SECONDS)  # the length of the outage
     await link.client.config_set("maxmemory", "0")
 
 
