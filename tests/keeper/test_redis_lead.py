@@ -10,9 +10,10 @@ from reelstate.config import Settings
 from reelstate.connections.redis import RedisSettings
 from reelstate.engine import Engine
 from reelstate.keeper import Keeper
-from tests.dispatch.redis_engines import Statements, redis_engine, until
+from tests.dispatch.redis_engines import Statements, redis_engine
 from tests.faults.proxy import through_proxy
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 
 def keeper_on(engine: Engine, folder: Path) -> Keeper:

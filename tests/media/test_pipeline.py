@@ -29,6 +29,7 @@ from reelstate.media.formats import hls, hls_parser, webvtt
 from reelstate.media.formats.fragmented_mp4 import parse_mp4
 from reelstate.media.planning.plan import Plan
 from reelstate.media.planning.quality import QualityStatus
+from reelstate.media.results import RESULTS
 from reelstate.media.sandbox import sandbox
 from reelstate.media.stages import renditions
 from tests.library.local_library import working
@@ -48,7 +49,6 @@ from tests.media.source_videos import (
 )
 from tests.media.streams import builds, has_encoder
 
-STAGES = ("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions", "package", "verify")
 ONE_RUNG = profile(rungs=profile()["rungs"][1:])
 IN_OPEN = 0x20
 
@@ -106,7 +106,7 @@ async def require_full_report(here: Deployment, job_id: int) -> None:
     assert all(step.argv[0] == here.settings.ffmpeg and step.seconds > 0 for step in steps)
     document = json.loads(reel(here, "job", str(job_id), "--json"))
     assert (document["status"], document["progress"]) == ("completed", 100.0)
-    assert [stage["name"] for stage in document["stages"]] == [*STAGES, "publish"]
+    assert [stage["name"] for stage in document["stages"]] == list(RESULTS)
     assert document["outputs"]["publish"]["rungs"] == ["180p", "90p"]
 
 

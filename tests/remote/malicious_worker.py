@@ -26,6 +26,7 @@ from reelstate.config import Settings
 from reelstate.core.machine import JobStatus
 from reelstate.engine import Engine
 from reelstate.media.packaging.manifest import MANIFEST
+from reelstate.media.results import RESULTS
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX, PROTOCOL
 from reelstate.services.keys import Keys, Scope
 from tests.api.server_process import ServerProcess
@@ -39,10 +40,7 @@ MEBIBYTE: Final = 1024 * 1024
 PAUSE: Final = 0.005
 COPY: Final = ("-c", "copy", "-c:s", "mov_text")
 CAPTIONS: Final = "1\n00:00:00,100 --> 00:00:00,900\nwords\n"
-STAGES: Final = (
-    *("validate", "probe", "plan", "fetch", "audio", "encode", "thumbnails", "captions"),
-    *("package", "verify", "publish"),
-)
+STAGES: Final = tuple(RESULTS)
 
 
 @dataclass
