@@ -2,8 +2,8 @@
 """Records the picture in the README: `python docs/record.py`.
 
 Runs `reel up` and `reel submit transcode movie.mp4 --wait` in a terminal of its own, on a video that it makes, and
-writes the page that the command showed while it encoded as docs/images/submit.svg. Nothing in the picture is written
-by hand: it shows what this machine did.
+writes the page that the command showed while it encoded as docs/images/submit.svg. The picture shows what this
+machine did.
 """
 
 from __future__ import annotations

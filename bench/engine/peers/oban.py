@@ -19,6 +19,8 @@ watch = Stopwatch(0)
 
 @worker(queue="default")
 class Noop:
+    new: Any
+
     async def process(self, _: Any) -> None:
         if watch.handle():
             handled.put_nowait(time.perf_counter())
@@ -26,6 +28,8 @@ class Noop:
 
 @worker(queue="default")
 class Start:
+    new: Any
+
     async def process(self, _: Any) -> None:
         handled.put_nowait(time.perf_counter())
 
