@@ -223,6 +223,18 @@ async def test_a_wrong_hint_costs_one_claim_and_is_removed(engine: Engine) -> No
     await until(lambda: mirrored(engine), "the hint is gone")
 
 
+async def test_what_is_taken_back_from_a_dead_worker_is_hinted_at_again(engine: Engine) -> None:
+    dead = await a_worker(engine)
+    job = (await engine.submit("simple")).job_id
+    await until(lambda: mirrored(engine), "it is mirrored")
+    assert [task.key.job_id for task in (await engine.claim(dead)).tasks] == [job]
+    await until(lambda: mirrored(engine), "its hint is gone")
+    assert await hinted(engine) == set()
+    assert (await engine.reclaim(dead=[dead], expired=False)).ready == 1
+    await until(lambda: mirrored(engine), "it is mirrored again")
+    assert {key.job_id for key in await hinted(engine)} == {job}
+
+
 async def test_a_worker_that_drains_takes_no_hint_from_others(engine: Engine) -> None:
     dispatch_of(engine).queue.taken_milliseconds = 3_600_000  # so that it comes back by no other way
     worker, other = await a_worker(engine), await a_worker(engine, "other")
