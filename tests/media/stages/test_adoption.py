@@ -195,24 +195,28 @@ async def test_another_job_adopts_nothing(tmp_path: Path, source: Path) -> None:
 
 
 async def test_a_stage_that_an_operator_runs_again_adopts_nothing_from_before(tmp_path: Path, source: Path) -> None:
-    """Attempts after that adopt again."""
+    """Attempts after that adopt again, but also then nothing from before."""
+    storage = Path()
 
     def wrap(stage: str, handler: Handler) -> Handler:
         async def run(task: Run) -> Json:
             if stage == "verify" and task.token <= 2:
                 raise Retry("a chunk can't be decoded")
             result = await handler(task)
-            if stage == "encode" and task.token in (1, 3):
+            if stage == "encode" and task.token in (1, 3, 4):
+                if task.token == 3:
+                    (storage / f"versions/{task.job_id}/encode/{task.part}/3" / RECORD).unlink()
                 raise Retry("lost before it was reported")
             return result
 
         return run
 
     async with start_deployment(tmp_path, wrap) as here:
+        storage = here.storage
         failed = await here.transcode(source, profile=profile(chunk_seconds=2))
         assert failed.job.status is JobStatus.FAILED
         await here.engine.retry(failed.job.id, start=From("encode"), reason="a chunk can't be decoded")
         detail = await here.engine.wait(failed.job.id, timeout=TIMEOUT)
         assert detail.job.status is JobStatus.COMPLETED
         steps = (await made_by(here, failed.job.id))["encode"]
-        assert steps == [(1, "ffmpeg"), (2, "adopt"), (3, "ffmpeg"), (4, "adopt")]
+        assert steps == [(1, "ffmpeg"), (2, "adopt"), (3, "ffmpeg"), (4, "ffmpeg"), (5, "adopt")]
