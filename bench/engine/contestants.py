@@ -30,6 +30,7 @@ CEILING: Final = "ceiling"
 BARE: Final = "bare"
 PGQUEUER: Final = "pgqueuer"
 GRAPHILE: Final = "graphile"
+PGBOSS: Final = "pgboss"
 PROCRASTINATE: Final = "procrastinate"
 HUEY: Final = "huey"
 OBAN: Final = "oban"
@@ -46,6 +47,7 @@ CONTESTANTS: Final = (
     Contestant(BARE, "bench.engine.bare", "postgresql", ("simple", "partitioned")),
     Contestant(PGQUEUER, "bench.engine.peers.pgqueuer", "postgresql", ("simple", "dispatch")),
     Contestant(GRAPHILE, "bench.engine.peers.graphile", "postgresql", ("simple", "dispatch")),
+    Contestant(PGBOSS, "bench.engine.peers.pgboss", "postgresql", ("simple", "dispatch")),
     Contestant(PROCRASTINATE, "bench.engine.peers.procrastinate", "postgresql", ("simple",), most=2_000),
     Contestant(OBAN, "bench.engine.peers.oban", "postgresql", ("simple", "dispatch"), most=5_000),
     Contestant(CELERY, "bench.engine.peers.celery", "redis", ("simple", "dispatch"), most=5_000),

@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
+from bench.engine.storage import Storage
 from bench.engine.system import DispatchSystem, HistorySystem, PartitionedSystem, System, WorkerSystem
 
 SIMPLE_SUBMIT: Final = "simple jobs: submit"
 SIMPLE_DRAIN: Final = "simple jobs: claim + complete"
+SIMPLE_WAL: Final = "simple jobs: bytes of WAL per job"
+SIMPLE_SIZE: Final = "simple jobs: bytes of the database per job"
 PARTITIONED_SUBMIT: Final = "one partitioned job: submit"
 PARTITIONED_DRAIN: Final = "one partitioned job: claim + complete"
+PARTITIONED_WAL: Final = "one partitioned job: bytes of WAL per task"
+PARTITIONED_SIZE: Final = "one partitioned job: bytes of the database per task"
 HISTORY_DRAIN: Final = "one partitioned job: claim + complete, long history"
 CLAIMER_DRAIN: Final = "one partitioned job: claim + complete, 1 claimer, batch by batch"
 CLAIMERS_DRAIN: Final = "one partitioned job: claim + complete, 8 claimers, batch by batch"
@@ -45,13 +50,23 @@ async def simple(system: System, order: Order) -> Measured:
     warm_up = min(WARM_UP, order.count)
     await system.submit_simple(warm_up)
     await system.drain_simple(warm_up)
-    submitted = await system.submit_simple(order.count)
-    return {SIMPLE_SUBMIT: submitted, SIMPLE_DRAIN: await system.drain_simple(order.count)}
+    async with Storage(order.url) as storage:
+        submitted = await system.submit_simple(order.count)
+        drained = await system.drain_simple(order.count)
+    written = storage.per(order.count, SIMPLE_WAL, SIMPLE_SIZE)
+    return {SIMPLE_SUBMIT: submitted, SIMPLE_DRAIN: drained, **written}
 
 
 async def partitioned(system: System, order: Order) -> Measured:
-    submitted, drained = await _partitioned(system, order)
-    return {PARTITIONED_SUBMIT: submitted, PARTITIONED_DRAIN: drained}
+    assert isinstance(system, PartitionedSystem)
+    warm_up = min(WARM_UP, order.count)
+    await system.submit_partitioned(warm_up)
+    await system.drain_partitioned(warm_up)
+    async with Storage(order.url) as storage:
+        submitted = await system.submit_partitioned(order.count)
+        drained = await system.drain_partitioned(order.count)
+    written = storage.per(order.count, PARTITIONED_WAL, PARTITIONED_SIZE)
+    return {PARTITIONED_SUBMIT: submitted, PARTITIONED_DRAIN: drained, **written}
 
 
 async def claimers(system: System, order: Order) -> Measured:
