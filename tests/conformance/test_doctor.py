@@ -9,10 +9,11 @@ import pytest
 from reelstate.app import open_engine
 from reelstate.core.errors import CorruptState, InvalidRequest
 from reelstate.core.machine import JobStatus, TaskStatus
+from reelstate.core.pipeline import StageSpec
 from reelstate.documents import job_document
 from reelstate.engine import Engine
 from reelstate.services import doctor
-from tests.conformance.scenarios import submitted
+from tests.conformance.scenarios import declared, submitted
 from tests.conformance.test_bad_job import allow_changes, forbid_changes_of
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
 from tests.manual_sql import ManualSql
@@ -451,7 +452,8 @@ async def test_a_task_in_a_lane_that_does_not_exist_is_found_and_put_into_its_ow
 async def test_one_row_that_can_not_be_repaired_does_not_stop_the_others(
     engine: Engine, manual_sql: ManualSql, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad, good = await submitted(engine), await submitted(engine)
+    await declared(engine, "two", StageSpec(name="first"), StageSpec(name="second", after=("first",)))
+    bad, good = await submitted(engine, "two"), await submitted(engine, "two")
     manual_sql.run_unguarded("UPDATE stages SET done = 1")
     forbid_changes_of(manual_sql, bad, "stages")
     diagnosis = await engine.doctor(repair=True)
@@ -467,7 +469,8 @@ async def test_text_in_an_instant_breaks_no_listing_and_is_repaired(
 ) -> None:
     if dialect == "postgres":
         pytest.skip("A COLUMN OF POSTGRESQL HAS A TYPE")
-    job_id, worker = await submitted(engine), await a_worker(engine)
+    await declared(engine, "two", StageSpec(name="first"), StageSpec(name="second", after=("first",)))
+    job_id, worker = await submitted(engine, "two"), await a_worker(engine)
     manual_sql.drop_guards()
     manual_sql.run("UPDATE jobs SET created_at = 'yesterday', changed_at = '2026-01-02 03:04:05'")
     manual_sql.run("UPDATE tasks SET ready_at = x'00', changed_at = 'x'")

@@ -28,6 +28,7 @@ from reelstate.core.errors import (
 from reelstate.library.publishing import load_unpublished, needed_sources, remove_versions
 from reelstate.stores import migrate
 from reelstate.stores.sqlite import store as sqlite_store
+from reelstate.stores.sqlite.statement import SqliteStatement
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import STATEMENTS, Batch, Row, Transaction
 from tests.waiting import let_others_run
@@ -119,7 +120,7 @@ WORKER: dict[str, Any] = {
     "metadata": None,
     "max_instances": None,
 }
-JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0, "resource_id": None}
+JOB = {"user_id": "", "phase": "processing", "priority": 5, "delay": 0.0, "resource_id": None, "request": None}
 TASK = {
     "stage": 0,
     "priority": 5,
@@ -420,7 +421,10 @@ async def test_a_batch_is_read_by_the_names_of_its_columns(store: SQLiteStore) -
     ((job, stage, part, token, *_),) = await claim(store, worker, 1)
     rows = [(token, part, job, "spare", stage, '{"a": 1}')]
     batch = Batch(("token", "part", "job_id", "more", "stage", "result"), rows)
-    assert await run(store, "complete", batch, status="done") == [(job, stage, part, token, "done")]
+    whole, stage_row = await run(store, "complete", batch, status="done")
+    assert (whole[0], whole[5], stage_row[:3]) == ("all", 1, ("stage", job, stage))
+    ((status, result),) = await run(store, "observe_results", job_id=job, stages=[0])
+    assert (status, result) == (stage, {"a": 1})
 
 
 async def test_ids_are_fresh_growing_and_made_of_the_time(store: SQLiteStore, shell: sqlite3.Connection) -> None:
@@ -457,7 +461,8 @@ def test_both_stores_have_constraints_of_the_same_names() -> None:
 
 async def test_the_claim_reads_its_index_in_order(store: SQLiteStore, shell: sqlite3.Connection) -> None:
     parameters = dict.fromkeys([*CLAIM, "rows", "limit", "worker_id", "now"])
-    text = migrate.statements("reelstate.stores.sqlite")["claim"]
+    table, _, text, *_ = SqliteStatement.of(migrate.statements("reelstate.stores.sqlite")["claim"]).parts
+    shell.execute(table)
     plan = [row[3] for row in shell.execute(f"EXPLAIN QUERY PLAN {text}", parameters)]
     assert "SEARCH r USING INDEX tasks_ready (lane=?)" in plan
     assert len([line for line in plan if line.startswith("USE TEMP B-TREE")]) == 1  # the merge of the lanes

@@ -1,7 +1,8 @@
 """A rolling upgrade: processes of two releases on one PostgreSQL database, with a migration in between.
 
-The earlier release is the newest commit with fewer migrations, if there is one, and the later release is this code.
-Otherwise the earlier release is this code, and the later one a copy of it with one more migration.
+The earlier release is the newest commit with fewer migrations, if there is one that can run on the schema of this
+code, which is the later release. Otherwise the earlier release is this code, and the later one a copy of it with one
+more migration. A release that can't run on the schema is refused, and its jobs are completed by the later one.
 """
 
 import os
@@ -17,6 +18,7 @@ import pytest
 
 import reelstate as rs
 from reelstate.core.machine import WorkerStatus
+from reelstate.stores.migrate import migrations, oldest_schema
 
 ROOT = Path(__file__).parents[2]
 STORES = ROOT / "src/reelstate/stores"
@@ -43,12 +45,17 @@ def git(*arguments: str) -> str:
     return completed.stdout.strip() if completed.returncode == 0 else ""
 
 
-def earlier_commit(shipped: list[str]) -> str:
-    """Return the newest commit that has only the first of these migrations; empty if there is none."""
+def earlier_commit(shipped: list[str], *, compatible: bool) -> str:
+    """Return the newest commit that has only the first of these migrations; empty if there is none.
+
+    `compatible` says whether its code can run on the schema of all of them.
+    """
+    oldest = oldest_schema(migrations("reelstate.stores.postgres"))
     for changed in git("log", "--format=%H", "--", str(MIGRATIONS)).split():
         before = f"{changed}^"
         names = git("ls-tree", "--name-only", f"{before}:{MIGRATIONS.relative_to(ROOT)}").split()
-        if names and names == shipped[: len(names)] and len(names) < len(shipped):
+        is_earlier = names and names == shipped[: len(names)] and len(names) < len(shipped)
+        if is_earlier and (len(names) >= oldest) is compatible:
             return before
     return ""
 
@@ -118,7 +125,7 @@ class Release:
 @pytest.fixture
 def releases(tmp_path: Path, postgres_url: str) -> tuple[Release, Release]:
     """The earlier and the later release."""
-    earlier = earlier_commit(sorted(path.name for path in MIGRATIONS.glob("*.sql")))
+    earlier = earlier_commit(sorted(path.name for path in MIGRATIONS.glob("*.sql")), compatible=True)
     if earlier:
         sources = unpack_commit(earlier, tmp_path / "earlier"), ROOT / "src"
     else:
@@ -158,3 +165,31 @@ async def test_two_releases_work_side_by_side_with_a_migration_in_between(
         assert {job.status for job in (await reel.jobs.list()).items} == {"completed"}
         assert {worker.status for worker in await reel.workers.list()} == {WorkerStatus.OFFLINE}
         assert (await reel.doctor()).findings == ()
+
+
+@pytest.mark.timeout(3600)
+async def test_a_release_that_can_not_run_on_the_schema_is_refused_and_its_jobs_are_completed(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    earlier = earlier_commit(sorted(path.name for path in MIGRATIONS.glob("*.sql")), compatible=False)
+    if not earlier:
+        pytest.skip("EVERY EARLIER COMMIT CAN RUN ON THE SCHEMA")
+    (tmp_path / "clips.py").write_text(APP)
+    old = Release("earlier", unpack_commit(earlier, tmp_path / "earlier"), tmp_path, postgres_url)
+    new = Release("later", ROOT / "src", tmp_path, postgres_url)
+    old.reel("migrate")
+    with old.worker():
+        old.reel("submit", "clips", "--wait")
+    old.reel("submit", "clips")
+    assert new.reel("migrate")
+    refused = old.command("jobs")
+    assert (refused.returncode, "upgrade Reelstate" in refused.stderr) == (1, True), refused.stderr
+    with new.worker():
+        new.reel("submit", "clips", "--wait")
+        async with rs.open(postgres_url) as reel:
+            jobs = (await reel.jobs.list()).items
+            details = [await reel.wait(job.id, timeout=TIMEOUT) for job in jobs]
+            assert [detail.outputs["cut"] for detail in details] == ["later", "later", "earlier"]
+            told = [[(event.entity, event.target) for event in (await reel.jobs.history(job.id)).items] for job in jobs]
+            assert sorted(told[0]) == sorted(told[1]) == sorted(told[2])
+            assert (await reel.doctor()).findings == ()

@@ -314,13 +314,14 @@ async def _claim_closely(
             rows = await _lease(transaction, request, [isolated], checked=True, isolated=True)
         if not any(row.job_id for row in rows):
             rows = await _lease(transaction, request, request.hints, checked=True)
-    leased = _Leased(
-        [row for row in rows if row.job_id],
-        at=rows[0].at if rows else None,
+    leased = replace(
+        _with_known_jobs(catalogue, rows),
         isolated_waiting=bool(
             worker.job_id is not None and worker.running and not draining and not worker.runs_isolated
         ),
     )
+    if all(row.job_id in leased.jobs for row in leased.rows):
+        return leased
     return await _load_jobs(transaction, catalogue, leased)
 
 
@@ -369,7 +370,7 @@ async def _lease(
 
 def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
     """Return leased tasks with those jobs that are active, and whose graph this process has loaded."""
-    leased = _Leased([row for row in rows if row.job_id], at=rows[0].at)
+    leased = _Leased([row for row in rows if row.job_id], at=rows[0].at if rows else None)
     incomplete = set()
     for row in leased.rows:
         declared = None if row.pipeline_id is None else catalogue.get(row.pipeline_id)

@@ -34,6 +34,26 @@ class _CompletedTask(NamedTuple):
     status: str
 
 
+class _Completed(NamedTuple):
+    """What a completion has come to: a row of one `kind`.
+
+    `all` has the number of accepted tasks (`total`) and of completed jobs (`done`), `stage` the counters of a stage
+    that has closed, `left` the job of a sole task that is not completed yet, and `task` an accepted task, where not
+    all were.
+    """
+
+    kind: str
+    job_id: int
+    stage: int
+    part: int
+    token: int
+    total: int
+    done: int
+    skipped: int
+    failed: int
+    sole: bool
+
+
 class _CountedStage(NamedTuple):
     job_id: int
     stage: int
@@ -45,7 +65,8 @@ class _CountedStage(NamedTuple):
     """It is the only stage of its pipeline."""
 
 
-COMPLETE = Statement("complete", _CompletedTask)
+COMPLETE = Statement("complete", _Completed)
+COMPLETE_LATE = Statement("complete_late", _CompletedTask)
 COMPLETE_JOBS = Statement("complete_jobs", NoRow)
 COUNT_TASKS = Statement("complete_stages", _CountedStage)
 RECOUNT = Statement("complete_recount", NoRow)
@@ -79,23 +100,50 @@ async def complete(
         targets[item.key, item.token] = (status,)
 
     async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Wakeup]]:
-        moved: list[_CompletedTask] = []
+        accepted: list[LeaseKey] = []
+        closed: dict[int, ClosedStages] = {}
+        completed = 0
         for status, given in rows.items():
             if given:
-                moved += await transaction.run(COMPLETE, Batch(RESULT_COLUMNS, given), status=status)
-        closed = await count_tasks(transaction, Counter((row.job_id, row.stage, row.status) for row in moved))
-        wakeups: set[Wakeup] = set()
-        completed = sorted(job_id for job_id, job in closed.items() if job.completes_job)
-        if completed:
-            await transaction.run(COMPLETE_JOBS, job_ids=completed)
-            wakeups.add(Wakeup.JOB_INACTIVE)
-        if len(closed) > len(completed):
+                completed += await _complete(transaction, status, given, accepted, closed)
+        left = sorted(job_id for job_id, job in closed.items() if job.completes_job)
+        if left:
+            await transaction.run(COMPLETE_JOBS, job_ids=left)
+        wakeups = {Wakeup.JOB_INACTIVE} if completed or left else set()
+        if len(closed) > len(left):
             others = {job_id: job.stages for job_id, job in closed.items() if not job.completes_job}
             wakeups |= await advance(transaction, catalogue, others)
-        accepted = [(TaskKey(row.job_id, row.stage, row.part), row.token) for row in moved]
         return await verdicts(transaction, leases, accepted, targets.__getitem__), wakeups
 
     return await store.write(flow)
+
+
+async def _complete(
+    transaction: Transaction,
+    status: TaskStatus,
+    given: list[Row],
+    accepted: list[LeaseKey],
+    closed: dict[int, ClosedStages],
+) -> int:
+    """Move tasks to a status; add the accepted ones and the stages that closed. Return the number of completed jobs."""
+    moved = 0
+    completed = 0
+    for row in await transaction.run(COMPLETE, Batch(RESULT_COLUMNS, given), status=status):
+        if row.kind == "all":
+            moved, completed = row.total, row.done
+        elif row.kind == "task":
+            accepted.append((TaskKey(row.job_id, row.stage, row.part), row.token))
+        elif row.kind == "stage":
+            _close(closed, row)
+        else:
+            closed[row.job_id] = ClosedStages(completes_job=True)
+    if moved == len(given):
+        accepted += [(TaskKey(*row[:3]), row[3]) for row in given]
+        return completed
+    late = await transaction.run(COMPLETE_LATE, Batch(RESULT_COLUMNS, given), status=status)
+    accepted += [(TaskKey(row.job_id, row.stage, row.part), row.token) for row in late]
+    closed |= await count_tasks(transaction, Counter((row.job_id, row.stage, row.status) for row in late))
+    return completed
 
 
 async def count_tasks(transaction: Transaction, ended: Counter[tuple[int, int, str]]) -> dict[int, ClosedStages]:
@@ -109,13 +157,17 @@ async def count_tasks(transaction: Transaction, ended: Counter[tuple[int, int, s
     closed: dict[int, ClosedStages] = {}
     for counted in await transaction.run(COUNT_TASKS, Batch(COUNT_COLUMNS, rows)):
         if counted.done + counted.skipped + counted.failed == counted.total:
-            job = closed.setdefault(counted.job_id, ClosedStages())
-            job.completes_job = bool(counted.sole) and not counted.failed
-            job.stages[counted.stage] = (
-                True,
-                Counters(total=counted.total, done=counted.done, skipped=counted.skipped, failed=counted.failed),
-            )
+            _close(closed, counted)
     return closed
+
+
+def _close(closed: dict[int, ClosedStages], stage: _CountedStage | _Completed) -> None:
+    job = closed.setdefault(stage.job_id, ClosedStages())
+    job.completes_job = bool(stage.sole) and not stage.failed
+    job.stages[stage.stage] = (
+        True,
+        Counters(total=stage.total, done=stage.done, skipped=stage.skipped, failed=stage.failed),
+    )
 
 
 async def recount(transaction: Transaction, stages: Iterable[tuple[int, int, bool | None]]) -> None:

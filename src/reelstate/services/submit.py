@@ -87,6 +87,7 @@ class _Request:
             "priority": self.priority,
             "delay": self.delay,
             "resource_id": self.resource_id,
+            "request": None,
             "current": None if self.named else self.declared.graph.name,
         }
 

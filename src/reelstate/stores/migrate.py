@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from reelstate.core.errors import SchemaMismatch
 from reelstate.core.model import Job
@@ -23,6 +24,7 @@ _PIPELINE_COLUMNS = {
 }
 _JOB_COLUMNS = ", ".join(_PIPELINE_COLUMNS.get(field.name, f"j.{field.name}") for field in fields(Job))
 """The fields of `Job` in a SELECT from jobs `j` and pipelines `p`."""
+_FRAGMENT = re.compile(r"\{(\w+)\}")
 _OLDEST = re.compile(r"^-- oldest schema: (\d+)$", re.MULTILINE)
 
 
@@ -48,11 +50,21 @@ def migrations(package: str) -> Sequence[Migration]:
 
 @cache
 def statements(package: str) -> Mapping[str, str]:
-    """Return the statements of a store by name. `{job_columns}` stands for the columns of a `Job`."""
+    """Return the statements of a store by name.
+
+    `{job_columns}` stands for the columns of a `Job`, and `{name}` for the file `sql/fragments/name.sql`.
+    """
+    folder = files(package) / "sql"
+    fragments = {"job_columns": _JOB_COLUMNS} | _texts(folder / "fragments")
     return {
-        entry.name.removesuffix(".sql"): entry.read_text().replace("{job_columns}", _JOB_COLUMNS)
-        for entry in (files(package) / "sql").iterdir()
-        if entry.name.endswith(".sql")
+        name: _FRAGMENT.sub(lambda found: fragments[found[1]].rstrip(), text) for name, text in _texts(folder).items()
+    }
+
+
+def _texts(folder: Traversable) -> dict[str, str]:
+    """Return the SQL files of a folder by name."""
+    return {
+        entry.name.removesuffix(".sql"): entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".sql")
     }
 
 

@@ -1,8 +1,11 @@
 """The guards in PostgreSQL, generated from the state machines.
 
-One statement-level trigger per table checks all rows of a statement at once: it refuses what the machine does not
-allow and writes the events of what it does. It joins the old rows with the new ones, so the cost is one hash join per
-statement; `enable_nestloop` is off inside because a plan made for one row must not be kept for 500.
+A row trigger on each table has the frequent changes of the machine in its WHEN clause, which costs no call. Its
+function is called for all others: it refuses what the machine does not allow and writes the event of what it does.
+
+The hottest statements (submit, claim, complete) write the events of all their rows at once. They announce it by
+`reelstate.recorded`, which a trigger switches off at the end of the statement. Their changes are checked like all
+others: what is not in the WHEN clause is refused, or has two events with one version, which an index refuses.
 
 A change that raises `version` by one is made by the engine and names its actor. A change of status that leaves
 `version` unchanged is manual SQL: it must be legal for some actor, and the trigger gives it its version and the actor
@@ -15,7 +18,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Machine
+from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Actor, Machine
 from reelstate.stores.guard import KEPT, KEYS, TABLES, pairs, quoted, triples
 
 REFUSED = "RS001"
@@ -24,29 +27,37 @@ REFUSED = "RS001"
 
 @dataclass(frozen=True, slots=True)
 class PostgresAudit:
-    """The columns and values that identify the entity of an event, what must never go back, and its data."""
+    """What the trigger of a table needs beyond its machine."""
 
     columns: str
+    """The columns that identify the entity of an event."""
     values: str
-    monotonic: str
+    backwards: str
+    """What must never happen to the numbers of a row."""
     data: str = "NULL::jsonb"
+    recorded: str = "false"
+    """The changes of statements that write their events themselves, with their actors."""
 
 
 AUDITS = {
     "jobs": PostgresAudit(
         "job_id",
-        "n.id",
-        "n.version < o.version",
-        "CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END",
+        "NEW.id",
+        "NEW.version < OLD.version",
+        "CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END",
+        f"OLD.status = 'pending' AND NEW.actor = '{Actor.WORKER}' AND NEW.status IN ({quoted(PHASES)})"
+        f" OR OLD.status IN ({quoted(PHASES)}) AND NEW.actor = '{Actor.ORCHESTRATOR}' AND NEW.status = 'completed'",
     ),
     "tasks": PostgresAudit(
         "job_id, stage, part, token, worker_id",
-        "n.job_id, n.stage, n.part, n.token, n.last_worker",
-        "n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1",
-        "CASE WHEN n.status = 'error' THEN n.error"
-        " WHEN n.status = 'ready' AND n.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', n.lost) END",
+        "NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker",
+        "NEW.version < OLD.version OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
+        "CASE WHEN NEW.status = 'error' THEN NEW.error"
+        " WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', NEW.lost) END",
+        f"NEW.actor = '{Actor.WORKER}' AND (OLD.status = 'ready' AND NEW.status = 'running'"
+        " OR OLD.status = 'running' AND NEW.status IN ('done', 'skipped'))",
     ),
-    "workers": PostgresAudit("worker_id", "n.id", "n.version < o.version"),
+    "workers": PostgresAudit("worker_id", "NEW.id", "NEW.version < OLD.version"),
 }
 
 REFUSE = f"""
@@ -59,13 +70,19 @@ BEGIN
 END $$;
 """
 
-MANUAL = f"""
-CREATE OR REPLACE FUNCTION reelstate.mark_manual() RETURNS text LANGUAGE plpgsql AS $$
+RECORDED = "current_setting('reelstate.recorded', true) = 'on'"
+RECORDING = """
+CREATE OR REPLACE FUNCTION reelstate.end_recording() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM set_config('reelstate.manual', 'on', true);
-    RETURN '{SQL_ACTOR}';
+    PERFORM set_config('reelstate.recorded', '', true);
+    RETURN NULL;
 END $$;
+""" + "".join(
+    f"""CREATE OR REPLACE TRIGGER end_recording AFTER INSERT OR UPDATE ON reelstate.{table}
+    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.end_recording();
 """
+    for table in ("jobs", "tasks")
+)
 
 EVENTS = f"""
 CREATE OR REPLACE FUNCTION reelstate.guard_events() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -144,15 +161,17 @@ CREATE OR REPLACE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stage
 FLAGS = f"""
 CREATE OR REPLACE FUNCTION reelstate.clear_flag() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.flagged := NULL;
-    NEW.flagged_at := NULL;
-    RETURN NEW;
+    UPDATE reelstate.jobs SET flagged = NULL, flagged_at = NULL WHERE id = NEW.id;
+    RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs
+CREATE OR REPLACE TRIGGER clear_flag AFTER UPDATE OF status ON reelstate.jobs
     FOR EACH ROW WHEN (OLD.flagged IS NOT NULL AND NEW.status <> OLD.status AND NEW.status NOT IN ({quoted(PHASES)}))
     EXECUTE FUNCTION reelstate.clear_flag();
 """
-"""A job that stops or starts again has no run that an operator must decide about."""
+"""A job that stops or starts again has no run that an operator must decide about.
+
+A trigger before the update would lock, and log, every row a second time.
+"""
 
 PRIORITIES = f"""
 CREATE OR REPLACE FUNCTION reelstate.move_priority() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -188,7 +207,7 @@ def script() -> str:
     """Return the SQL that creates or replaces all guards."""
     return (
         REFUSE
-        + MANUAL
+        + RECORDING
         + EVENTS
         + DELETES
         + PIPELINES
@@ -212,78 +231,79 @@ def constraints(migrations: str) -> dict[str, str]:
 
 
 def _table(table: str, machine: Machine) -> str:
+    audit = AUDITS[table]
+    same = " AND ".join(f"NEW.{key} = OLD.{key}" for key in KEYS[table])
     return f"""
 CREATE OR REPLACE FUNCTION reelstate.guard_{table}_insert() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 {_initial_states(table, machine)}
     RETURN NULL;
 END $$;
-CREATE OR REPLACE TRIGGER guard_insert AFTER INSERT ON reelstate.{table} REFERENCING NEW TABLE AS inserted
-    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_{table}_insert();
+CREATE OR REPLACE TRIGGER guard_insert AFTER INSERT ON reelstate.{table}
+    FOR EACH ROW WHEN ({_wrong(machine)}{"" if table == "tasks" else f" OR NOT coalesce({RECORDED}, false)"})
+    EXECUTE FUNCTION reelstate.guard_{table}_insert();
 
-CREATE OR REPLACE FUNCTION reelstate.guard_{table}_change() RETURNS trigger LANGUAGE plpgsql
-SET enable_nestloop = off SET enable_hashjoin = on AS $$
+CREATE OR REPLACE FUNCTION reelstate.guard_{table}_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' THEN
-        RETURN NULL;
-    END IF;
-{_changes(table, machine)}
+{_change(table, machine)}
     RETURN NULL;
 END $$;
 CREATE OR REPLACE TRIGGER guard_change AFTER UPDATE ON reelstate.{table}
-    REFERENCING OLD TABLE AS before NEW TABLE AS after
-    FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_{table}_change();
+    FOR EACH ROW WHEN ((NEW.status <> OLD.status OR NEW.version <> OLD.version OR {audit.backwards} OR NOT ({same}))
+        AND NOT coalesce(NEW.version = OLD.version + 1 AND ({audit.recorded})
+            AND NOT ({audit.backwards}) AND {same} AND {RECORDED}, false))
+    EXECUTE FUNCTION reelstate.guard_{table}_change();
 """
 
 
-def _hot(table: str) -> str:
-    """Return a condition for the two most frequent changes, which spares the search in the list."""
-    if table != "tasks":
-        return "false"
-    claimed, completed = ("o.status = 'ready' AND n.status = 'running'", "o.status = 'running' AND n.status = 'done'")
-    return f"n.actor = 'worker' AND ({claimed} OR {completed})"
+def _wrong(machine: Machine) -> str:
+    return f"NEW.status NOT IN ({quoted(machine.initial_states)}) OR NEW.version <> 1"
+
+
+def _key(table: str) -> str:
+    return " || '/' || ".join(f"NEW.{column}" for column in KEYS[table])
 
 
 def _initial_states(table: str, machine: Machine) -> str:
-    key = " || '/' || ".join(f"n.{column}" for column in KEYS[table])
-    refusal = f"reelstate.refuse('{machine.entity}', {key}::text, NULL, n.status, n.actor)"
-    wrong = f"n.status NOT IN ({quoted(machine.initial_states)}) OR n.version <> 1"
+    refusal = f"PERFORM reelstate.refuse('{machine.entity}', ({_key(table)})::text, NULL, NEW.status, NEW.actor)"
     if table == "tasks":
-        return f"    PERFORM {refusal} FROM inserted n WHERE {wrong};"
+        return f"    {refusal};"
     audit = AUDITS[table]
-    return f"""    INSERT INTO reelstate.events (entity, {audit.columns}, version, origin, target, actor, reason, at)
-    SELECT '{machine.entity}', {audit.values}, 1, NULL,
-           CASE WHEN {wrong} THEN {refusal} ELSE n.status END, n.actor, n.reason, n.changed_at
-    FROM inserted n;"""
+    return f"""    IF {_wrong(machine)} THEN
+        {refusal};
+    END IF;
+    INSERT INTO reelstate.events (entity, {audit.columns}, version, origin, target, actor, reason, at)
+    VALUES ('{machine.entity}', {audit.values}, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);"""
 
 
-def _changes(table: str, machine: Machine) -> str:
+def _change(table: str, machine: Machine) -> str:
+    """Return the body of the function; the update that it makes of a manual change fires it again."""
     keys = KEYS[table]
     audit = AUDITS[table]
-    key = " || '/' || ".join(f"n.{column}" for column in keys)
-    same = " AND ".join(f"o.{column} = n.{column}" for column in keys)
-    is_manual = "n.version = o.version"
+    same = " AND ".join(f"NEW.{key} = OLD.{key}" for key in keys)
+    is_manual = "NEW.version = OLD.version"
     columns = f"entity, {audit.columns}, data, version, origin, target, actor, reason, at"
-    return f"""    INSERT INTO reelstate.events ({columns})
-    SELECT '{machine.entity}', {audit.values}, {audit.data}, o.version + 1, o.status,
-               CASE WHEN o.{keys[0]} IS NULL OR {audit.monotonic} OR n.version > o.version + 1
-                      OR n.status <> o.status AND {is_manual}
-                         AND NOT o.status || ' ' || n.status = ANY (ARRAY[{pairs(machine)}])
-                      OR n.status <> o.status AND NOT {is_manual} AND NOT ({_hot(table)})
-                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
-                             = ANY (ARRAY[{triples(machine)}])
-                    THEN reelstate.refuse('{machine.entity}', {key}::text, o.status, n.status,
-                                          CASE WHEN {is_manual} THEN '{SQL_ACTOR}' ELSE n.actor END)
-                    ELSE n.status END,
-               CASE WHEN {is_manual} THEN reelstate.mark_manual() ELSE n.actor END,
-               CASE WHEN NOT {is_manual} THEN n.reason END,
-               CASE WHEN {is_manual} THEN clock_timestamp() ELSE n.changed_at END
-    FROM after n LEFT JOIN before o ON {same}
-    WHERE o.{keys[0]} IS NULL OR n.status <> o.status OR {audit.monotonic}
-           OR n.version <> o.version AND (n.actor <> '{SQL_ACTOR}' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.manual', true) = 'on' THEN
-        PERFORM set_config('reelstate.manual', '', true);
-        UPDATE reelstate.{table} n
-        SET version = n.version + 1, actor = '{SQL_ACTOR}', reason = NULL, changed_at = clock_timestamp()
-        FROM before o WHERE {same} AND {is_manual} AND n.status <> o.status;
+    row = " AND ".join(f"{key} = NEW.{key}" for key in keys)
+    return f"""    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
+       AND NEW.actor = '{SQL_ACTOR}' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
+        RETURN NULL;
+    END IF;
+    IF NOT ({same}) OR {audit.backwards} OR NEW.version > OLD.version + 1
+       OR NEW.status <> OLD.status AND {is_manual}
+          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY[{pairs(machine)}])
+       OR NEW.status <> OLD.status AND NOT {is_manual}
+          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
+              = ANY (ARRAY[{triples(machine)}]) THEN
+        PERFORM reelstate.refuse('{machine.entity}', ({_key(table)})::text, OLD.status, NEW.status,
+                                 CASE WHEN {is_manual} THEN '{SQL_ACTOR}' ELSE NEW.actor END);
+    END IF;
+    INSERT INTO reelstate.events ({columns})
+    VALUES ('{machine.entity}', {audit.values}, {audit.data}, OLD.version + 1, OLD.status, NEW.status,
+            CASE WHEN {is_manual} THEN '{SQL_ACTOR}' ELSE NEW.actor END,
+            CASE WHEN NOT {is_manual} THEN NEW.reason END,
+            CASE WHEN {is_manual} THEN clock_timestamp() ELSE NEW.changed_at END);
+    IF {is_manual} THEN
+        UPDATE reelstate.{table}
+        SET version = OLD.version + 1, actor = '{SQL_ACTOR}', reason = NULL, changed_at = clock_timestamp()
+        WHERE {row};
     END IF;"""

@@ -8,6 +8,8 @@ name the row, but it names the entity, both states and the allowed actors.
 A change that raises `version` by one is made by the engine and names its actor. A change of status that leaves
 `version` unchanged is manual SQL: it must be legal for some actor, and a second trigger gives it its version and the
 actor `sql`.
+
+Claim and complete write the event of a sole task and its job before they change both; it is not written again.
 """
 
 from __future__ import annotations
@@ -29,6 +31,13 @@ PREFIXES = ("guard_", "audit_")
 
 UNLESS_REPAIRING = "NOT EXISTS (SELECT 1 FROM repairing)"
 NOW = "(julianday('now') - 2440587.5) * 86400.0"
+LAST_EVENT = (
+    "max((SELECT coalesce(max(id), 0) FROM events),"
+    " (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'))"
+)
+"""The last number of events. The sequence alone is behind it until the end of a statement."""
+HAS_SOLE_TASK = "EXISTS (SELECT 1 FROM tasks WHERE job_id = NEW.id AND stage = 0 AND part = 0 AND sole)"
+"""The task is inserted before the job, whose event then opens the only stage too."""
 
 
 def _none_of(column: str, values: tuple[str, ...]) -> str:
@@ -37,14 +46,18 @@ def _none_of(column: str, values: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SqliteAudit:
-    """The columns and values that identify the entity of an event, its earlier events, what may only grow, its data."""
+    """What the triggers of a table need beyond its machine."""
 
     columns: str
+    """The columns that identify the entity of an event."""
     values: str
     history: str
+    """The condition on its earlier events."""
     watched: str
     backwards: str
     data: str = "NULL"
+    recorded: str = "false"
+    """The condition on the event of a change that a statement has written before it."""
 
 
 AUDITS = {
@@ -55,6 +68,7 @@ AUDITS = {
         "status, version",
         "NEW.version NOT IN (OLD.version, OLD.version + 1)",
         "CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END",
+        "job_id = NEW.id AND stage = 0 AND part = 0 AND job_version = NEW.version AND job_target = NEW.status",
     ),
     "tasks": SqliteAudit(
         "job_id, stage, part, token, worker_id",
@@ -64,6 +78,8 @@ AUDITS = {
         "NEW.version NOT IN (OLD.version, OLD.version + 1) OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1",
         "CASE WHEN NEW.status = 'error' THEN NEW.error"
         " WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END",
+        "job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND version = NEW.version"
+        " AND target = NEW.status AND actor = NEW.actor AND entity = 'task+job'",
     ),
     "workers": SqliteAudit(
         "worker_id",
@@ -231,12 +247,16 @@ BEGIN
     {refusal}
 END;
 """
+    number, entity = "NULL", f"'{machine.entity}'"
+    if table == "jobs":
+        number = f"CASE WHEN {HAS_SOLE_TASK} THEN {LAST_EVENT} + 2 END"
+        entity = f"CASE WHEN {HAS_SOLE_TASK} THEN 'job+stage' ELSE 'job' END"
     return f"""
 CREATE TRIGGER guard_{table}_insert AFTER INSERT ON {table}
 BEGIN
     {refusal}
-    INSERT INTO events (entity, {audit.columns}, version, origin, target, actor, reason, at)
-    VALUES ('{machine.entity}', {audit.values}, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+    INSERT INTO events (id, entity, {audit.columns}, version, origin, target, actor, reason, at)
+    VALUES ({number}, {entity}, {audit.values}, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
 END;
 """
 
@@ -284,8 +304,9 @@ BEGIN
         THEN RAISE(ABORT, '{REFUSED}{machine.entity}: version grows by one, and token and attempt never go back')
         ELSE {_walk(machine, lambda origin, target: _refuse_actor(machine, origin, target))} END;
     INSERT INTO events (entity, {audit.columns}, data, version, origin, target, actor, reason, at)
-    VALUES ('{machine.entity}', {audit.values}, {audit.data}, NEW.version, OLD.status, NEW.status, NEW.actor,
-            NEW.reason, NEW.changed_at);
+    SELECT '{machine.entity}', {audit.values}, {audit.data}, NEW.version, OLD.status, NEW.status, NEW.actor,
+           NEW.reason, NEW.changed_at
+    WHERE NOT EXISTS (SELECT 1 FROM events WHERE {audit.recorded});
 END;
 """
 

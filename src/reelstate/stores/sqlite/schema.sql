@@ -2,22 +2,26 @@ CREATE TABLE archiving (
     since REAL NOT NULL
 );
 
-CREATE TABLE events (
-    id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    entity    TEXT NOT NULL,
-    job_id    INTEGER,
-    stage     INTEGER NOT NULL DEFAULT -1,
-    part      INTEGER NOT NULL DEFAULT -1,
-    worker_id INTEGER,
-    version   INTEGER NOT NULL,
-    token     INTEGER,
-    at        REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
-    origin    TEXT,
-    target    TEXT NOT NULL,
-    actor     TEXT NOT NULL,
-    reason    TEXT,
-    data      TEXT,
-    CONSTRAINT events_entity CHECK (entity IN ('job', 'stage', 'task', 'worker', 'finding'))
+CREATE TABLE "events" (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    entity      TEXT NOT NULL,
+    job_id      INTEGER,
+    stage       INTEGER NOT NULL DEFAULT -1,
+    part        INTEGER NOT NULL DEFAULT -1,
+    worker_id   INTEGER,
+    version     INTEGER NOT NULL,
+    token       INTEGER,
+    at          REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    origin      TEXT,
+    target      TEXT NOT NULL,
+    actor       TEXT NOT NULL,
+    reason      TEXT,
+    data        TEXT,
+    job_version INTEGER,
+    job_origin  TEXT,
+    job_target  TEXT,
+    CONSTRAINT events_entity
+        CHECK (entity IN ('job', 'stage', 'task', 'worker', 'finding', 'task+job', 'job+stage'))
 );
 
 CREATE UNIQUE INDEX events_by_entity ON events (job_id, stage, part, version) WHERE job_id IS NOT NULL;
@@ -63,6 +67,27 @@ CREATE TABLE findings (
     found_at REAL NOT NULL,
     PRIMARY KEY (name, job_id, stage, part, subject)
 ) WITHOUT ROWID;
+
+CREATE VIEW history AS
+SELECT e.id - CASE WHEN half.n = 0 AND e.entity IN ('task+job', 'job+stage') THEN 1 ELSE 0 END AS id,
+       CASE e.entity WHEN 'task+job' THEN CASE half.n WHEN 0 THEN 'task' ELSE 'job' END
+                     WHEN 'job+stage' THEN CASE half.n WHEN 0 THEN 'job' ELSE 'stage' END
+                     ELSE e.entity END AS entity,
+       e.job_id,
+       CASE WHEN half.n = 0 THEN e.stage WHEN e.entity = 'job+stage' THEN 0 ELSE -1 END AS stage,
+       CASE WHEN half.n = 0 THEN e.part ELSE -1 END AS part,
+       CASE WHEN half.n = 0 THEN e.worker_id END AS worker_id,
+       CASE WHEN half.n = 0 THEN e.version WHEN e.entity = 'job+stage' THEN 1 ELSE e.job_version END AS version,
+       CASE WHEN half.n = 0 THEN e.token END AS token,
+       e.at,
+       CASE WHEN half.n = 0 THEN e.origin ELSE e.job_origin END AS origin,
+       CASE WHEN half.n = 0 THEN e.target WHEN e.entity = 'job+stage' THEN 'opened' ELSE e.job_target END AS target,
+       CASE WHEN half.n = 1 AND (e.entity = 'job+stage' OR e.job_target = 'completed') THEN 'orchestrator'
+            ELSE e.actor END AS actor,
+       CASE WHEN half.n = 0 THEN e.reason END AS reason,
+       CASE WHEN half.n = 0 THEN e.data WHEN e.entity = 'job+stage' THEN '{"total": 1}' END AS data
+FROM events AS e
+JOIN (SELECT 0 AS n UNION ALL SELECT 1) AS half ON half.n = 0 OR e.entity IN ('task+job', 'job+stage');
 
 CREATE TABLE idempotency (
     user_id    TEXT NOT NULL,
@@ -236,8 +261,9 @@ BEGIN
             WHEN 'failed' THEN RAISE(ABORT, 'reelstate: job: cancelled -> failed is not allowed')
             WHEN 'quarantined' THEN RAISE(ABORT, 'reelstate: job: cancelled -> quarantined is not allowed') END END END;
     INSERT INTO events (entity, job_id, data, version, origin, target, actor, reason, at)
-    VALUES ('job', NEW.id, CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END, NEW.version, OLD.status, NEW.status, NEW.actor,
-            NEW.reason, NEW.changed_at);
+    SELECT 'job', NEW.id, CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END, NEW.version, OLD.status, NEW.status, NEW.actor,
+           NEW.reason, NEW.changed_at
+    WHERE NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = 0 AND part = 0 AND job_version = NEW.version AND job_target = NEW.status);
 END;
 
 CREATE TRIGGER guard_jobs_delete BEFORE DELETE ON jobs
@@ -262,8 +288,8 @@ BEGIN
     SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'pending'
         THEN RAISE(ABORT, 'reelstate: job: a new row must be pending at version 1')
         WHEN EXISTS (SELECT 1 FROM events WHERE job_id = NEW.id AND stage = -1 AND part = -1) THEN RAISE(ABORT, 'reelstate: job: a row with this key existed before') END;
-    INSERT INTO events (entity, job_id, version, origin, target, actor, reason, at)
-    VALUES ('job', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+    INSERT INTO events (id, entity, job_id, version, origin, target, actor, reason, at)
+    VALUES (CASE WHEN EXISTS (SELECT 1 FROM tasks WHERE job_id = NEW.id AND stage = 0 AND part = 0 AND sole) THEN max((SELECT coalesce(max(id), 0) FROM events), (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events')) + 2 END, CASE WHEN EXISTS (SELECT 1 FROM tasks WHERE job_id = NEW.id AND stage = 0 AND part = 0 AND sole) THEN 'job+stage' ELSE 'job' END, NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
 END;
 
 CREATE TRIGGER guard_jobs_manual AFTER UPDATE OF status ON jobs
@@ -419,6 +445,15 @@ CREATE TABLE logs (
 CREATE INDEX logs_by_job ON logs (job_id, id);
 
 CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0));
+
+CREATE VIEW opened_stages AS
+SELECT job_id, stage, open, sole, version, total, done, skipped, failed, opened_at FROM stages
+UNION ALL
+SELECT t.job_id, t.stage, 1, 1, 1, 1, CASE WHEN t.status = 'done' THEN 1 ELSE 0 END,
+       CASE WHEN t.status = 'skipped' THEN 1 ELSE 0 END,
+       CASE WHEN t.status = 'error' AND t.run_after IS NULL THEN 1 ELSE 0 END,
+       (SELECT j.created_at FROM jobs AS j WHERE j.id = t.job_id)
+FROM tasks AS t WHERE t.sole;
 
 CREATE TABLE pipelines (
     id          INTEGER PRIMARY KEY,
@@ -615,7 +650,7 @@ CREATE TABLE tasks (
     result           TEXT,
     error            TEXT,
     isolate_after    INTEGER NOT NULL DEFAULT 2,
-    flag_after       REAL,
+    flag_after       REAL, sole INTEGER NOT NULL DEFAULT 0,
     -- What each status requires of the lease, `finished_at` and the next run.
     CONSTRAINT tasks_state CHECK (CASE status
         WHEN 'ready' THEN worker_id IS NULL AND lease_expires_at IS NULL AND finished_at IS NULL
@@ -702,8 +737,9 @@ BEGIN
             WHEN 'error' THEN RAISE(ABORT, 'reelstate: task: cancelled -> error is not allowed')
             WHEN 'skipped' THEN RAISE(ABORT, 'reelstate: task: cancelled -> skipped is not allowed') END END END;
     INSERT INTO events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
-    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END, NEW.version, OLD.status, NEW.status, NEW.actor,
-            NEW.reason, NEW.changed_at);
+    SELECT 'task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN json_object('isolated', json('true'), 'lost', NEW.lost) END, NEW.version, OLD.status, NEW.status, NEW.actor,
+           NEW.reason, NEW.changed_at
+    WHERE NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND version = NEW.version AND target = NEW.status AND actor = NEW.actor AND entity = 'task+job');
 END;
 
 CREATE TRIGGER guard_tasks_delete BEFORE DELETE ON tasks
@@ -892,8 +928,9 @@ BEGIN
             WHEN 'active' THEN CASE WHEN NOT (NEW.actor = 'worker' OR substr(NEW.actor, 1, 7) = 'worker:') THEN RAISE(ABORT, 'reelstate: worker: offline -> active is only allowed for worker') END
             WHEN 'draining' THEN RAISE(ABORT, 'reelstate: worker: offline -> draining is not allowed') END END END;
     INSERT INTO events (entity, worker_id, data, version, origin, target, actor, reason, at)
-    VALUES ('worker', NEW.id, NULL, NEW.version, OLD.status, NEW.status, NEW.actor,
-            NEW.reason, NEW.changed_at);
+    SELECT 'worker', NEW.id, NULL, NEW.version, OLD.status, NEW.status, NEW.actor,
+           NEW.reason, NEW.changed_at
+    WHERE NOT EXISTS (SELECT 1 FROM events WHERE false);
 END;
 
 CREATE TRIGGER guard_workers_identity AFTER UPDATE OF id ON workers WHEN NEW.id IS NOT OLD.id
@@ -906,8 +943,8 @@ BEGIN
     SELECT CASE WHEN NEW.version <> 1 OR NEW.status <> 'active'
         THEN RAISE(ABORT, 'reelstate: worker: a new row must be active at version 1')
         WHEN EXISTS (SELECT 1 FROM events WHERE entity = 'worker' AND worker_id = NEW.id) THEN RAISE(ABORT, 'reelstate: worker: a row with this key existed before') END;
-    INSERT INTO events (entity, worker_id, version, origin, target, actor, reason, at)
-    VALUES ('worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+    INSERT INTO events (id, entity, worker_id, version, origin, target, actor, reason, at)
+    VALUES (NULL, 'worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
 END;
 
 CREATE TRIGGER guard_workers_manual AFTER UPDATE OF status ON workers

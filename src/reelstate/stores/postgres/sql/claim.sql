@@ -7,8 +7,10 @@
 -- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
 -- A job leaves `pending` with its first claim. A job whose row changes at this moment is left out; `claim_jobs` then
 -- reads it. The spec stands in the first row of a job only.
+-- The first run of a sole task begins its job: `begun` has both rows without a join of many tasks with many jobs, and
+-- one event records both. All `others` are few jobs, as a rule.
 WITH clock AS MATERIALIZED (
-    SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+    SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now, set_config('reelstate.recorded', 'on', true) AS recorded
 ), held AS MATERIALIZED (
     SELECT count(*) AS running, coalesce(bool_or(t.lane < 0), false) AS runs_isolated
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
@@ -71,22 +73,54 @@ WITH clock AS MATERIALIZED (
     FROM clock CROSS JOIN fit
     WHERE t.ctid = ANY (ARRAY(SELECT task FROM first UNION ALL SELECT task FROM named))
     RETURNING t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
-              t.checkpoint
+              t.checkpoint, t.version, t.sole AND t.token = 1 AS begins
 ), begun AS (
     UPDATE reelstate.jobs j
     SET status = j.phase, started_at = coalesce(j.started_at, clock.now), version = j.version + 1, actor = 'worker',
         reason = NULL, changed_at = clock.now
+    FROM taken t CROSS JOIN clock
+    WHERE t.begins AND j.id = t.job_id AND j.status = 'pending'
+    RETURNING t.*, j.pipeline_id, j.spec, j.status AS job_status, j.version AS job_version
+), others AS MATERIALIZED (
+    SELECT t.*, row_number() OVER (PARTITION BY t.job_id) AS number FROM taken t
+    WHERE NOT t.begins
+       OR (SELECT count(*) FROM begun) < (SELECT count(*) FROM taken WHERE begins)
+          AND t.job_id <> ALL (ARRAY(SELECT job_id FROM begun))
+), resumed AS (
+    UPDATE reelstate.jobs j
+    SET status = j.phase, started_at = coalesce(j.started_at, clock.now), version = j.version + 1, actor = 'worker',
+        reason = NULL, changed_at = clock.now
     FROM clock
-    WHERE j.id = ANY (ARRAY(SELECT job_id FROM taken)) AND j.status = 'pending'
-    RETURNING j.id, j.pipeline_id, j.spec, j.status
+    WHERE j.id = ANY (ARRAY(SELECT job_id FROM others WHERE NOT begins)) AND j.status = 'pending'
+    RETURNING j.id, j.pipeline_id, j.spec, j.status, j.version
 ), active AS MATERIALIZED (
     SELECT id, pipeline_id, spec, status FROM reelstate.jobs
-    WHERE id = ANY (ARRAY(SELECT job_id FROM taken)) AND status <> 'pending'
+    WHERE id = ANY (ARRAY(SELECT job_id FROM others)) AND status <> 'pending'
     FOR KEY SHARE
+), recorded AS (
+    INSERT INTO reelstate.events (entity, job_id, stage, part, worker_id, version, token, at, origin, target, actor,
+        job_version, job_origin, job_target)
+    SELECT 'task+job', job_id, stage, part, %(worker_id)s::bigint, version, token, clock.now, 'ready', 'running', 'worker',
+           job_version, 'pending', job_status
+    FROM begun CROSS JOIN clock
+    UNION ALL
+    SELECT 'task', job_id, stage, part, %(worker_id)s::bigint, version, token, clock.now, 'ready', 'running', 'worker',
+           NULL, NULL, NULL
+    FROM others CROSS JOIN clock
+    UNION ALL
+    SELECT 'job', id, -1, -1, NULL, version, NULL, clock.now, 'pending', status, 'worker', NULL, NULL, NULL
+    FROM resumed CROSS JOIN clock
 )
 SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
-       t.checkpoint, j.pipeline_id, CASE WHEN t.number = 1 THEN j.spec END AS spec,
-       j.status AS job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit
+       t.checkpoint, t.pipeline_id, t.spec, t.job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit
 FROM clock
-LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY job_id) AS number FROM taken) t ON true
-LEFT JOIN (SELECT * FROM begun UNION ALL SELECT * FROM active) j ON j.id = t.job_id
+LEFT JOIN (
+    SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint, pipeline_id,
+           spec, job_status
+    FROM begun
+    UNION ALL
+    SELECT o.job_id, o.stage, o.part, o.token, o.attempt, o.max_attempts, o.lost, o.lease, o.priority, o.input,
+           o.checkpoint, j.pipeline_id, CASE WHEN o.number = 1 THEN j.spec END, j.status
+    FROM others o
+    LEFT JOIN (SELECT id, pipeline_id, spec, status FROM resumed UNION ALL SELECT * FROM active) j ON j.id = o.job_id
+) t ON true

@@ -8,7 +8,7 @@ LEFT JOIN (
            (array_agg(target ORDER BY version DESC))[1] AS last,
            count(*) FILTER (WHERE origin IS DISTINCT FROM previous AND version > 1) AS breaks
     FROM (SELECT job_id, version, origin, target, lag(target) OVER (PARTITION BY job_id ORDER BY version) AS previous
-          FROM reelstate.events WHERE entity = 'job') AS lines
+          FROM reelstate.history WHERE entity = 'job') AS lines
     GROUP BY job_id
 ) e ON e.job_id = j.id
 WHERE j.inconsistent IS NULL

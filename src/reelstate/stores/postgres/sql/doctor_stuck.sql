@@ -2,6 +2,6 @@ SELECT j.id AS job_id, -1 AS stage, -1 AS part, j.status, 'active, but it has no
 FROM reelstate.jobs j
 WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
   AND NOT EXISTS (
-      SELECT FROM reelstate.stages s
+      SELECT FROM reelstate.opened_stages s
       WHERE s.job_id = j.id AND s.open AND s.done + s.skipped + s.failed < s.total)
 ORDER BY j.id LIMIT %(limit)s

@@ -5,7 +5,7 @@ WITH wanted AS MATERIALIZED (
            s.total AS tasks,
            ARRAY(SELECT jsonb_array_elements_text(p.graph -> 'stages' -> s.stage::integer -> 'tags')) AS tags
     FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[]) AS given (job_id, stage)
-    JOIN reelstate.stages s USING (job_id, stage)
+    JOIN reelstate.opened_stages s USING (job_id, stage)
     JOIN reelstate.jobs j ON j.id = s.job_id
     JOIN reelstate.pipelines p ON p.id = j.pipeline_id
 ), made AS (

@@ -1,26 +1,19 @@
--- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the job, the
--- stage and the task, in one round trip.
-WITH clock AS (
-    SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
+-- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the jobs, the
+-- stages (unless they are the only ones), the tasks and the events, in one round trip.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now, set_config('reelstate.recorded', 'on', true) AS recorded
+), given AS MATERIALIZED (
+    SELECT id, spec FROM unnest(%(id)s::bigint[], %(spec)s::text[]) AS given (id, spec)
 ), made AS (
-    INSERT INTO reelstate.jobs (id, pipeline_id, user_id, phase, priority, actor, run_after, created_at, changed_at,
-        spec)
-    SELECT id, %(pipeline_id)s, %(user_id)s, %(phase)s, %(priority)s, 'user',
-           CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END, clock.now, clock.now,
-           spec::jsonb
-    FROM unnest(%(id)s::bigint[], %(spec)s::text[]) AS given (id, spec), clock
-    RETURNING id
+    {insert_jobs}
 ), opened AS (
-    INSERT INTO reelstate.stages (job_id, stage, total, sole, opened_at)
-    SELECT id, %(stage)s, 1, %(sole)s, clock.now FROM made, clock
-    RETURNING job_id
+    INSERT INTO reelstate.stages (job_id, stage, total, opened_at)
+    SELECT given.id, %(stage)s, 1, clock.now FROM given CROSS JOIN clock WHERE NOT %(sole)s::boolean
+), parts AS (
+    SELECT id AS job_id, 0 AS part, NULL::jsonb AS input, %(sole)s::boolean AS sole FROM given
+), added AS (
+    {insert_tasks}
 )
-INSERT INTO reelstate.tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, isolate_after, flag_after,
-    lease, stall_after, timeout,
-    status, run_after, ready_at, changed_at, actor)
-SELECT job_id, %(stage)s, 0, %(lane)s, %(priority)s, %(attempts)s, %(max_lost)s, %(isolate_after)s, %(flag_after)s,
-       %(lease)s, %(stall_after)s,
-       %(timeout)s, CASE WHEN %(delay)s > 0 THEN 'new' ELSE 'ready' END,
-       CASE WHEN %(delay)s > 0 THEN clock.now + make_interval(secs => %(delay)s) END,
-       CASE WHEN %(delay)s > 0 THEN NULL ELSE clock.now END, clock.now, 'orchestrator'
-FROM opened, clock
+INSERT INTO reelstate.events (entity, job_id, version, target, actor, at)
+SELECT CASE WHEN %(sole)s::boolean THEN 'job+stage' ELSE 'job' END, given.id, 1, 'pending', 'user', clock.now
+FROM given CROSS JOIN clock

@@ -3,7 +3,11 @@
 -- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked or
 -- skipped, because a write transaction has the database to itself. The worker was checked before, and `claim_jobs`
--- returns the jobs, because an UPDATE with RETURNING can't be part of another statement.
+-- returns the jobs, because an UPDATE with RETURNING can't be part of another statement. The chosen tasks are kept in a
+-- temporary table: where a task is the sole one of a pending job, one event records the claim of both.
+{choose};
+
+INSERT INTO chosen (task, with_job)
 WITH given (job_id, stage, part) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
 ), worker AS MATERIALIZED (
@@ -43,13 +47,30 @@ WITH given (job_id, stage, part) AS (
     JOIN mine ON mine.id = CASE WHEN :isolated THEN -t.lane ELSE t.lane END
     WHERE t.status = 'ready' AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
 )
+SELECT t.rowid, coalesce(t.sole AND j.status = 'pending', 0)
+FROM (SELECT task FROM first UNION ALL SELECT task FROM named) AS found
+CROSS JOIN tasks AS t ON t.rowid = found.task
+LEFT JOIN jobs AS j ON t.sole AND j.id = t.job_id;
+
+INSERT INTO events (id, entity, job_id, stage, part, worker_id, version, token, at, origin, target, actor, job_version,
+    job_origin, job_target)
+SELECT {last_event} + 2 * row_number() OVER (ORDER BY c.task), 'task+job', t.job_id, t.stage, t.part, :worker_id,
+       t.version + 1, t.token + 1, :now, 'ready', 'running', 'worker', j.version + 1, 'pending', j.phase
+FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task CROSS JOIN jobs AS j ON j.id = t.job_id
+WHERE c.with_job ORDER BY c.task;
+
+UPDATE jobs
+SET status = phase, started_at = coalesce(started_at, :now), version = version + 1, actor = 'worker', reason = NULL,
+    changed_at = :now
+WHERE id IN (SELECT t.job_id FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task WHERE c.with_job);
+
 UPDATE tasks
 SET status = 'running', worker_id = :worker_id, last_worker = :worker_id, token = token + 1,
-    attempt = attempt + 1, alone = :isolated OR (:alone AND (SELECT slots = 1 FROM worker)
+    attempt = attempt + 1, alone = :isolated OR (:alone AND (SELECT slots = 1 FROM workers WHERE id = :worker_id)
         AND NOT EXISTS (SELECT 1 FROM tasks AS r WHERE r.status = 'running' AND r.worker_id = :worker_id)), percent = 0, claimed_at = :now, progress_at = :now,
     started_at = coalesce(started_at, :now),
     lease_expires_at = :now + min(lease, coalesce(stall_after, lease), coalesce(timeout, lease)),
     version = version + 1, actor = 'worker', reason = NULL, changed_at = :now
-WHERE rowid IN (SELECT task FROM first UNION ALL SELECT task FROM named)
+WHERE rowid IN (SELECT task FROM chosen)
 RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
           NULL AS pipeline_id, NULL AS spec, NULL AS job_status, :now AS at, 1 AS fit

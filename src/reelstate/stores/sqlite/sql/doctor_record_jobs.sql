@@ -8,7 +8,7 @@ LEFT JOIN (
     SELECT job_id, count(*) AS events, max(version) AS highest, target AS last,
            count(*) FILTER (WHERE origin IS NOT previous AND version > 1) AS breaks
     FROM (SELECT job_id, version, origin, target, lag(target) OVER (PARTITION BY job_id ORDER BY version) AS previous
-          FROM events WHERE entity = 'job') AS lines
+          FROM history WHERE entity = 'job') AS lines
     GROUP BY job_id
 ) AS e ON e.job_id = j.id
 WHERE j.inconsistent IS NULL

@@ -9,7 +9,7 @@ LEFT JOIN (
            count(*) FILTER (WHERE origin IS NOT previous AND version > 2) AS breaks
     FROM (SELECT job_id, stage, part, version, origin, target,
                  lag(target) OVER (PARTITION BY job_id, stage, part ORDER BY version) AS previous
-          FROM events WHERE entity = 'task') AS lines
+          FROM events WHERE entity IN ('task', 'task+job')) AS lines
     GROUP BY job_id, stage, part
 ) AS e ON e.job_id = t.job_id AND e.stage = t.stage AND e.part = t.part
 WHERE coalesce(e.events, 0) <> t.version - 1 OR coalesce(e.highest, 1) <> t.version OR e.last <> t.status OR e.breaks > 0

@@ -3,6 +3,6 @@ FROM jobs AS j
 WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
   AND j.status <> 'completed'
   AND NOT EXISTS (
-      SELECT 1 FROM stages AS s
+      SELECT 1 FROM opened_stages AS s
       WHERE s.job_id = j.id AND s.open AND s.done + s.skipped + s.failed < s.total)
 ORDER BY j.id LIMIT :limit

@@ -1,2 +1,2 @@
 SELECT job_id, stage, open, total, done, skipped, failed
-FROM stages WHERE job_id IN (SELECT value FROM json_each(:job_ids)) ORDER BY job_id, stage
+FROM opened_stages WHERE job_id IN (SELECT value FROM json_each(:job_ids)) ORDER BY job_id, stage

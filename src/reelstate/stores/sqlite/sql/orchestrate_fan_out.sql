@@ -12,15 +12,15 @@ WITH RECURSIVE walk (depth, type, value) AS (
     WHERE CAST(child.key AS TEXT) = json_extract(:path, '$[' || walk.depth || ']')
 ), items AS MATERIALIZED (
     SELECT type, value FROM walk WHERE depth = json_array_length(:path)
-), parts (part, input) AS (
-    SELECT element.key,
+), parts (job_id, part, input, sole) AS (
+    SELECT :job_id, element.key,
            CASE element.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' WHEN 'null' THEN 'null'
                 WHEN 'text' THEN json_quote(element.value) WHEN 'real' THEN printf('%!.17g', element.value)
-                ELSE element.value END
+                ELSE element.value END, 0
     FROM items CROSS JOIN json_each(items.value) AS element
     WHERE items.type = 'array'
     UNION ALL
-    SELECT number, number
+    SELECT :job_id, number, number, 0
     FROM items CROSS JOIN (
         WITH RECURSIVE numbers (number) AS (
             SELECT 0 UNION ALL SELECT number + 1 FROM numbers, items
@@ -28,14 +28,7 @@ WITH RECURSIVE walk (depth, type, value) AS (
         SELECT number FROM numbers)
     WHERE items.type IN ('integer', 'real') AND number < items.value
 )
-INSERT INTO tasks AS t (job_id, stage, part, lane, priority, max_attempts, max_lost, isolate_after, flag_after,
-    lease, stall_after,
-    timeout, status, run_after, ready_at, changed_at, actor, input)
-SELECT :job_id, :stage, part, :lane, :priority, :attempts, :max_lost, :isolate_after, :flag_after, :lease,
-       :stall_after, :timeout,
-       CASE WHEN :delay > 0 THEN 'new' ELSE 'ready' END, CASE WHEN :delay > 0 THEN :now + :delay END,
-       CASE WHEN :delay > 0 THEN NULL ELSE :now END, :now, 'orchestrator', input
-FROM parts
+{insert_tasks}
 WHERE true
 ON CONFLICT (job_id, stage, part) DO UPDATE
 SET status = 'ready', ready_at = excluded.changed_at, run_after = NULL, input = excluded.input,

@@ -5,6 +5,6 @@ WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'p
   AND j.status <> 'completed'
   AND j.changed_at <= :now - :older
   AND NOT EXISTS (
-      SELECT 1 FROM stages AS s
+      SELECT 1 FROM opened_stages AS s
       WHERE s.job_id = j.id AND s.open AND s.done + s.skipped + s.failed < s.total)
 ORDER BY j.id LIMIT :limit

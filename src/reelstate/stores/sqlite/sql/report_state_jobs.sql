@@ -7,7 +7,7 @@ INSERT INTO state_jobs (job_id, tasks, tags, created_at)
 SELECT s.job_id || '.' || json_extract(p.graph, '$.stages[' || s.stage || '].name'), s.total,
        coalesce(json_extract(p.graph, '$.stages[' || s.stage || '].tags'), '[]'), :now
 FROM given
-JOIN stages AS s ON s.job_id = given.job_id AND s.stage = given.stage
+JOIN opened_stages AS s ON s.job_id = given.job_id AND s.stage = given.stage
 JOIN jobs AS j ON j.id = s.job_id
 JOIN pipelines AS p ON p.id = j.pipeline_id
 WHERE true

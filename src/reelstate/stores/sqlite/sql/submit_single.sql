@@ -1,21 +1,16 @@
--- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the job, the
--- stage and the task.
+-- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the tasks, the jobs
+-- and the stages (unless they are the only ones).
+-- Differs from PostgreSQL: a CTE can't write, so these are several statements. The task comes first: by it the trigger of
+-- the job knows that its event opens the only stage too.
+WITH parts AS (
+    SELECT json_extract(value, '$[0]') AS job_id, 0 AS part, NULL AS input, :sole AS sole FROM json_each(:rows)
+)
+{insert_tasks};
+
 WITH given (id, spec) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
 )
-INSERT INTO jobs (id, pipeline_id, user_id, phase, priority, actor, run_after, created_at, changed_at, spec)
-SELECT id, :pipeline_id, :user_id, :phase, :priority, 'user', CASE WHEN :delay > 0 THEN :now + :delay END, :now, :now,
-       spec
-FROM given;
+{insert_jobs};
 
-INSERT INTO stages (job_id, stage, total, sole, opened_at)
-SELECT json_extract(value, '$[0]'), :stage, 1, :sole, :now FROM json_each(:rows);
-
-INSERT INTO tasks (job_id, stage, part, lane, priority, max_attempts, max_lost, isolate_after, flag_after, lease,
-    stall_after, timeout,
-    status, run_after, ready_at, changed_at, actor)
-SELECT json_extract(value, '$[0]'), :stage, 0, :lane, :priority, :attempts, :max_lost, :isolate_after, :flag_after,
-       :lease, :stall_after, :timeout,
-       CASE WHEN :delay > 0 THEN 'new' ELSE 'ready' END, CASE WHEN :delay > 0 THEN :now + :delay END,
-       CASE WHEN :delay > 0 THEN NULL ELSE :now END, :now, 'orchestrator'
-FROM json_each(:rows)
+INSERT INTO stages (job_id, stage, total, opened_at)
+SELECT json_extract(value, '$[0]'), :stage, 1, :now FROM json_each(:rows) WHERE NOT :sole

@@ -1,0 +1,1 @@
+JOIN (SELECT 0 AS n UNION ALL SELECT 1) AS half ON half.n = 0 OR e.entity IN ('task+job', 'job+stage')
